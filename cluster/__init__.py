@@ -1,0 +1,33 @@
+"""Where work runs: one module a backend, behind `open_cluster`."""
+
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+CLUSTERS = ("local",)
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """Workers that are ready."""
+
+    client: "Client"
+    workers: int
+    dashboard: str
+
+
+def open_cluster(kind: str, workers: int | None, logs: Path) -> AbstractContextManager[Cluster]:
+    """Start workers of a kind of `CLUSTERS`; they are stopped, whatever happens, when the block ends."""
+    opened: AbstractContextManager[Cluster] = import_module(f"cluster.{kind}").open_workers(workers, logs)
+    return opened
+
+
+def worker_limits(kind: str, workers: int | None) -> tuple[int, int]:
+    """How many workers there will be, and the bytes of memory that each may use."""
+    limits: tuple[int, int] = import_module(f"cluster.{kind}").worker_limits(workers)
+    return limits

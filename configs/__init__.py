@@ -1,0 +1,1 @@
+"""The configs that are shipped, by name: `pipeline configs` lists them."""

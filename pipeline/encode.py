@@ -1,0 +1,100 @@
+"""From a table of columns to numbers: text becomes codes, labels become targets, gaps are refused or left out."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from pipeline.errors import DataError
+from tasks.arrays import Floats
+
+# Squares of larger numbers overflow.
+LARGEST = 1e150
+
+
+def encode_features(table: pd.DataFrame, encode: str | dict[str, float] | None, name: str) -> pd.DataFrame:
+    """Replace every text column by numbers; cells without a code become NaN.
+
+    With codes for letters, a column of longer words is a column of sequences: a feature a letter.
+    """
+    columns: list[pd.DataFrame] = []
+    for column in table:
+        values = table[column]
+        if pd.api.types.is_numeric_dtype(values):
+            columns.append(values.astype(np.float64).to_frame())
+        elif encode is None:
+            place = int(np.flatnonzero(pd.to_numeric(values, errors="coerce").isna() & values.notna())[0])
+            raise DataError(
+                f"dataset {name!r}: column {column!r} holds text, {values.iloc[place]!r} in row {place + 1}. "
+                f"Leave the column out (drop = [{column!r}]), or say how text becomes numbers: "
+                "encode = 'onehot', or encode = { word = number, ... }. Names of columns in the first line: "
+                "header = true"
+            )
+        elif encode == "onehot":
+            columns.append(pd.get_dummies(values, prefix=column, dtype=np.float64).where(values.notna(), np.nan))
+        elif isinstance(encode, dict):
+            columns.append(_by_codes(values, encode, name))
+    return pd.concat(columns, axis=1) if columns else pd.DataFrame(index=table.index)
+
+
+def _by_codes(values: pd.Series, codes: dict[str, float], name: str) -> pd.DataFrame:
+    text = values.astype("string").str.strip()
+    letters = all(len(symbol) == 1 for symbol in codes)
+    lengths = text.str.len().dropna().unique()
+    if not letters or lengths.max() == 1:
+        return text.map(codes).astype(np.float64).to_frame()
+    if len(lengths) > 1:
+        raise DataError(
+            f"dataset {name!r}: column {values.name!r} holds sequences of {lengths.min()} to {lengths.max()} "
+            "letters; they must all be of one length"
+        )
+    cells = [[codes.get(letter, np.nan) for letter in word] for word in text.fillna(" " * int(lengths[0]))]
+    return pd.DataFrame(cells, index=values.index).add_prefix(f"{values.name}.")
+
+
+def whole_rows(features: pd.DataFrame, target: pd.Series, missing: str, name: str) -> pd.Series:
+    """Which rows have every value; refuses the others unless they may be left out."""
+    finite = np.isfinite(features).all(axis=1) & (features.abs() < LARGEST).all(axis=1)
+    whole = finite & target.notna()
+    if missing == "error" and not whole.all():
+        row = int(np.flatnonzero(~whole)[0])
+        bad = [c for c in features if not abs(features[c].iloc[row]) < LARGEST]
+        where, value = (bad[0], features[bad[0]].iloc[row]) if bad else ("target", target.iloc[row])
+        raise DataError(
+            f"dataset {name!r}: column {where!r} has no usable number in row {row + 1} (read as {value}); "
+            f"{int((~whole).sum())} of {len(whole)} rows are like that. Mend the file, or leave such rows out: "
+            "missing = 'drop'"
+        )
+    return whole
+
+
+def encode_target(values: pd.Series, task: str, positive: Sequence[str] | None, name: str) -> Floats:
+    """Labels as numbers: two classes as -1 and +1, a regression target of numbers as it is."""
+    numeric = pd.api.types.is_numeric_dtype(values)
+    if task == "regression" and numeric and positive is None:
+        target = values.to_numpy(np.float64)
+        if len(target) and np.ptp(target) == 0:
+            raise DataError(f"dataset {name!r}: the target is constant ({target[0]:g}); there is nothing to learn")
+        return target
+    labels = values if numeric else values.astype("string").str.strip()
+    classes = sorted(labels.unique().tolist())
+    if positive is not None:
+        # A label of 2.0 is written "2" by a person.
+        written = [f"{label:g}" if numeric else label for label in classes]
+        unknown = [label for label in positive if label not in written]
+        if unknown:
+            raise DataError(f"dataset {name!r}: positive = {list(positive)} names {unknown[0]!r}, which is not among "
+                            f"the labels {written[:10]}")
+        chosen = {label for label, text in zip(classes, written, strict=True) if text in positive}
+    else:
+        chosen = set(classes[-1:])
+        if len(classes) > 2:
+            raise DataError(
+                f"dataset {name!r}: the target has {len(classes)} classes ({', '.join(map(str, classes[:5]))}"
+                f"{', ...' if len(classes) > 5 else ''}); more than two are not supported yet. Put some of them "
+                f"against the rest: positive = ['{classes[0]}']"
+                + ("" if task == "regression" or not numeric else ", or set task = 'regression'")
+            )
+    if len(classes) < 2 or len(chosen) == len(classes):
+        raise DataError(f"dataset {name!r}: all samples are of one class; there is nothing to learn")
+    return np.where(labels.isin(chosen), 1.0, -1.0)

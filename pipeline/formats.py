@@ -1,0 +1,88 @@
+"""File formats: each reader turns a file into a table whose columns are features and the target."""
+
+import gzip
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+import pandas as pd
+
+from pipeline.config import FileDataset
+from pipeline.errors import DataError
+
+TARGET = "target"
+
+
+def read_table(path: Path, dataset: FileDataset) -> pd.DataFrame:
+    """Read a file. In formats that mark the target themselves it comes as the last column, `target`."""
+    try:
+        return READERS[dataset.format](path, dataset)
+    except (OSError, ValueError, KeyError, NotImplementedError, StopIteration) as error:
+        raise DataError(
+            f"dataset {dataset.name!r}: cannot read {path} as {dataset.format!r}: {str(error) or 'no data found'}"
+        ) from None
+
+
+def _delimited(separator: str) -> Callable[[Path, FileDataset], pd.DataFrame]:
+    def read(path: Path, dataset: FileDataset) -> pd.DataFrame:
+        header = isinstance(dataset.target, str) if dataset.header is None else dataset.header
+        return pd.read_csv(
+            path,
+            sep=separator,
+            header=0 if header else None,
+            skipinitialspace=True,
+            skip_blank_lines=True,
+            na_values=["?"],
+            low_memory=False,
+        )
+
+    return read
+
+
+def _libsvm(path: Path, dataset: FileDataset) -> pd.DataFrame:
+    from sklearn.datasets import load_svmlight_file
+
+    features, target = load_svmlight_file(str(path))
+    return _with_target(features.toarray(), target)
+
+
+def _arff(path: Path, dataset: FileDataset) -> pd.DataFrame:
+    from scipy.io import arff
+
+    with _open_text(path) as file:
+        records, _ = arff.loadarff(file)
+    frame = pd.DataFrame(records)
+    nominal = [column for column in frame if frame[column].dtype == object]
+    for column in nominal:  # nominal values come as bytes
+        frame[column] = frame[column].str.decode("utf-8").replace("?", np.nan)
+    return frame
+
+
+def _npz(path: Path, dataset: FileDataset) -> pd.DataFrame:
+    with np.load(path, allow_pickle=False) as arrays:
+        if not {"features", TARGET} <= set(arrays):
+            raise ValueError(f"it holds {sorted(arrays)}; 'features' and 'target' are needed")
+        features, target = arrays["features"], arrays[TARGET]
+    if features.ndim != 2 or target.shape != features.shape[:1]:
+        raise ValueError(f"features {features.shape} and target {target.shape} must be (m, d) and (m,)")
+    return _with_target(features, target)
+
+
+READERS: dict[str, Callable[[Path, FileDataset], pd.DataFrame]] = {
+    "csv": _delimited(","),
+    "table": _delimited(r"\s+"),
+    "libsvm": _libsvm,
+    "arff": _arff,
+    "npz": _npz,
+}
+
+
+def _with_target(features: Any, target: Any) -> pd.DataFrame:
+    frame = pd.DataFrame(features)
+    frame[TARGET] = target
+    return frame
+
+
+def _open_text(path: Path) -> IO[str]:
+    return gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8")

@@ -1,0 +1,43 @@
+"""A plan, for people."""
+
+from rich.console import Console
+from rich.table import Table
+
+from pipeline.memory import text
+from pipeline.plan import Plan
+from pipeline.task import STAGES
+
+
+def print_plan(console: Console, plan: Plan, workers: int, limit: int) -> None:
+    """Print what would run and what it costs."""
+    config = plan.config
+    console.print(
+        f"[bold]{config.name}[/bold]: methods {', '.join(config.methods)}; {config.protocol.folds} folds; "
+        f"{len(config.fit.krr.values())} ridges, {len(config.fit.svm.values())} values of C",
+        highlight=False,
+    )
+    table = Table()
+    for heading in ("dataset", "learns", "samples", "features", "kernels", "tile", "tiles", *STAGES, "disk", "memory"):
+        table.add_column(heading, justify="left" if heading in ("dataset", "learns") else "right")
+    for dataset in plan.datasets:
+        table.add_row(
+            dataset.name,
+            "\n".join(dataset.tasks_learned),
+            f"{dataset.samples:,}",
+            f"{dataset.features:,}",
+            f"{len(dataset.kernels):,}",
+            str(dataset.tile),
+            f"{dataset.tiles:,}",
+            *(f"{len(dataset.stages[stage]):,}" for stage in STAGES),
+            text(dataset.gram_bytes + dataset.combined_bytes),
+            text(max(dataset.memory.values())),
+        )
+    console.print(table)
+    size, stage, dataset = plan.largest
+    console.print(
+        f"{sum(dataset.task_count for dataset in plan.datasets):,} tasks (the columns {STAGES[0]} to {STAGES[-1]}); "
+        f"{text(plan.disk_bytes)} on disk.\n"
+        f"The largest task, stage {stage!r} of {dataset.name!r}, needs about {text(size)}; "
+        f"each of {workers} worker(s) may use {text(limit)}.",
+        highlight=False, soft_wrap=True,
+    )

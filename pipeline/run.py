@@ -1,0 +1,163 @@
+"""A whole run: config, plan, tasks, store, tables."""
+
+import logging
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from rich.console import Console
+
+from cluster import open_cluster, worker_limits
+from pipeline import memory
+from pipeline.config import Config
+from pipeline.directory import check_directory, default_directory, free_bytes, ledger_path, prepare_directory
+from pipeline.layout import LOGS, create_arrays
+from pipeline.ledger import Ledger
+from pipeline.plan import Plan, make_plan
+from pipeline.progress import Progress
+from pipeline.samples import load_samples
+from pipeline.schedule import Schedule, execute
+from pipeline.store import RunStore
+from pipeline.summary import print_summary, summarise, write_summary
+from pipeline.tables import write_tables
+from pipeline.task import Finished
+
+log = logging.getLogger("pipeline")
+
+FAILED_CELLS = 3
+
+
+def run_sweep(
+    config: Config, folder: Path, out: Path | None, cluster: str, workers: int | None, console: Console
+) -> int:
+    """Run a sweep, or go on with it, and show its summary.
+
+    Returns
+    -------
+    The exit code: 0, or 3 if some cells failed.
+    """
+    begin = time.monotonic()
+    samples = [load_samples(config, dataset, folder) for dataset in config.dataset]
+    plan = make_plan(config, samples)
+    root = out or default_directory(config)
+    count, limit = worker_limits(cluster, workers)
+    plan.check_memory(limit, count)
+    check_directory(root, config, samples)
+    ledger = Ledger(ledger_path(root))
+    store = RunStore(root.absolute())
+    finished = still_valid(plan, ledger.read(), store)
+    if not finished:
+        plan.check_disk(free_bytes(root), str(root))
+    prepare_directory(root, config, samples)
+    total = sum(dataset.task_count for dataset in plan.datasets)
+    _announce(console, plan, root, len(finished), total)
+    with _driver_log(root):
+        log.info("start: %d of %d tasks are done", len(finished), total)
+        if len(finished) < total:
+            for dataset, loaded in zip(plan.datasets, samples, strict=True):
+                create_arrays(root, dataset, loaded)
+            _run_tasks(plan, finished, ledger, store, cluster, count, console)
+        rows = write_tables(root, plan, finished)
+        summary = summarise(rows)
+        write_summary(root, summary)
+        log.info("end after %.1f s", time.monotonic() - begin)
+    print_summary(console, summary)
+    failed = rows[rows["status"] != "ok"]
+    for row in failed.itertuples():
+        console.print(f"[bold]{row.dataset}, {row.method}, trial {row.trial}[/bold] {row.status}", highlight=False)
+    _say_where(console, root, time.monotonic() - begin)
+    return FAILED_CELLS if len(failed) else 0
+
+
+def still_valid(plan: Plan, recorded: dict[str, Finished], store: RunStore) -> dict[str, Finished]:
+    """The recorded tasks that belong to the plan and whose chunks are in the store with the recorded checksums."""
+    return {
+        task.name: done
+        for dataset in plan.datasets
+        for stage in dataset.stages.values()
+        for task in stage
+        if (done := recorded.get(task.name)) is not None
+        and done.identity == task.identity
+        and all(store.stored_checksum(key) == digest for key, digest in done.digests.items())
+    }
+
+
+def _run_tasks(
+    plan: Plan,
+    finished: dict[str, Finished],
+    ledger: Ledger,
+    store: RunStore,
+    cluster: str,
+    workers: int,
+    console: Console,
+) -> None:
+    with open_cluster(cluster, workers, Path(store.root) / LOGS) as opened:
+        console.print(f"{opened.workers} workers; dashboard: {opened.dashboard}", highlight=False)
+        with Progress(console, plan) as progress:
+            for done in finished.values():
+                progress.advance(_stage(done))
+
+            def record(done: Finished) -> None:
+                ledger.append(done)
+                finished[done.name] = done
+                log.info("done %s in %.3f s", done.name, done.seconds)
+                for line in _constant_kernels(plan, done):
+                    console.print(line, highlight=False)
+                progress.advance(_stage(done))
+
+            execute(opened.client, opened.workers, Schedule(plan, set(finished)), store, record)
+
+
+def _stage(done: Finished) -> str:
+    return done.name.partition("/")[0]
+
+
+def _constant_kernels(plan: Plan, done: Finished) -> Iterator[str]:
+    """Says once, a kernel, that it does not vary on the training set of some trials."""
+    constant: dict[int, list[int]] = {}
+    for trial, kernel in done.result.get("constant", []):
+        constant.setdefault(kernel, []).append(trial)
+    for kernel, trials in constant.items():
+        dataset = next(d for d in plan.datasets if d.name == done.name.split("/")[1])
+        where = "every trial" if len(trials) == dataset.folds else f"trial {', '.join(map(str, trials))}"
+        yield (
+            f"note: dataset {dataset.name!r}: kernel {dataset.kernels[kernel]} is constant on the training set of "
+            f"{where}; its weight there is 0"
+        )
+
+
+def _announce(console: Console, plan: Plan, root: Path, done: int, total: int) -> None:
+    config = plan.config
+    console.print(
+        f"[bold]{config.name}[/bold]: {len(plan.datasets)} dataset(s), {len(config.methods)} method(s), "
+        f"{config.protocol.folds} trials; {total - done} of {total} tasks to do, "
+        f"{memory.text(plan.disk_bytes)} of arrays in {root}",
+        highlight=False,
+    )
+    for dataset in plan.datasets:
+        if dataset.left_out:
+            console.print(f"note: dataset {dataset.name!r}: {dataset.left_out} rows with gaps are left out",
+                          highlight=False)
+
+
+def _say_where(console: Console, root: Path, seconds: float) -> None:
+    console.print(
+        f"Done in {seconds:.1f} s. The tables are in {root}/results: rows.csv (a row a trial), summary.md, summary.tex,"
+        f" path.csv, kernels.csv.\nLook further: `pipeline status {root}`; the same command again goes on where a run "
+        "stopped.",
+        highlight=False, soft_wrap=True,
+    )
+
+
+@contextmanager
+def _driver_log(root: Path) -> Iterator[None]:
+    handler = logging.FileHandler(root / LOGS / "driver.log")
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    log.addHandler(handler)
+    log.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        log.removeHandler(handler)
+        handler.close()

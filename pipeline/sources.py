@@ -1,0 +1,108 @@
+"""Where datasets come from: files, scikit-learn, OpenML, a generator."""
+
+import os
+import warnings
+from collections.abc import Hashable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from pipeline.config import Dataset, FileDataset, OpenmlDataset, SklearnDataset, SyntheticDataset, TableDataset
+from pipeline.errors import DataError
+from pipeline.formats import TARGET, read_table
+
+DATA_DIR_VARIABLE = "PIPELINE_DATA_DIR"
+
+
+def data_folder(option: Path | None, config_folder: Path) -> Path:
+    """Where relative paths of data files start: --data-dir, else PIPELINE_DATA_DIR, else the config's folder."""
+    if option is not None:
+        return option
+    return Path(os.environ.get(DATA_DIR_VARIABLE) or config_folder)
+
+
+def read_source(dataset: Dataset, folder: Path, seed: int) -> tuple[pd.DataFrame, pd.Series]:
+    """The feature columns and the target column of a dataset, as its source has them."""
+    if isinstance(dataset, SyntheticDataset):
+        table = _synthetic(dataset, seed)
+    elif isinstance(dataset, SklearnDataset):
+        table = _sklearn(dataset)
+    elif isinstance(dataset, OpenmlDataset):
+        table = _openml(dataset)
+    else:
+        table = _file(dataset, folder)
+    target: Hashable = table.columns[-1]
+    if isinstance(dataset, TableDataset):
+        if dataset.target != "":
+            target = _column(table, dataset.target, "target", dataset.name)
+        dropped = [_column(table, column, "drop", dataset.name) for column in dataset.drop]
+        table = table.drop(columns=[column for column in dropped if column != target])
+    features = table.drop(columns=[target])
+    if features.shape[1] == 0:
+        raise DataError(f"dataset {dataset.name!r}: no feature column is left beside the target {target!r}")
+    return features, table[target]
+
+
+def _column(table: pd.DataFrame, wanted: int | str, field: str, name: str) -> Hashable:
+    """The label of a column given by number, from either end, or by name."""
+    columns = list(table.columns)
+    if isinstance(wanted, int):
+        if not -len(columns) <= wanted < len(columns):
+            raise DataError(
+                f"dataset {name!r}: {field} = {wanted} is out of range; the table has {len(columns)} columns, "
+                f"so {-len(columns)} to {len(columns) - 1} are allowed"
+            )
+        return columns[wanted]
+    if wanted not in columns:
+        listed = ", ".join(map(repr, columns[:20])) + (", ..." if len(columns) > 20 else "")
+        raise DataError(f"dataset {name!r}: {field} = {wanted!r} is not a column; there are: {listed}")
+    return wanted
+
+
+def _file(dataset: FileDataset, folder: Path) -> pd.DataFrame:
+    path = folder / dataset.path
+    if not path.is_file():
+        raise DataError(
+            f"dataset {dataset.name!r}: there is no file {path}. Put it there, or say where the data are: "
+            f"--data-dir DIR, or the environment variable {DATA_DIR_VARIABLE}"
+        )
+    return read_table(path, dataset)
+
+
+def _sklearn(dataset: SklearnDataset) -> pd.DataFrame:
+    from sklearn import datasets
+
+    bunch = getattr(datasets, f"load_{dataset.id}")()
+    table = pd.DataFrame(bunch.data, columns=getattr(bunch, "feature_names", None))
+    names = getattr(bunch, "target_names", None)
+    table[TARGET] = bunch.target if names is None else np.asarray(names)[bunch.target].astype(str)
+    return table
+
+
+def _openml(dataset: OpenmlDataset) -> pd.DataFrame:
+    from sklearn.datasets import fetch_openml
+
+    which = {"data_id": dataset.id} if isinstance(dataset.id, int) else {"name": dataset.id}
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of retries; what matters is said below
+            bunch = fetch_openml(**which, as_frame=True, parser="auto", n_retries=1)
+    except (OSError, ValueError) as error:
+        raise DataError(
+            f"dataset {dataset.name!r}: OpenML did not give {dataset.id!r}: {error}. Without a network, download its "
+            f"ARFF file elsewhere, put it as {dataset.name}.arff into the data directory, and set source = 'file', "
+            f"path = '{dataset.name}.arff', format = 'arff'"
+        ) from None
+    return pd.concat([bunch.data, bunch.target], axis=1)
+
+
+def _synthetic(dataset: SyntheticDataset, seed: int) -> pd.DataFrame:
+    from sklearn.datasets import make_friedman1
+
+    features, target = make_friedman1(dataset.rows, dataset.features, noise=dataset.noise, random_state=seed)
+    if dataset.task == ["classification"]:
+        target = np.where(target > np.median(target), 1.0, -1.0)
+    table = pd.DataFrame(features)
+    table[TARGET] = target
+    return table

@@ -1,0 +1,68 @@
+"""Reduce: from the sums of all tiles to `M`, `a` and the traces of every trial's training set and test fold."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from pipeline.store import DATA, GRAM, STATISTICS, RunStore
+from pipeline.task import Output, Task
+from tasks.folds import fold_bounds, trials
+from tasks.gaussian import SHIFT
+from tasks.statistics import alignments, statistics
+from tasks.sums import Sums
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReduceTask(Task):
+    """The statistics of one dataset, for each of its tasks."""
+
+    stage: ClassVar[str] = "reduce"
+    version: ClassVar[int] = 1
+
+    tasks: tuple[str, ...]
+    folds: int
+    batches: int
+
+    @property
+    def part(self) -> str:
+        return "-".join(self.tasks)
+
+    def run(self, store: RunStore) -> Output:
+        sums = self._total(store)
+        targets = store.read(DATA, f"{self.dataset}/targets")
+        bounds = fold_bounds(store.read(GRAM, f"{self.dataset}/fold"))
+        output = Output(result={"constant": []})
+        for index, task in enumerate(self.tasks):
+            for number, trial in enumerate(trials(self.folds)):
+                train = statistics(sums, targets[:, index], index, trial.train, bounds, SHIFT)
+                test = statistics(sums, targets[:, index], index, [trial.test], bounds, SHIFT)
+                scaled, scaled_test = train.scaled(train.trace), test.scaled(train.trace)
+                arrays = {
+                    "M": scaled.M,
+                    "a": scaled.a,
+                    "trace": train.trace,
+                    "M_test": scaled_test.M,
+                    "a_test": scaled_test.a,
+                    "label_norms": [train.label_norm, test.label_norm],
+                    "alignment": alignments(train),
+                    "alignment_test": alignments(test),
+                    "uncentered": train.uncentered,
+                }
+                for name, values in arrays.items():
+                    output.digests |= store.write_trial(STATISTICS, f"{self.dataset}/{task}/{name}", number, values)
+                if index == 0:
+                    output.result["constant"] += [[number, int(k)] for k in (train.trace == 0).nonzero()[0]]
+        return output
+
+    def _total(self, store: RunStore) -> Sums:
+        """The sums of all batches, added in their order, so that the last digits are always the same."""
+        batches = (
+            Sums(**{
+                name: store.read(STATISTICS, f"{self.dataset}/sums/{name}", number)
+                for name in ("products", "labels", "rows", "diagonal")
+            })
+            for number in range(self.batches)
+        )
+        total = next(batches)
+        for batch in batches:
+            total += batch
+        return total

@@ -1,0 +1,96 @@
+"""Tiles: compute the base Gram matrices tile by tile, store them, and sum what the statistics need, in one pass."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+from typing import ClassVar
+
+import numpy as np
+
+from pipeline.store import DATA, GRAM, STATISTICS, RunStore
+from pipeline.task import Output, Task
+from tasks.arrays import Floats
+from tasks.folds import fold_bounds
+from tasks.gaussian import SHIFT, shifted_kernels, squared_distances
+from tasks.sums import Sums, add_tile
+
+# Entries of base kernels that make about a second of work, writing included.
+ENTRIES_A_TASK = 50_000_000
+
+
+def tiles_on_and_above_diagonal(samples: int, tile: int) -> list[tuple[int, int]]:
+    """The tiles (i, j), i <= j, that cover the upper triangle of a Gram matrix.
+
+    >>> tiles_on_and_above_diagonal(5, 2)
+    [(0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)]
+    """
+    side = -(-samples // tile)
+    return [(i, j) for i in range(side) for j in range(i, side)]
+
+
+def batches(
+    tiles: list[tuple[int, int]], tile: int, samples: int, kernels: int
+) -> Iterator[tuple[tuple[int, int], ...]]:
+    """Cut the tiles into batches of about a second; the same for any number of workers."""
+    side = min(tile, samples)
+    size = max(1, ENTRIES_A_TASK // (kernels * side * side))
+    for start in range(0, len(tiles), size):
+        yield tuple(tiles[start : start + size])
+
+
+def tile_slices(tile: tuple[int, int], side: int, samples: int) -> tuple[slice, slice]:
+    """The rows and columns of a tile."""
+    i, j = tile
+    return slice(i * side, min((i + 1) * side, samples)), slice(j * side, min((j + 1) * side, samples))
+
+
+@dataclass(frozen=True, kw_only=True)
+class TilesTask(Task):
+    """A batch of tiles of one dataset."""
+
+    stage: ClassVar[str] = "tiles"
+    version: ClassVar[int] = 1
+
+    number: int
+    log2_gammas: tuple[tuple[int, int], ...]
+    """The Gaussian families: least and greatest exponent."""
+    tile: int
+    tiles: tuple[tuple[int, int], ...]
+
+    @property
+    def part(self) -> str:
+        return str(self.number)
+
+    def run(self, store: RunStore) -> Output:
+        features = store.read(DATA, f"{self.dataset}/features")
+        features -= features.mean(axis=0)  # distances do not notice, and their digits gain
+        targets = store.read(DATA, f"{self.dataset}/targets")
+        targets -= targets.mean(axis=0)  # likewise for what is centered
+        bounds = fold_bounds(store.read(GRAM, f"{self.dataset}/fold"))
+        samples, kernels = len(features), sum(hi - lo + 1 for lo, hi in self.log2_gammas)
+        sums = Sums.zeros(len(bounds) - 1, kernels, targets.shape[1], samples)
+        memory = np.empty(kernels * min(self.tile, samples) ** 2)
+        output = Output()
+        for tile in self.tiles:
+            span = tile_slices(tile, self.tile, samples)
+            shape = (kernels, span[0].stop - span[0].start, span[1].stop - span[1].start)
+            values = memory[: np.prod(shape)].reshape(shape)
+            add_tile(sums, partial(_families, self.log2_gammas), features, targets, bounds, span, values)
+            values += SHIFT
+            output.digests |= store.write_chunk(GRAM, f"{self.dataset}/gram", (0, *tile), values)
+        for name in ("products", "labels", "rows", "diagonal"):
+            values = getattr(sums, name)
+            chunk = (self.number, *[0] * values.ndim)
+            output.digests |= store.write_chunk(
+                STATISTICS, f"{self.dataset}/sums/{name}", chunk, values[None]
+            )
+        return output
+
+
+def _families(log2_gammas: tuple[tuple[int, int], ...], rows: Floats, columns: Floats, out: Floats) -> None:
+    """All kernels of all families, one set of distances for all."""
+    distances = squared_distances(rows, columns)
+    cuts = np.cumsum([0, *(hi - lo + 1 for lo, hi in log2_gammas)]).tolist()
+    for log2_gamma, (start, stop) in zip(log2_gammas, pairwise(cuts), strict=True):
+        shifted_kernels(distances, log2_gamma, out[start:stop])

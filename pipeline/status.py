@@ -1,0 +1,34 @@
+"""How far a run is, read from its directory with no cluster."""
+
+from collections import Counter
+from pathlib import Path
+
+from rich.console import Console
+
+from pipeline.directory import ledger_path, read_directory_config
+from pipeline.layout import RESULTS
+from pipeline.ledger import Ledger
+from pipeline.summary import print_summary, summarise
+from pipeline.tables import read_rows
+from pipeline.task import STAGES
+
+
+def print_status(console: Console, root: Path) -> None:
+    """Print what is done by stage, and the summary if there is one."""
+    config = read_directory_config(root)
+    finished = Ledger(ledger_path(root)).read()
+    done = Counter(name.partition("/")[0] for name in finished)
+    cells = sum(len(dataset.task) for dataset in config.dataset) * len(config.methods) * config.protocol.folds
+    console.print(
+        f"[bold]{config.name}[/bold]: {done['fits']} of {cells} cells are fitted. Finished tasks: "
+        + ", ".join(f"{stage} {done[stage]}" for stage in STAGES),
+        highlight=False,
+    )
+    if (root / RESULTS / "rows.csv").exists():
+        print_summary(console, summarise(read_rows(root)))
+        console.print(f"The tables are in {root / RESULTS}.", highlight=False, soft_wrap=True)
+    else:
+        console.print(
+            "No tables yet. To go on, give the command that began the run again; what is done is not done twice.",
+            highlight=False, soft_wrap=True,
+        )

@@ -1,0 +1,66 @@
+"""A task: a frozen value that says all it depends on, runs anywhere, and leaves whole chunks and a small result."""
+
+import hashlib
+import json
+from abc import ABC, abstractmethod
+from dataclasses import asdict, dataclass, field
+from typing import Any, ClassVar
+
+from pipeline.store import RunStore
+
+STAGES = ("tiles", "reduce", "weights", "combine", "fits")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Task(ABC):
+    """One unit of work. Sent to a worker as it is, so it holds names and numbers, never arrays."""
+
+    stage: ClassVar[str]
+    version: ClassVar[int]
+    """Raised when the algorithm changes what the task writes."""
+
+    dataset: str
+    fingerprint: str
+    """Of the samples of the dataset."""
+
+    @property
+    @abstractmethod
+    def part(self) -> str:
+        """What tells this task from the others of its stage and dataset."""
+
+    @property
+    def name(self) -> str:
+        """Unique in a run."""
+        return f"{self.stage}/{self.dataset}/{self.part}"
+
+    @property
+    def identity(self) -> str:
+        """A digest of all that the outputs depend on."""
+        content = {"stage": self.stage, "version": self.version, **asdict(self)}
+        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
+
+    @abstractmethod
+    def run(self, store: RunStore) -> "Output":
+        """Do the work: read from the store, write whole chunks, say what was written."""
+
+
+@dataclass
+class Output:
+    """What a task leaves behind."""
+
+    digests: dict[str, str] = field(default_factory=dict)
+    """Checksum of each chunk that was written, by its key in the run directory."""
+    result: dict[str, Any] = field(default_factory=dict)
+    """Small values for the tables and messages; becomes JSON."""
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A task that is done, as the ledger keeps it."""
+
+    name: str
+    identity: str
+    digests: dict[str, str]
+    result: dict[str, Any]
+    seconds: float
+    peak_memory: int

@@ -1,0 +1,47 @@
+"""Families of Gaussian kernels with bandwidths that double.
+
+Everything is computed as `E = K - 1`: centering ignores the shift (Lemma 1 of the paper), and `E` keeps all
+its digits where gamma is tiny and `K` itself would cancel.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from tasks.arrays import Floats
+
+# K = E + SHIFT; whoever needs sums of K itself gets them from sums of E and this number.
+SHIFT = 1.0
+
+
+def kernel_names(log2_gamma: Sequence[int]) -> list[str]:
+    """The kernels from the least to the greatest exponent, both included.
+
+    >>> kernel_names([-1, 1])
+    ['gaussian(2^-1)', 'gaussian(2^0)', 'gaussian(2^1)']
+    """
+    return [f"gaussian(2^{exponent})" for exponent in range(log2_gamma[0], log2_gamma[1] + 1)]
+
+
+def squared_distances(rows: Floats, columns: Floats) -> Floats:
+    """All squared Euclidean distances, by one matrix product. Exactly 0 where a row meets itself."""
+    distances = rows @ columns.T
+    distances *= -2.0
+    distances += np.einsum("ij,ij->i", rows, rows)[:, None]
+    distances += np.einsum("ij,ij->i", columns, columns)[None, :]
+    np.maximum(distances, 0.0, out=distances)
+    if rows is columns:
+        np.fill_diagonal(distances, 0.0)
+    return distances
+
+
+def shifted_kernels(distances: Floats, log2_gamma: Sequence[int], out: Floats) -> None:
+    """Write `E_k = exp(-gamma_k d^2) - 1` for gamma = 2^lo .. 2^hi into `out`, (p, *distances.shape).
+
+    One `expm1` serves the whole family, since `E_{2 gamma} = E_gamma (E_gamma + 2)`.
+    """
+    np.multiply(distances, -(2.0 ** log2_gamma[0]), out=out[0])
+    np.expm1(out[0], out=out[0])
+    for narrower, wider in zip(out[1:], out[:-1], strict=True):
+        np.add(wider, 2.0, out=narrower)
+        narrower *= wider

