@@ -16,7 +16,9 @@ from cluster.logs import LogToFile
 SETTINGS = {
     # One BLAS thread a worker: with two on a loaded machine the same work took ten times as long.
     "distributed.nanny.pre-spawn-environ": {
-        "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1",
+        "OMP_NUM_THREADS": "1",
+        "OPENBLAS_NUM_THREADS": "1",
+        "MKL_NUM_THREADS": "1",
     },
     # Results go to the store, so a worker holds nothing that is worth spilling.
     "distributed.worker.memory.target": False,

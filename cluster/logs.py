@@ -6,7 +6,7 @@ from pathlib import Path
 from distributed import Worker, WorkerPlugin
 
 
-class LogToFile(WorkerPlugin):  # type: ignore[misc]
+class LogToFile(WorkerPlugin):
     """Writes what a worker process logs to a file named after it."""
 
     name = "log-to-file"

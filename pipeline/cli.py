@@ -17,16 +17,21 @@ CONTEXT = {"help_option_names": ["-h", "--help"]}
 
 config_argument = click.argument("config", required=False)
 data_option = click.option(
-    "--data-dir", type=click.Path(file_okay=False, path_type=Path),
+    "--data-dir",
+    type=click.Path(file_okay=False, path_type=Path),
     help="Where relative paths of data files start; else PIPELINE_DATA_DIR, else the config's folder.",
 )
 set_option = click.option(
-    "--set", "settings", multiple=True, metavar="KEY=VALUE",
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="KEY=VALUE",
     help="Change a value of the config: protocol.folds=3, dataset.NAME.rows=200. May be repeated.",
 )
 workers_option = click.option("--workers", type=click.IntRange(min=1), help="How many; one a core without it.")
-cluster_option = click.option("--cluster", type=click.Choice(CLUSTERS), default="local", show_default=True,
-                              help="Where the work runs.")
+cluster_option = click.option(
+    "--cluster", type=click.Choice(CLUSTERS), default="local", show_default=True, help="Where the work runs."
+)
 
 
 class Commands(click.Group):
@@ -62,7 +67,11 @@ def main() -> None:
 @data_option
 @set_option
 def run(
-    config: str | None, cluster: str, workers: int | None, out: Path | None, data_dir: Path | None,
+    config: str | None,
+    cluster: str,
+    workers: int | None,
+    out: Path | None,
+    data_dir: Path | None,
     settings: tuple[str, ...],
 ) -> None:
     """Run a sweep, or go on with one.

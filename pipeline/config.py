@@ -154,8 +154,9 @@ class FileDataset(TableDataset):
     format: Literal["csv", "table", "libsvm", "arff", "npz"] = Field(
         description="'table' has columns split by blanks; npz holds 'features' and 'target'"
     )
-    header: bool | None = Field(None, description="csv and table: the first line names the columns; "
-                                                  "without it, if 'target' is a name")
+    header: bool | None = Field(
+        None, description="csv and table: the first line names the columns; without it, if 'target' is a name"
+    )
 
 
 class OpenmlDataset(TableDataset):
@@ -184,9 +185,7 @@ class SyntheticDataset(DatasetBase):
     noise: float = Field(1.0, ge=0, allow_inf_nan=False)
 
 
-Dataset = Annotated[
-    FileDataset | OpenmlDataset | SklearnDataset | SyntheticDataset, Field(discriminator="source")
-]
+Dataset = Annotated[FileDataset | OpenmlDataset | SklearnDataset | SyntheticDataset, Field(discriminator="source")]
 
 
 class Config(Model):

@@ -18,10 +18,7 @@ from pipeline.errors import ConfigError
 def shipped_configs() -> dict[str, str]:
     """The text of each shipped config, by name."""
     found = (entry for entry in files("configs").iterdir() if entry.name.endswith(".toml"))
-    return {
-        entry.name.removesuffix(".toml"): entry.read_text("utf-8")
-        for entry in sorted(found, key=lambda e: e.name)
-    }
+    return {entry.name.removesuffix(".toml"): entry.read_text("utf-8") for entry in sorted(found, key=lambda e: e.name)}
 
 
 def read_config(name_or_path: str | None, settings: Sequence[str] = ()) -> tuple[Config, Path]:
@@ -49,7 +46,8 @@ def parse_config(values: dict[str, Any], where: str) -> Config:
     except ValidationError as error:
         lines = [_sentence(item, values) for item in error.errors()]
         raise ConfigError(
-            f"{where} is not a valid config:\n" + "\n".join(f"  {line}" for line in lines)
+            f"{where} is not a valid config:\n"
+            + "\n".join(f"  {line}" for line in lines)
             + "\n`pipeline config schema` prints every key and what it allows."
         ) from None
 
@@ -151,8 +149,10 @@ def _sentence(error: Any, values: dict[str, Any]) -> str:
             field += f".{part}" if field else str(part)
     if error["type"] == "union_tag_invalid":
         context = error["ctx"]
-        return f"{field}.{context['discriminator'].strip(chr(39))}: must be {context['expected_tags']}; " \
+        return (
+            f"{field}.{context['discriminator'].strip(chr(39))}: must be {context['expected_tags']}; "
             f"got {context['tag']!r}"
+        )
     message = error["msg"].removeprefix("Value error, ").replace("Input should be", "must be")
     given = error["input"]
     if error["type"] in ("missing", "value_error") or isinstance(given, dict):

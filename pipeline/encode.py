@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from pipeline.errors import DataError
 from tasks.arrays import Floats
@@ -31,7 +32,7 @@ def encode_features(table: pd.DataFrame, encode: str | dict[str, float] | None, 
                 "header = true"
             )
         elif encode == "onehot":
-            columns.append(pd.get_dummies(values, prefix=column, dtype=np.float64).where(values.notna(), np.nan))
+            columns.append(pd.get_dummies(values, prefix=str(column), dtype=np.float64).where(values.notna(), np.nan))
         elif isinstance(encode, dict):
             columns.append(_by_codes(values, encode, name))
     return pd.concat(columns, axis=1) if columns else pd.DataFrame(index=table.index)
@@ -52,16 +53,20 @@ def _by_codes(values: pd.Series, codes: dict[str, float], name: str) -> pd.DataF
     return pd.DataFrame(cells, index=values.index).add_prefix(f"{values.name}.")
 
 
-def whole_rows(features: pd.DataFrame, target: pd.Series, missing: str, name: str) -> pd.Series:
+def whole_rows(features: pd.DataFrame, target: pd.Series, missing: str, name: str) -> NDArray[np.bool_]:
     """Which rows have every value; refuses the others unless they may be left out."""
-    finite = np.isfinite(features).all(axis=1) & (features.abs() < LARGEST).all(axis=1)
-    whole = finite & target.notna()
+    usable = (features.abs() < LARGEST).to_numpy()  # false for NaN and infinity
+    whole = usable.all(axis=1) & target.notna().to_numpy()
     if missing == "error" and not whole.all():
         row = int(np.flatnonzero(~whole)[0])
-        bad = [c for c in features if not abs(features[c].iloc[row]) < LARGEST]
-        where, value = (bad[0], features[bad[0]].iloc[row]) if bad else ("target", target.iloc[row])
+        column = int(np.argmin(usable[row]))
+        where, value = (
+            ("target", target.iloc[row])
+            if usable[row].all()
+            else (features.columns[column], float(features.iloc[row, column]))
+        )
         raise DataError(
-            f"dataset {name!r}: column {where!r} has no usable number in row {row + 1} (read as {value}); "
+            f"dataset {name!r}: column {where!r} has no usable number in row {row + 1} (read as {value!r}); "
             f"{int((~whole).sum())} of {len(whole)} rows are like that. Mend the file, or leave such rows out: "
             "missing = 'drop'"
         )
@@ -83,8 +88,10 @@ def encode_target(values: pd.Series, task: str, positive: Sequence[str] | None, 
         written = [f"{label:g}" if numeric else label for label in classes]
         unknown = [label for label in positive if label not in written]
         if unknown:
-            raise DataError(f"dataset {name!r}: positive = {list(positive)} names {unknown[0]!r}, which is not among "
-                            f"the labels {written[:10]}")
+            raise DataError(
+                f"dataset {name!r}: positive = {list(positive)} names {unknown[0]!r}, which is not among "
+                f"the labels {written[:10]}"
+            )
         chosen = {label for label, text in zip(classes, written, strict=True) if text in positive}
     else:
         chosen = set(classes[-1:])

@@ -41,7 +41,11 @@ def _git_state() -> str | None:
     try:
         done = subprocess.run(
             ["git", "describe", "--always", "--abbrev=40", "--dirty=+"],
-            cwd=folder, capture_output=True, text=True, timeout=10, check=True,
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            timeout=10,
+            check=True,
         )
     except (OSError, subprocess.SubprocessError):
         return None

@@ -53,9 +53,8 @@ def _arff(path: Path, dataset: FileDataset) -> pd.DataFrame:
     with _open_text(path) as file:
         records, _ = arff.loadarff(file)
     frame = pd.DataFrame(records)
-    nominal = [column for column in frame if frame[column].dtype == object]
-    for column in nominal:  # nominal values come as bytes
-        frame[column] = frame[column].str.decode("utf-8").replace("?", np.nan)
+    for column in frame.select_dtypes(object):  # nominal values come as bytes
+        frame[column] = frame[column].str.decode("utf-8").mask(frame[column] == b"?")
     return frame
 
 

@@ -33,8 +33,14 @@ def create_arrays(root: Path, plan: DatasetPlan, samples: Samples) -> None:
     store = RunStore(root)
     name, m, p, trials = plan.name, plan.samples, len(plan.kernels), plan.folds
     named = {"kernels": list(plan.kernels)}
-    store.create(GRAM, f"{name}/gram", (p, m, m), (p, plan.tile, plan.tile),
-                 "kernel k of samples order[i], order[j]; tiles on and above the diagonal", attributes=named)
+    store.create(
+        GRAM,
+        f"{name}/gram",
+        (p, m, m),
+        (p, plan.tile, plan.tile),
+        "kernel k of samples order[i], order[j]; tiles on and above the diagonal",
+        attributes=named,
+    )
     integers = {"order": samples.order, "fold": samples.fold}
     for key, about in (("order", "row of the source at each place"), ("fold", "fold of each place")):
         store.create(GRAM, f"{name}/{key}", (m,), (m,), about, dtype="int64")
@@ -47,8 +53,12 @@ def create_arrays(root: Path, plan: DatasetPlan, samples: Samples) -> None:
         store.create(DATA, f"{name}/{key}", values.shape, values.shape, about)
         store.write(DATA, f"{name}/{key}", values)
     batches, tasks = len(plan.stages["tiles"]), len(plan.tasks_learned)
-    shapes = {"products": (trials, trials, p, p), "labels": (tasks, trials, trials, p),
-              "rows": (trials, p, m), "diagonal": (trials, p)}
+    shapes = {
+        "products": (trials, trials, p, p),
+        "labels": (tasks, trials, trials, p),
+        "rows": (trials, p, m),
+        "diagonal": (trials, p),
+    }
     for key, shape in shapes.items():
         store.create(STATISTICS, f"{name}/sums/{key}", (batches, *shape), (1, *shape), "sums of one batch of tiles")
     sizes = {"p": (p,), "pp": (p, p), "2": (2,)}
@@ -57,9 +67,25 @@ def create_arrays(root: Path, plan: DatasetPlan, samples: Samples) -> None:
             shape = sizes[shape_name]
             store.create(STATISTICS, f"{name}/{task}/{key}", (trials, *shape), (1, *shape), about, attributes=named)
         for method in plan.methods:
-            store.create(WEIGHTS, f"{name}/{task}/{method}", (trials, p), (1, p),
-                         "weights of the trace-one kernels; they sum to one", attributes=named)
-            store.create(WEIGHTS, f"{name}/{task}/certificate/{method}", (trials,), (1,),
-                         "how far the weights are from optimal; 0 is exact")
-            store.create(COMBINED, f"{name}/{task}/{method}", (trials, m, m), (1, plan.tile, plan.tile),
-                         "K_mu of each trial; tiles on and above the diagonal")
+            store.create(
+                WEIGHTS,
+                f"{name}/{task}/{method}",
+                (trials, p),
+                (1, p),
+                "weights of the trace-one kernels; they sum to one",
+                attributes=named,
+            )
+            store.create(
+                WEIGHTS,
+                f"{name}/{task}/certificate/{method}",
+                (trials,),
+                (1,),
+                "how far the weights are from optimal; 0 is exact",
+            )
+            store.create(
+                COMBINED,
+                f"{name}/{task}/{method}",
+                (trials, m, m),
+                (1, plan.tile, plan.tile),
+                "K_mu of each trial; tiles on and above the diagonal",
+            )

@@ -19,7 +19,7 @@ class Ledger:
         """The finished tasks by name, the latest line of each. A torn last line, from a crash, counts as absent."""
         if not self.path.exists():
             return {}
-        *lines, tail = self.path.read_bytes().split(b"\n")
+        *lines, _torn = self.path.read_bytes().split(b"\n")
         finished = {}
         for number, line in enumerate(lines, 1):
             try:

@@ -10,7 +10,7 @@ from tasks.svm import CACHE_MEGABYTES
 
 FLOAT = 8
 # A worker process with every library loaded and no task.
-RESERVED = 320 << 20
+RESERVED = 400 << 20
 
 
 def projection(

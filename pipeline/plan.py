@@ -93,8 +93,7 @@ def make_plan(config: Config, samples: list[Samples]) -> Plan:
     return Plan(
         config=config,
         datasets=tuple(
-            _plan_dataset(config, dataset, loaded)
-            for dataset, loaded in zip(config.dataset, samples, strict=True)
+            _plan_dataset(config, dataset, loaded) for dataset, loaded in zip(config.dataset, samples, strict=True)
         ),
     )
 

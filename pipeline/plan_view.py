@@ -17,7 +17,18 @@ def print_plan(console: Console, plan: Plan, workers: int, limit: int) -> None:
         highlight=False,
     )
     table = Table()
-    for heading in ("dataset", "learns", "samples", "features", "kernels", "tile", "tiles", *STAGES, "disk", "memory"):
+    for heading in (
+        "dataset",
+        "learns",
+        "samples",
+        "features",
+        "kernels",
+        "tile",
+        "tiles",
+        *STAGES,
+        "disk",
+        "memory",
+    ):
         table.add_column(heading, justify="left" if heading in ("dataset", "learns") else "right")
     for dataset in plan.datasets:
         table.add_row(
@@ -26,18 +37,19 @@ def print_plan(console: Console, plan: Plan, workers: int, limit: int) -> None:
             f"{dataset.samples:,}",
             f"{dataset.features:,}",
             f"{len(dataset.kernels):,}",
-            str(dataset.tile),
-            f"{dataset.tiles:,}",
-            *(f"{len(dataset.stages[stage]):,}" for stage in STAGES),
+            f"{dataset.tiles:,} of {dataset.tile}²",
+            f"{dataset.task_count:,}",
             text(dataset.gram_bytes + dataset.combined_bytes),
             text(max(dataset.memory.values())),
         )
     console.print(table)
+    counts = {stage: sum(len(dataset.stages[stage]) for dataset in plan.datasets) for stage in STAGES}
     size, stage, dataset = plan.largest
     console.print(
-        f"{sum(dataset.task_count for dataset in plan.datasets):,} tasks (the columns {STAGES[0]} to {STAGES[-1]}); "
+        f"{sum(counts.values()):,} tasks: {', '.join(f'{stage} {count:,}' for stage, count in counts.items())}; "
         f"{text(plan.disk_bytes)} on disk.\n"
-        f"The largest task, stage {stage!r} of {dataset.name!r}, needs about {text(size)}; "
+        f"The largest task, of stage {stage!r} and dataset {dataset.name!r}, needs about {text(size)}; "
         f"each of {workers} worker(s) may use {text(limit)}.",
-        highlight=False, soft_wrap=True,
+        highlight=False,
+        soft_wrap=True,
     )

@@ -29,7 +29,10 @@ class Progress:
         self._ids: dict[str, TaskID] = {}
         if console.is_terminal:
             self._bars = RichProgress(
-                TextColumn("{task.description:8}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
+                TextColumn("{task.description:8}"),
+                BarColumn(),
+                MofNCompleteColumn(),
+                TimeElapsedColumn(),
                 console=console,
             )
             self._ids = {stage: self._bars.add_task(stage, total=self._totals[stage]) for stage in STAGES}

@@ -134,11 +134,14 @@ def _announce(console: Console, plan: Plan, root: Path, done: int, total: int) -
         f"{config.protocol.folds} trials; {total - done} of {total} tasks to do, "
         f"{memory.text(plan.disk_bytes)} of arrays in {root}",
         highlight=False,
+        soft_wrap=True,
     )
     for dataset in plan.datasets:
         if dataset.left_out:
-            console.print(f"note: dataset {dataset.name!r}: {dataset.left_out} rows with gaps are left out",
-                          highlight=False)
+            console.print(
+                f"note: dataset {dataset.name!r}: {dataset.left_out} rows with gaps are left out",
+                highlight=False,
+            )
 
 
 def _say_where(console: Console, root: Path, seconds: float) -> None:
@@ -146,7 +149,8 @@ def _say_where(console: Console, root: Path, seconds: float) -> None:
         f"Done in {seconds:.1f} s. The tables are in {root}/results: rows.csv (a row a trial), summary.md, summary.tex,"
         f" path.csv, kernels.csv.\nLook further: `pipeline status {root}`; the same command again goes on where a run "
         "stopped.",
-        highlight=False, soft_wrap=True,
+        highlight=False,
+        soft_wrap=True,
     )
 
 

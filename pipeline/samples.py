@@ -11,7 +11,7 @@ from pipeline.encode import encode_features, encode_target, whole_rows
 from pipeline.errors import DataError
 from pipeline.sources import read_source
 from tasks.arrays import Floats, Integers
-from tasks.folds import assign_folds
+from tasks.folds import deal_folds
 
 # A trial takes two folds away from training, so a class needs samples in three.
 LEAST_OF_A_CLASS = 3
@@ -48,8 +48,7 @@ def load_samples(config: Config, dataset: Dataset, folder: Path) -> Samples:
     encoded = encode_features(table, encode, dataset.name)
     whole = whole_rows(encoded, target, missing, dataset.name)
     features, target = encoded[whole].to_numpy(np.float64), target[whole]
-    rng = np.random.default_rng(config.seed)
-    chosen = _sample(len(features), dataset.rows, config.protocol.folds, rng, dataset.name)
+    chosen = _sample(len(features), dataset, config)
     features, target = features[chosen], target.iloc[chosen]
     positive = getattr(dataset, "positive", None)
     targets = {task: encode_target(target, task, positive, dataset.name) for task in dataset.task}
@@ -57,24 +56,25 @@ def load_samples(config: Config, dataset: Dataset, folder: Path) -> Samples:
         _check_classes(values, dataset.name)
     if not np.ptp(features, axis=0).any():
         raise DataError(f"dataset {dataset.name!r}: every feature column is constant; there is nothing to learn from")
-    order, fold = assign_folds(targets[dataset.task[-1]], config.protocol.folds, rng)
+    place, fold = deal_folds(targets[dataset.task[-1]], config.protocol.folds)
     return Samples(
         name=dataset.name,
-        features=_scale(features, dataset.scale)[order],
-        targets={task: values[order] for task, values in targets.items()},
-        order=chosen[order],
+        features=_scale(features, dataset.scale)[place],
+        targets={task: values[place] for task, values in targets.items()},
+        order=chosen[place],
         fold=fold,
         left_out=int((~whole).sum()),
     )
 
 
-def _sample(available: int, rows: int | None, folds: int, rng: np.random.Generator, name: str) -> Integers:
-    if rows is not None and rows > available:
+def _sample(available: int, dataset: Dataset, config: Config) -> Integers:
+    """The rows to learn from, in random order."""
+    folds, rows, name = config.protocol.folds, dataset.rows or available, dataset.name
+    if rows > available:
         raise DataError(f"dataset {name!r}: rows = {rows}, but there are only {available} usable rows")
-    wanted = available if rows is None else rows
-    if wanted < folds:
-        raise DataError(f"dataset {name!r}: {wanted} rows cannot fill {folds} folds; a fold needs at least one row")
-    return np.sort(rng.permutation(available)[:wanted]).astype(np.int64)
+    if rows < folds:
+        raise DataError(f"dataset {name!r}: {rows} rows cannot fill {folds} folds; a fold needs at least one row")
+    return np.random.default_rng(config.seed).permutation(available)[:rows].astype(np.int64)
 
 
 def _check_classes(target: Floats, name: str) -> None:

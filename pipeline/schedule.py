@@ -57,19 +57,19 @@ def execute(
 ) -> None:
     """Run all tasks of a schedule and hand each result on as it comes."""
     running: dict[str, Task] = {}
-    completed = as_completed(with_results=False)
+    completed = as_completed()
 
     def submit_more() -> None:
         while len(running) < workers * WAITING_A_WORKER and (task := schedule.take()):
             future = client.submit(run_task, task, store, key=task.name, pure=False)
-            running[future.key] = task
+            running[task.name] = task
             completed.add(future)
 
     submit_more()
     if not running:
         return
     for future in completed:
-        task = running.pop(future.key)
+        task = running.pop(str(future.key))
         if future.status != "finished":
             error = future.exception()
             raise TaskFailedError(f"task {task.name} failed: {type(error).__name__}: {error}") from error

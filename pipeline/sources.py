@@ -8,7 +8,14 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from pipeline.config import Dataset, FileDataset, OpenmlDataset, SklearnDataset, SyntheticDataset, TableDataset
+from pipeline.config import (
+    Dataset,
+    FileDataset,
+    OpenmlDataset,
+    SklearnDataset,
+    SyntheticDataset,
+    TableDataset,
+)
 from pipeline.errors import DataError
 from pipeline.formats import TARGET, read_table
 
@@ -94,7 +101,8 @@ def _openml(dataset: OpenmlDataset) -> pd.DataFrame:
             f"ARFF file elsewhere, put it as {dataset.name}.arff into the data directory, and set source = 'file', "
             f"path = '{dataset.name}.arff', format = 'arff'"
         ) from None
-    return pd.concat([bunch.data, bunch.target], axis=1)
+    table: pd.DataFrame = pd.concat([bunch.data, bunch.target], axis=1)
+    return table
 
 
 def _synthetic(dataset: SyntheticDataset, seed: int) -> pd.DataFrame:

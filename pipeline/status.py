@@ -23,6 +23,7 @@ def print_status(console: Console, root: Path) -> None:
         f"[bold]{config.name}[/bold]: {done['fits']} of {cells} cells are fitted. Finished tasks: "
         + ", ".join(f"{stage} {done[stage]}" for stage in STAGES),
         highlight=False,
+        soft_wrap=True,
     )
     if (root / RESULTS / "rows.csv").exists():
         print_summary(console, summarise(read_rows(root)))
@@ -30,5 +31,6 @@ def print_status(console: Console, root: Path) -> None:
     else:
         console.print(
             "No tables yet. To go on, give the command that began the run again; what is done is not done twice.",
-            highlight=False, soft_wrap=True,
+            highlight=False,
+            soft_wrap=True,
         )

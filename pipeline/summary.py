@@ -1,5 +1,6 @@
 """The summary: mean and standard deviation over trials, printed as the paper prints them."""
 
+from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
@@ -14,6 +15,7 @@ TITLES = {
     "rmse": "Regression: RMSE",
     "misclassification": "Classification: misclassification rate",
 }
+FAILED = "failed"
 CAPTION = "above, alignment on the test fold below; mean ± standard deviation over {trials} trials"
 
 
@@ -36,82 +38,112 @@ def write_summary(root: Path, summary: pd.DataFrame) -> None:
     results = root / RESULTS
     write_whole(results / "summary.csv", str(summary.to_csv(index=False, lineterminator="\n")))
     grids = _grids(summary)
-    write_whole(results / "summary.md", "\n".join(_markdown(title, grid) for title, grid in grids))
-    write_whole(results / "summary.tex", "\n".join(_latex(title, grid) for title, grid in grids))
+    write_whole(results / "summary.md", "\n".join(map(_markdown, grids)))
+    write_whole(results / "summary.tex", "\n".join(map(_latex, grids)))
 
 
 def print_summary(console: Console, summary: pd.DataFrame) -> None:
     """Show one table a metric on a terminal, the least error of each dataset in bold."""
-    for title, grid in _grids(summary):
-        table = Table(title=title, title_justify="left", show_lines=True)
+    for grid in _grids(summary):
+        console.print(f"\n{grid.title}", highlight=False, soft_wrap=True)
+        table = Table(show_lines=True)
         table.add_column("method")
-        for dataset in grid.columns:
-            table.add_column(str(dataset), justify="right")
-        least = summary.groupby("dataset")["error_mean"].min()
-        best = {
-            (row.dataset, row.method) for row in summary.itertuples() if row.error_mean == least[row.dataset]
-        }
-        for method, cells in grid.iterrows():
-            shown = [
-                f"[bold]{cell[0]}[/bold]\n{cell[1]}" if (dataset, method) in best else "\n".join(cell)
-                for dataset, cell in cells.items()
-            ]
-            table.add_row(str(method), *shown)
+        for dataset in grid.datasets:
+            table.add_column(dataset, justify="right")
+        for method in grid.methods:
+            table.add_row(method, *(grid.cells[method, dataset].shown() for dataset in grid.datasets))
         console.print(table)
 
 
-def _grids(summary: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
-    """A title and a grid of methods by datasets for each metric; a cell is (error, alignment)."""
+@dataclass(frozen=True)
+class Cell:
+    """One place of a grid."""
+
+    error: str
+    alignment: str
+    best: bool
+
+    def shown(self) -> str:
+        """For a terminal, in rich's markup."""
+        return f"[bold]{self.error}[/bold]\n{self.alignment}" if self.best else f"{self.error}\n{self.alignment}"
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Methods by datasets, for one metric."""
+
+    title: str
+    methods: list[str]
+    datasets: list[str]
+    cells: dict[tuple[str, str], Cell]
+
+
+def _grids(summary: pd.DataFrame) -> list[Grid]:
     grids = []
-    for metric, part in summary.groupby("metric", sort=False):
-        cells = part.assign(
-            cell=[
-                (_plus_minus(row.error_mean, row.error_sd), _plus_minus(row.alignment_test_mean, row.alignment_test_sd))
-                for row in part.itertuples()
-            ]
+    for metric in summary["metric"].unique():
+        records = summary[summary["metric"] == metric].to_dict("records")
+        datasets = list(dict.fromkeys(str(record["dataset"]) for record in records))
+        least = {
+            name: min(record["error_mean"] for record in records if record["dataset"] == name) for name in datasets
+        }
+        grids.append(
+            Grid(
+                title=f"{TITLES[metric]} {CAPTION.format(trials=max(record['trials'] for record in records))}",
+                methods=list(dict.fromkeys(str(record["method"]) for record in records)),
+                datasets=datasets,
+                cells={
+                    (str(record["method"]), str(record["dataset"])): Cell(
+                        error=_plus_minus(record["error_mean"], record["error_sd"]),
+                        alignment=_plus_minus(record["alignment_test_mean"], record["alignment_test_sd"]),
+                        best=record["error_mean"] == least[str(record["dataset"])],
+                    )
+                    for record in records
+                },
+            )
         )
-        grid = cells.pivot(index="method", columns="dataset", values="cell")
-        grid = grid.loc[part["method"].unique(), part["dataset"].unique()]
-        trials = int(part["trials"].max())
-        grids.append((f"{TITLES[str(metric)]} {CAPTION.format(trials=trials)}", grid))
     return grids
 
 
 def _plus_minus(mean: float, deviation: float) -> str:
     """Three digits behind the point, or four that count where numbers are large."""
     if pd.isna(mean):
-        return "failed"
+        return FAILED
     digits = 3 if abs(mean) < 10 else 1
     return f"{mean:.{digits}f} ± {deviation:.{digits}f}"
 
 
-def _markdown(title: str, grid: pd.DataFrame) -> str:
-    lines = [f"{title}.", "", "| method | " + " | ".join(grid.columns) + " |", "|---" * (len(grid.columns) + 1) + "|"]
-    lines += [
-        f"| {method} | " + " | ".join("<br>".join(cell) for cell in cells) + " |"
-        for method, cells in zip(grid.index, grid.to_numpy(), strict=True)
+def _markdown(grid: Grid) -> str:
+    lines = [
+        f"{grid.title}.",
+        "",
+        "| method | " + " | ".join(grid.datasets) + " |",
+        "|---" * (len(grid.datasets) + 1) + "|",
     ]
+    for method in grid.methods:
+        cells = [grid.cells[method, dataset] for dataset in grid.datasets]
+        lines.append(f"| {method} | " + " | ".join(f"{cell.error}<br>{cell.alignment}" for cell in cells) + " |")
     return "\n".join(lines) + "\n"
 
 
-def _latex(title: str, grid: pd.DataFrame) -> str:
-    def math(cell: str) -> str:
-        return cell if cell == "failed" else "$" + cell.replace("±", r"\pm") + "$"
+def _latex(grid: Grid) -> str:
+    def math(text: str) -> str:
+        return text if text == FAILED else "$" + text.replace("±", r"\pm") + "$"
 
-    def text(name: str) -> str:
+    def escaped(name: str) -> str:
         return name.replace("_", r"\_")
 
     lines = [
-        f"% {title}",
-        r"\begin{tabular}{l" + "c" * len(grid.columns) + "}",
+        f"% {grid.title}",
+        r"\begin{tabular}{l" + "c" * len(grid.datasets) + "}",
         r"\hline",
-        " & ".join(["", *map(text, grid.columns)]) + r" \\",
+        " & ".join(["", *map(escaped, grid.datasets)]) + r" \\",
         r"\hline",
     ]
-    for method, cells in zip(grid.index, grid.to_numpy(), strict=True):
+    for method in grid.methods:
+        cells = [grid.cells[method, dataset] for dataset in grid.datasets]
         lines += [
-            " & ".join([text(method), *(math(cell[0]) for cell in cells)]) + r" \\",
-            " & ".join(["", *(math(cell[1]) for cell in cells)]) + r" \\",
+            " & ".join([escaped(method), *(math(cell.error) for cell in cells)]) + r" \\",
+            " & ".join(["", *(math(cell.alignment) for cell in cells)]) + r" \\",
             r"\hline",
         ]
     return "\n".join([*lines, r"\end{tabular}"]) + "\n"

@@ -13,8 +13,20 @@ from pipeline.task import Finished
 from tasks.paths import METRICS
 
 ROW_COLUMNS = (
-    "dataset", "task", "method", "trial", "error", "metric", "validation_error", "alignment_test",
-    "alignment_train", "regularisation", "n_kernels", "n_active", "certificate", "status",
+    "dataset",
+    "task",
+    "method",
+    "trial",
+    "error",
+    "metric",
+    "validation_error",
+    "alignment_test",
+    "alignment_train",
+    "regularisation",
+    "n_kernels",
+    "n_active",
+    "certificate",
+    "status",
 )
 COUNTS = {"n_kernels": "Int64", "n_active": "Int64"}
 
@@ -60,7 +72,7 @@ def _cell(task: Any, finished: dict[str, Finished]) -> tuple[dict[str, Any], lis
     result = finished[task.name].result
     key = {"dataset": task.dataset, "task": task.task, "method": task.method, "trial": task.trial}
     weights = finished[f"weights/{task.dataset}/{task.part}"].result
-    row = {**key, "metric": METRICS[task.task], "certificate": weights["certificate"], **result}
+    row = {**key, "metric": METRICS[task.task], **weights, **result}
     path = result.get("path")
     if path is None:
         return row, []
@@ -87,8 +99,12 @@ def _kernels(store: RunStore, dataset: DatasetPlan) -> list[dict[str, Any]]:
         )
         rows += [
             {
-                "dataset": dataset.name, "task": task, "trial": trial, "kernel": kernel,
-                "alignment_train": train[trial, k], "alignment_test": test[trial, k],
+                "dataset": dataset.name,
+                "task": task,
+                "trial": trial,
+                "kernel": kernel,
+                "alignment_train": train[trial, k],
+                "alignment_test": test[trial, k],
                 "uncentered_alignment_train": uncentered[trial, k],
             }
             for trial in range(dataset.folds)

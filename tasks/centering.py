@@ -1,7 +1,5 @@
 """Centering of kernels in feature space, with the means of the training samples (the paper, section 2.2)."""
 
-import numpy as np
-
 from tasks.arrays import Floats, Integers
 
 

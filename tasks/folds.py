@@ -16,22 +16,29 @@ class Trial:
     train: tuple[int, ...]
 
 
-def assign_folds(target: Floats, folds: int, rng: np.random.Generator) -> tuple[Integers, Integers]:
-    """Deal the samples into folds at random and reorder them so that every fold is contiguous.
+def deal_folds(target: Floats, folds: int) -> tuple[Integers, Integers]:
+    """Deal samples into folds, one after the other, and reorder them so that every fold is contiguous.
 
     A target of two values is dealt class by class, so that each fold has its share of both.
 
+    Parameters
+    ----------
+    target
+        The labels of samples that come in random order.
+
     Returns
     -------
-    order, fold
-        `order[i]` is the sample at place i, `fold[i]` the fold of place i.
+    place, fold
+        `place[i]` is the sample that goes to place i, `fold[i]` the fold of place i.
+
+    >>> deal_folds(np.array([5.0, 6.0, 7.0, 8.0]), 3)
+    (array([0, 3, 1, 2]), array([0, 0, 1, 2]))
     """
-    shuffled = rng.permutation(len(target))
-    if len(np.unique(target)) == 2:
-        shuffled = shuffled[np.argsort(target[shuffled], kind="stable")]
-    dealt = np.arange(len(target)) % folds
+    count = len(target)
+    by_class = np.argsort(target, kind="stable") if len(np.unique(target)) == 2 else np.arange(count)
+    dealt = np.arange(count) % folds
     by_fold = np.argsort(dealt, kind="stable")
-    return shuffled[by_fold].astype(np.int64), dealt[by_fold].astype(np.int64)
+    return by_class[by_fold].astype(np.int64), dealt[by_fold].astype(np.int64)
 
 
 def trials(folds: int) -> list[Trial]:
@@ -41,8 +48,7 @@ def trials(folds: int) -> list[Trial]:
     Trial(test=2, validation=0, train=(1,))
     """
     return [
-        Trial(t, (t + 1) % folds, tuple(f for f in range(folds) if f not in (t, (t + 1) % folds)))
-        for t in range(folds)
+        Trial(t, (t + 1) % folds, tuple(f for f in range(folds) if f not in (t, (t + 1) % folds))) for t in range(folds)
     ]
 
 

@@ -6,7 +6,6 @@ says of itself, what counts is the KKT residual, computed here from M, a and v a
 """
 
 import numpy as np
-import osqp
 import scipy.linalg
 import scipy.sparse
 
@@ -58,15 +57,15 @@ def nonnegative_qp(M: Floats, a: Floats) -> tuple[Floats, float]:
     unit_a = a[alive] / norms
     unit_a /= (size := float(unit_a.max()))
     proposal = _osqp(unit_M, unit_a)
-    best = min(
-        (proposal, _finish(unit_M, unit_a, proposal)), key=lambda x: kkt_residual(unit_M, unit_a, x)
-    )
+    best = min((proposal, _finish(unit_M, unit_a, proposal)), key=lambda x: kkt_residual(unit_M, unit_a, x))
     v[alive] = best * size / norms
     return v, kkt_residual(M, a, v)
 
 
 def _osqp(M: Floats, a: Floats) -> Floats:
     """The QP by OSQP; zeros where it finds no solution, which the finish then starts from."""
+    import osqp  # half a second, which only those who solve need spend
+
     p = len(a)
     solver = osqp.OSQP()
     solver.setup(

@@ -32,8 +32,6 @@ class Statistics:
     """(p,): of the centered kernels; 0 for a kernel that is constant on the set."""
     label_norm: float
     """||yc yc'||_F = yc . yc, with yc the centered labels."""
-    uncentered: Floats
-    """(p,): the alignment of each kernel without centering (Cristianini et al. 2001)."""
 
     def scaled(self, trace: Floats) -> "Statistics":
         """The statistics of the kernels `K_k / trace_k`, 0 where trace is 0."""
@@ -43,63 +41,88 @@ class Statistics:
             a=self.a * inverse,
             trace=self.trace * inverse,
             label_norm=self.label_norm,
-            uncentered=self.uncentered,
         )
 
 
-def statistics(
-    sums: Sums, target: Floats, index: int, folds: Iterable[int], bounds: Integers, shift: float
-) -> Statistics:
+def statistics(sums: Sums, target: Floats, index: int, folds: Iterable[int], bounds: Integers) -> Statistics:
     """The statistics of the samples in `folds`, for target number `index`.
 
-    Parameters
-    ----------
-    target
-        (m,): the labels as they are. The sums were taken of `target - target.mean()`, which changes nothing that
-        is centered and keeps digits where the mean is large.
-    shift
-        The constant that was taken off the kernels before they were summed.
+    `target` holds the labels that the sums were taken with. They may be shifted by any constant, which changes
+    nothing that is centered: taking off their mean first keeps digits where it is large.
     """
-    chosen = np.array(sorted(folds))
-    inside = np.concatenate([np.arange(bounds[f], bounds[f + 1]) for f in chosen])
-    n = len(inside)
-    offset = float(target.mean())
-    y = target[inside] - offset
+    part = _restrict(sums, index, folds, bounds)
+    y = target[part.inside]
+    n, r, t = len(y), part.rows, part.rows.sum(axis=1)
     ybar = float(y.mean())
     yc = y - ybar
-    pairs = np.ix_(chosen, chosen)
 
-    squares = sums.products[pairs].sum(axis=(0, 1))
-    labels = sums.labels[index][pairs].sum(axis=(0, 1))
-    diagonal = sums.diagonal[chosen].sum(axis=0)
-    r = sums.rows[chosen].sum(axis=0)[:, inside]
-    t = r.sum(axis=1)
-
-    M = squares - (2.0 / n) * (r @ r.T) + np.outer(t, t) / n**2
-    a = labels - 2.0 * ybar * (r @ y) + ybar**2 * t
-    trace = diagonal - t / n
-    constant = trace <= CONSTANT * (np.abs(diagonal) + np.abs(t) / n)
+    M = part.products - (2.0 / n) * (r @ r.T) + np.outer(t, t) / n**2
+    a = part.labels - 2.0 * ybar * (r @ y) + ybar**2 * t
+    trace = part.diagonal - t / n
+    constant = trace <= CONSTANT * (np.abs(part.diagonal) + np.abs(t) / n)
     M[constant, :] = M[:, constant] = 0.0
     a[constant] = trace[constant] = 0.0
-
-    raw = labels + 2.0 * offset * (r @ y) + offset**2 * t + shift * float(target[inside].sum()) ** 2
-    norms = np.sqrt(np.diag(squares) + 2.0 * shift * t + shift**2 * n**2)
     return Statistics(
         M=(M + M.T) / 2.0,
         a=np.maximum(a, 0.0),  # a >= 0 for positive semi-definite kernels; below 0 is rounding
         trace=trace,
         label_norm=float(yc @ yc),
-        uncentered=raw / (norms * float(target[inside] @ target[inside])),
+    )
+
+
+def uncentered_alignments(
+    sums: Sums,
+    target: Floats,
+    index: int,
+    folds: Iterable[int],
+    bounds: Integers,
+    shift: float,
+    offset: float,
+) -> Floats:
+    """The alignment of each kernel with the labels as they are, without centering (Cristianini et al. 2001).
+
+    The sums are of `E = K - shift` and of `target`, where the labels are `target + offset`; both shifts are undone.
+    """
+    part = _restrict(sums, index, folds, bounds)
+    y = target[part.inside]
+    n, r, t = len(y), part.rows, part.rows.sum(axis=1)
+    labels = y + offset
+    products = part.labels + 2.0 * offset * (r @ y) + offset**2 * t + shift * labels.sum() ** 2
+    norms = np.sqrt(np.diag(part.products) + 2.0 * shift * t + shift**2 * n**2)
+    return np.asarray(products / (norms * float(labels @ labels)))
+
+
+@dataclass(frozen=True)
+class _Part:
+    """The sums over one set of samples, and which samples these are."""
+
+    inside: Integers
+    products: Floats
+    labels: Floats
+    rows: Floats
+    diagonal: Floats
+
+
+def _restrict(sums: Sums, index: int, folds: Iterable[int], bounds: Integers) -> _Part:
+    chosen = np.array(sorted(folds))
+    inside = np.concatenate([np.arange(bounds[f], bounds[f + 1]) for f in chosen])
+    pairs = np.ix_(chosen, chosen)
+    return _Part(
+        inside=inside,
+        products=sums.products[pairs].sum(axis=(0, 1)),
+        labels=sums.labels[index][pairs].sum(axis=(0, 1)),
+        rows=sums.rows[chosen].sum(axis=0)[:, inside],
+        diagonal=sums.diagonal[chosen].sum(axis=0),
     )
 
 
 def alignments(stats: Statistics) -> Floats:
-    """Centered alignment of each kernel with the labels (the paper, "Kernel matrix alignment"); 0 for a constant kernel."""
+    """Centered alignment of each kernel with the labels (Definition 4 of the paper); 0 for a constant kernel."""
     norms = np.sqrt(np.maximum(np.diag(stats.M), 0.0)) * stats.label_norm
     return np.divide(stats.a, norms, out=np.zeros_like(norms), where=norms > 0)
 
 
 def alignment(stats: Statistics, mu: Floats) -> float:
     """Centered alignment of `sum_k mu_k K_k` with the labels; 0 if that kernel does not vary."""
-    norm = float(np.sqrt(max(mu @ stats.M @ mu, 0.0))) * stats.label_norm
+    norm = max(float(mu @ stats.M @ mu), 0.0) ** 0.5 * stats.label_norm
     return float(mu @ stats.a) / norm if norm > 0 else 0.0

@@ -4,8 +4,6 @@ import warnings
 from collections.abc import Sequence
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.svm import SVC
 
 from tasks.arrays import Floats
 
@@ -32,13 +30,24 @@ def svm_path(kernel: Floats, target: Floats, held_out: Floats, values: Sequence[
     -------
     (q, number of values)
     """
+    # Importing scikit-learn takes two seconds, which a regression need not spend.
+    import sklearn
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.svm import SVC
+
+    if not (np.isfinite(kernel).all() and np.isfinite(held_out).all()):
+        raise ValueError("the kernel must be finite")
     decisions = np.empty((len(held_out), len(values)))
-    for column, value in enumerate(values):
-        machine = SVC(C=value, kernel="precomputed", cache_size=CACHE_MEGABYTES, max_iter=MAX_ITERATIONS)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # asked for below
+    # scikit-learn would check the same kernel again for every value, which takes as long as a fit.
+    with (
+        sklearn.config_context(assume_finite=True, skip_parameter_validation=True),
+        warnings.catch_warnings(),
+    ):
+        warnings.simplefilter("ignore", ConvergenceWarning)  # asked for below
+        for column, value in enumerate(values):
+            machine = SVC(C=value, kernel="precomputed", cache_size=CACHE_MEGABYTES, max_iter=MAX_ITERATIONS)
             machine.fit(kernel, target)
-        if machine.fit_status_ != 0:
-            raise NotConvergedError(f"the SVM with C = {value:g} did not converge in {MAX_ITERATIONS:,} iterations")
-        decisions[:, column] = machine.decision_function(held_out)
+            if machine.fit_status_ != 0:
+                raise NotConvergedError(f"the SVM with C = {value:g} did not converge in {MAX_ITERATIONS:,} iterations")
+            decisions[:, column] = machine.decision_function(held_out)
     return decisions

@@ -46,7 +46,7 @@ class CombineTask(Task):
         """(trials, p): weights of the kernels as they are stored, so that `K_mu` has trace one."""
         mu = store.read(WEIGHTS, f"{self.dataset}/{task}/{method}")
         trace = store.read(STATISTICS, f"{self.dataset}/{task}/trace")
-        return np.divide(mu, trace, out=np.zeros_like(mu), where=trace > 0)
+        return np.asarray(np.divide(mu, trace, out=np.zeros_like(mu), where=trace > 0))
 
 
 def read_combined(store: RunStore, dataset: str, task: str, method: str, trial: int) -> Floats:

@@ -1,18 +1,16 @@
 """Fits: one task a cell, with its whole regularisation path, and what is measured of it."""
 
 from dataclasses import asdict, dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from pipeline.stages.combine import read_combined
-from pipeline.stages.weights import read_statistics
 from pipeline.store import DATA, GRAM, WEIGHTS, RunStore
 from pipeline.task import Output, Task
 from tasks.folds import trials
 from tasks.paths import fit_path
 from tasks.ridge import NotPositiveDefiniteError
-from tasks.statistics import alignment
 from tasks.svm import NotConvergedError
 from tasks.weights import NoWeightsError
 
@@ -38,11 +36,6 @@ class FitTask(Task):
         mu = store.read(WEIGHTS, f"{self.dataset}/{self.task}/{self.method}", self.trial)
         if not mu.any():
             return Output(result={"status": f"failed: {NoWeightsError()}"})
-        result: dict[str, Any] = {
-            f"alignment_{on}": alignment(read_statistics(store, self.dataset, self.task, self.trial, on), mu)
-            for on in ("train", "test")
-        }
-        result |= {"n_kernels": len(mu), "n_active": int((mu > 0).sum())}
         fold = store.read(GRAM, f"{self.dataset}/fold")
         trial = trials(int(fold[-1]) + 1)[self.trial]
         try:
@@ -56,5 +49,5 @@ class FitTask(Task):
                 self.values,
             )
         except (NotPositiveDefiniteError, NotConvergedError) as error:
-            return Output(result={**result, "status": f"failed: {error}"})
-        return Output(result={**result, "status": "ok", "path": asdict(path)})
+            return Output(result={"status": f"failed: {error}"})
+        return Output(result={"status": "ok", "path": asdict(path)})

@@ -7,7 +7,7 @@ from pipeline.store import DATA, GRAM, STATISTICS, RunStore
 from pipeline.task import Output, Task
 from tasks.folds import fold_bounds, trials
 from tasks.gaussian import SHIFT
-from tasks.statistics import alignments, statistics
+from tasks.statistics import alignments, statistics, uncentered_alignments
 from tasks.sums import Sums
 
 
@@ -29,12 +29,15 @@ class ReduceTask(Task):
     def run(self, store: RunStore) -> Output:
         sums = self._total(store)
         targets = store.read(DATA, f"{self.dataset}/targets")
+        offsets = targets.mean(axis=0)
+        targets -= offsets  # as the tiles did
         bounds = fold_bounds(store.read(GRAM, f"{self.dataset}/fold"))
         output = Output(result={"constant": []})
         for index, task in enumerate(self.tasks):
             for number, trial in enumerate(trials(self.folds)):
-                train = statistics(sums, targets[:, index], index, trial.train, bounds, SHIFT)
-                test = statistics(sums, targets[:, index], index, [trial.test], bounds, SHIFT)
+                target, offset = targets[:, index], float(offsets[index])
+                train = statistics(sums, target, index, trial.train, bounds)
+                test = statistics(sums, target, index, [trial.test], bounds)
                 scaled, scaled_test = train.scaled(train.trace), test.scaled(train.trace)
                 arrays = {
                     "M": scaled.M,
@@ -45,7 +48,7 @@ class ReduceTask(Task):
                     "label_norms": [train.label_norm, test.label_norm],
                     "alignment": alignments(train),
                     "alignment_test": alignments(test),
-                    "uncentered": train.uncentered,
+                    "uncentered": uncentered_alignments(sums, target, index, trial.train, bounds, SHIFT, offset),
                 }
                 for name, values in arrays.items():
                     output.digests |= store.write_trial(STATISTICS, f"{self.dataset}/{task}/{name}", number, values)
@@ -56,10 +59,12 @@ class ReduceTask(Task):
     def _total(self, store: RunStore) -> Sums:
         """The sums of all batches, added in their order, so that the last digits are always the same."""
         batches = (
-            Sums(**{
-                name: store.read(STATISTICS, f"{self.dataset}/sums/{name}", number)
-                for name in ("products", "labels", "rows", "diagonal")
-            })
+            Sums(
+                **{
+                    name: store.read(STATISTICS, f"{self.dataset}/sums/{name}", number)
+                    for name in ("products", "labels", "rows", "diagonal")
+                }
+            )
             for number in range(self.batches)
         )
         total = next(batches)

@@ -82,9 +82,7 @@ class TilesTask(Task):
         for name in ("products", "labels", "rows", "diagonal"):
             values = getattr(sums, name)
             chunk = (self.number, *[0] * values.ndim)
-            output.digests |= store.write_chunk(
-                STATISTICS, f"{self.dataset}/sums/{name}", chunk, values[None]
-            )
+            output.digests |= store.write_chunk(STATISTICS, f"{self.dataset}/sums/{name}", chunk, values[None])
         return output
 
 

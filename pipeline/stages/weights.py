@@ -8,7 +8,7 @@ import numpy as np
 from pipeline.store import STATISTICS, WEIGHTS, RunStore
 from pipeline.task import Output, Task
 from tasks.arrays import Floats
-from tasks.statistics import Statistics
+from tasks.statistics import Statistics, alignment
 from tasks.weights import RULES, NoWeightsError
 
 
@@ -28,29 +28,34 @@ class WeightsTask(Task):
         return f"{self.task}/{self.method}/{self.trial}"
 
     def run(self, store: RunStore) -> Output:
-        stats = read_statistics(store, self.dataset, self.task, self.trial)
+        train, test = self._statistics(store, "", 0), self._statistics(store, "_test", 1)
         try:
-            mu, certificate = RULES[self.method](stats)
+            mu, certificate = RULES[self.method](train)
         except NoWeightsError:
-            mu, certificate = np.zeros_like(stats.a), 0.0  # the fit makes it a row that says so
+            mu, certificate = np.zeros_like(train.a), 0.0  # the fit makes it a row that says so
         group = f"{self.dataset}/{self.task}"
-        output = Output(result={"certificate": certificate})
+        output = Output(
+            result={
+                "certificate": certificate,
+                "alignment_train": alignment(train, mu),
+                "alignment_test": alignment(test, mu),
+                "n_kernels": len(mu),
+                "n_active": int((mu > 0).sum()),
+            }
+        )
         output.digests |= store.write_trial(WEIGHTS, f"{group}/{self.method}", self.trial, mu)
         output.digests |= store.write_trial(WEIGHTS, f"{group}/certificate/{self.method}", self.trial, certificate)
         return output
 
+    def _statistics(self, store: RunStore, suffix: str, norm: int) -> Statistics:
+        """The statistics of the kernels scaled to trace one on the training set, there or on the test fold."""
 
-def read_statistics(store: RunStore, dataset: str, task: str, trial: int, on: str = "train") -> Statistics:
-    """The statistics of the kernels scaled to trace one on the training set; `on` is "train" or "test"."""
-    group, suffix = f"{dataset}/{task}", "" if on == "train" else "_test"
+        def read(name: str) -> Floats:
+            return np.asarray(store.read(STATISTICS, f"{self.dataset}/{self.task}/{name}", self.trial))
 
-    def read(name: str) -> Floats:
-        return np.asarray(store.read(STATISTICS, f"{group}/{name}", trial))
-
-    return Statistics(
-        M=read(f"M{suffix}"),
-        a=read(f"a{suffix}"),
-        trace=(read("trace") > 0).astype(np.float64),
-        label_norm=float(read("label_norms")[0 if on == "train" else 1]),
-        uncentered=read("uncentered"),
-    )
+        return Statistics(
+            M=read(f"M{suffix}"),
+            a=read(f"a{suffix}"),
+            trace=(read("trace") > 0).astype(np.float64),
+            label_norm=float(read("label_norms")[norm]),
+        )
