@@ -157,4 +157,6 @@ def schema() -> None:
 def _console() -> "Console":
     from rich.console import Console
 
-    return Console()
+    console = Console()
+    # A file or a batch log has no width; what is wide should not be folded there.
+    return console if console.is_terminal else Console(width=160)

@@ -63,7 +63,7 @@ def whole_rows(features: pd.DataFrame, target: pd.Series, missing: str, name: st
         where, value = (
             ("target", target.iloc[row])
             if usable[row].all()
-            else (features.columns[column], float(features.iloc[row, column]))
+            else (features.columns[column], features.to_numpy()[row, column])
         )
         raise DataError(
             f"dataset {name!r}: column {where!r} has no usable number in row {row + 1} (read as {value!r}); "

@@ -60,13 +60,13 @@ def measured_peak() -> Iterator[list[int]]:
 
 
 def text(size: float) -> str:
-    """Bytes for people.
+    """Bytes for people, in three digits.
 
-    >>> text(3 * 2**30)
-    '3.0 GiB'
+    >>> text(3.21 * 2**30)
+    '3.21 GiB'
     """
     for unit in ("B", "KiB", "MiB", "GiB"):
-        if size < 1024:
-            return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
+        if size < 1000:
+            return f"{size:.3g} {unit}"
         size /= 1024
-    return f"{size:.1f} TiB"
+    return f"{size:.3g} TiB"

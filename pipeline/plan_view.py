@@ -15,29 +15,18 @@ def print_plan(console: Console, plan: Plan, workers: int, limit: int) -> None:
         f"[bold]{config.name}[/bold]: methods {', '.join(config.methods)}; {config.protocol.folds} folds; "
         f"{len(config.fit.krr.values())} ridges, {len(config.fit.svm.values())} values of C",
         highlight=False,
+        soft_wrap=True,
     )
-    table = Table()
-    for heading in (
-        "dataset",
-        "learns",
-        "samples",
-        "features",
-        "kernels",
-        "tile",
-        "tiles",
-        *STAGES,
-        "disk",
-        "memory",
-    ):
-        table.add_column(heading, justify="left" if heading in ("dataset", "learns") else "right")
+    table = Table(box=None, padding=(0, 1, 0, 0))
+    for heading in ("dataset", "learns", "samples", "kernels", "tiles", "tasks", "disk", "memory"):
+        table.add_column(heading, justify="left" if heading in ("dataset", "learns") else "right", no_wrap=True)
     for dataset in plan.datasets:
         table.add_row(
             dataset.name,
             "\n".join(dataset.tasks_learned),
-            f"{dataset.samples:,}",
-            f"{dataset.features:,}",
+            f"{dataset.samples:,} x {dataset.features:,}",
             f"{len(dataset.kernels):,}",
-            f"{dataset.tiles:,} of {dataset.tile}²",
+            f"{dataset.tiles:,}",
             f"{dataset.task_count:,}",
             text(dataset.gram_bytes + dataset.combined_bytes),
             text(max(dataset.memory.values())),
@@ -47,7 +36,7 @@ def print_plan(console: Console, plan: Plan, workers: int, limit: int) -> None:
     size, stage, dataset = plan.largest
     console.print(
         f"{sum(counts.values()):,} tasks: {', '.join(f'{stage} {count:,}' for stage, count in counts.items())}; "
-        f"{text(plan.disk_bytes)} on disk.\n"
+        f"{text(plan.disk_bytes)} on disk, in tiles of {config.storage.tile} x {config.storage.tile}.\n"
         f"The largest task, of stage {stage!r} and dataset {dataset.name!r}, needs about {text(size)}; "
         f"each of {workers} worker(s) may use {text(limit)}.",
         highlight=False,

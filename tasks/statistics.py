@@ -16,7 +16,7 @@ import numpy as np
 from tasks.arrays import Floats, Integers
 from tasks.sums import Sums
 
-# A kernel whose centered trace is this small beside its uncentered sums does not vary: what is left is rounding.
+# A kernel whose centered trace is this small beside its uncentered one does not vary: what is left is rounding.
 CONSTANT = 1e-13
 
 
@@ -44,11 +44,18 @@ class Statistics:
         )
 
 
-def statistics(sums: Sums, target: Floats, index: int, folds: Iterable[int], bounds: Integers) -> Statistics:
+def statistics(
+    sums: Sums, target: Floats, index: int, folds: Iterable[int], bounds: Integers, shift: float
+) -> Statistics:
     """The statistics of the samples in `folds`, for target number `index`.
 
-    `target` holds the labels that the sums were taken with. They may be shifted by any constant, which changes
-    nothing that is centered: taking off their mean first keeps digits where it is large.
+    Parameters
+    ----------
+    target
+        The labels that the sums were taken with. They may be shifted by any constant, which changes nothing that is
+        centered: taking off their mean first keeps digits where it is large.
+    shift
+        The constant that was taken off the kernels: the sums are of `E = K - shift`.
     """
     part = _restrict(sums, index, folds, bounds)
     y = target[part.inside]
@@ -59,7 +66,7 @@ def statistics(sums: Sums, target: Floats, index: int, folds: Iterable[int], bou
     M = part.products - (2.0 / n) * (r @ r.T) + np.outer(t, t) / n**2
     a = part.labels - 2.0 * ybar * (r @ y) + ybar**2 * t
     trace = part.diagonal - t / n
-    constant = trace <= CONSTANT * (np.abs(part.diagonal) + np.abs(t) / n)
+    constant = trace <= CONSTANT * (np.abs(part.diagonal + shift * n) + np.abs(t) / n)
     M[constant, :] = M[:, constant] = 0.0
     a[constant] = trace[constant] = 0.0
     return Statistics(

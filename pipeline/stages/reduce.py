@@ -36,8 +36,8 @@ class ReduceTask(Task):
         for index, task in enumerate(self.tasks):
             for number, trial in enumerate(trials(self.folds)):
                 target, offset = targets[:, index], float(offsets[index])
-                train = statistics(sums, target, index, trial.train, bounds)
-                test = statistics(sums, target, index, [trial.test], bounds)
+                train = statistics(sums, target, index, trial.train, bounds, SHIFT)
+                test = statistics(sums, target, index, [trial.test], bounds, SHIFT)
                 scaled, scaled_test = train.scaled(train.trace), test.scaled(train.trace)
                 arrays = {
                     "M": scaled.M,

@@ -1,0 +1,21 @@
+import os
+from pathlib import Path
+
+import pytest
+
+from pipeline.sources import DATA_DIR_VARIABLE
+
+
+@pytest.fixture
+def data_dir() -> Path:
+    folder = os.environ.get(DATA_DIR_VARIABLE)
+    if not folder:
+        pytest.skip(f"needs the paper's datasets: set {DATA_DIR_VARIABLE} to their folder (README, 'Data')")
+    return Path(folder)
+
+
+@pytest.fixture(autouse=True)
+def _no_data_dir_by_accident(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Tests that do not ask for the real data must not find them.
+    if "data_dir" not in request.fixturenames:
+        monkeypatch.delenv(DATA_DIR_VARIABLE, raising=False)

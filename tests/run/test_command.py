@@ -1,0 +1,133 @@
+"""The command line on real worker processes: `pipeline run` from the first byte to the tables."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import tomli_w
+
+from pipeline.store import RunStore
+from tests.run.sweeps import SMALL, pipeline
+
+SAME_BYTES = ("rows.csv", "rows.parquet", "path.csv", "kernels.csv", "summary.csv", "summary.md", "summary.tex")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a config and a finished run of it, `two`."""
+    folder = tmp_path_factory.mktemp("command")
+    (folder / "small.toml").write_text(tomli_w.dumps(SMALL))
+    done = pipeline("run", "small.toml", "--cluster", "local", "--workers", "2", "--out", "two", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    (folder / "two.txt").write_text(done.stdout)
+    return folder
+
+
+def tables(root: Path) -> dict[str, bytes]:
+    return {name: (root / "results" / name).read_bytes() for name in SAME_BYTES}
+
+
+def test_it_says_what_it_does_and_ends_with_the_table_and_where_to_look(folder: Path) -> None:
+    output = (folder / "two.txt").read_text()
+    assert "small: 2 dataset(s), 4 method(s), 4 trials" in output
+    assert output.count("dashboard: http://127.0.0.1:") == 1
+    assert "Regression: RMSE" in output
+    assert "Classification: misclassification rate" in output
+    assert "The tables are in two/results" in output
+    assert "pipeline status two" in output
+    assert "\x1b" not in output  # no colours, no bars off a terminal
+
+
+def test_the_run_directory_holds_what_the_contract_names(folder: Path) -> None:
+    root = folder / "two"
+    for name in ("config.toml", "environment.json", "ledger.jsonl", "gram.zarr", "statistics.zarr", "weights.zarr"):
+        assert (root / name).exists(), name
+    assert (root / "logs/driver.log").exists()
+    assert list((root / "logs").glob("worker-*.log"))
+    environment = json.loads((root / "environment.json").read_text())
+    assert set(environment["datasets"]) == {"wave", "flowers"}
+    assert environment["libraries"]["numpy"]
+    assert not list(root.rglob("*.partial"))
+
+
+@pytest.mark.parametrize("workers", ["1", "4"])
+def test_the_tables_are_the_same_bytes_with_any_number_of_workers(folder: Path, workers: str) -> None:
+    done = pipeline("run", "small.toml", "--workers", workers, "--out", f"w{workers}", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert tables(folder / f"w{workers}") == tables(folder / "two")
+
+
+def test_running_again_does_nothing_again(folder: Path) -> None:
+    before, ledger = tables(folder / "two"), (folder / "two/ledger.jsonl").read_bytes()
+    done = pipeline("run", "small.toml", "--out", "two", cwd=folder)
+    assert done.returncode == 0
+    assert " 0 of " in done.stdout
+    assert "dashboard" not in done.stdout  # no worker was started
+    assert tables(folder / "two") == before
+    assert (folder / "two/ledger.jsonl").read_bytes() == ledger
+
+
+def test_a_damaged_chunk_is_computed_again_and_nothing_else(folder: Path) -> None:
+    root = shutil.copytree(folder / "two", folder / "damaged")
+    before, lines = tables(root), (root / "ledger.jsonl").read_text().splitlines()
+    weights = root / "weights.zarr/wave/regression/alignf/c/1/0"
+    weights.write_bytes(weights.read_bytes()[:-4] + b"oops")
+    done = pipeline("run", "small.toml", "--out", root, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert tables(root) == before
+    added = (root / "ledger.jsonl").read_text().splitlines()[len(lines) :]
+    assert [json.loads(line)["name"] for line in added] == ["weights/wave/regression/alignf/1"]
+
+
+def test_status_needs_only_the_directory(folder: Path) -> None:
+    done = pipeline("status", "two", cwd=folder)
+    assert done.returncode == 0
+    assert "48 of 48 cells are fitted" in done.stdout
+    assert "alignf" in done.stdout
+    nothing = pipeline("status", ".", cwd=folder)
+    assert nothing.returncode == 2
+    assert "not a run directory" in nothing.stderr
+
+
+def test_a_kernel_that_is_constant_has_weight_zero_and_is_named_once(folder: Path) -> None:
+    kernels = "[{family = 'gaussian', log2_gamma = [-1000, -1000]}, {family = 'gaussian', log2_gamma = [-5, -4]}]"
+    settings = ["--set", f"dataset.wave.kernels={kernels}"]
+    done = pipeline("run", "small.toml", "--out", "constant", *settings, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("gaussian(2^-1000) is constant on the training set of every trial") == 1
+    store = RunStore(folder / "constant")
+    for method in SMALL["methods"]:
+        assert (store.read("weights.zarr", f"wave/regression/{method}")[:, 0] == 0).all()
+
+
+def test_cells_that_fail_are_rows_that_say_why_and_the_exit_code_is_3(folder: Path) -> None:
+    settings = ["--set", "dataset.wave.kernels=[{family = 'gaussian', log2_gamma = [-1000, -999]}]"]
+    done = pipeline("run", "small.toml", "--out", "failed", *settings, cwd=folder)
+    assert done.returncode == 3, done.stderr
+    rows = pd.read_csv(folder / "failed/results/rows.csv").set_index("dataset")
+    assert rows.loc["wave", "status"].str.startswith("failed: no kernel varies").all()
+    assert rows.loc["wave", "error"].isna().all()
+    assert (rows.loc["flowers", "status"] == "ok").all()
+    assert "wave, unif, trial 0 failed: no kernel varies" in done.stdout
+
+
+def test_a_task_that_raises_stops_the_run_in_one_message(folder: Path) -> None:
+    root = shutil.copytree(folder / "two", folder / "raises")
+    # The chunk is gone behind the ledger's back, after it was checked: the fit finds no number there.
+    for chunk in (root / "combined.zarr/wave/regression/unif/c/0").rglob("*"):
+        if chunk.is_file():
+            chunk.unlink()
+    lines = (root / "ledger.jsonl").read_text().splitlines()
+    kept = [line for line in lines if json.loads(line)["name"] != "fits/wave/regression/unif/0"]
+    for number, line in enumerate(kept):
+        entry = json.loads(line)
+        if entry["name"].startswith("combine/wave"):
+            entry["digests"] = {}
+            kept[number] = json.dumps(entry)
+    (root / "ledger.jsonl").write_text("\n".join(kept) + "\n")
+    done = pipeline("run", "small.toml", "--out", root, cwd=folder)
+    assert done.returncode == 1
+    assert "Error: task fits/wave/regression/unif/0 failed: DamagedError" in done.stderr
+    assert "Traceback" not in done.stderr

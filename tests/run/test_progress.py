@@ -1,0 +1,46 @@
+import io
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from pipeline import progress as module
+from pipeline.progress import Progress
+from tests.run.sweeps import plan_in, small_config
+
+
+def shown(console: Console, tmp_path: Path, seconds: list[float], monkeypatch: pytest.MonkeyPatch) -> str:
+    """What is printed when a task ends at each of these times."""
+    plan, _ = plan_in(tmp_path, small_config())
+    clock = iter([0.0, *(second for second in seconds for _ in range(2))])
+    last = [0.0]
+
+    def now() -> float:
+        last[0] = next(clock, last[0])
+        return last[0]
+
+    if not console.is_terminal:
+        monkeypatch.setattr(module.time, "monotonic", now)
+    with Progress(console, plan) as progress:
+        for _ in seconds:
+            progress.advance("tiles")
+    stream = console.file
+    assert isinstance(stream, io.StringIO)
+    return stream.getvalue()
+
+
+def test_a_terminal_shows_a_bar_a_stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    console = Console(file=io.StringIO(), force_terminal=True, width=80)
+    output = shown(console, tmp_path, [1.0, 2.0], monkeypatch)
+    for stage in ("tiles", "reduce", "weights", "combine", "fits"):
+        assert stage in output
+    assert "2/" in output
+
+
+def test_elsewhere_a_line_at_most_every_ten_seconds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    console = Console(file=io.StringIO(), width=160)
+    lines = shown(console, tmp_path, [float(s) for s in range(1, 26)], monkeypatch).splitlines()
+    assert 1 <= len(lines) <= 2
+    assert lines[0].startswith("1")
+    assert "tiles " in lines[0]
+    assert "fits 0/48" in lines[0]

@@ -1,0 +1,79 @@
+"""The paper's definitions, written down as they stand: whole matrices, nothing shared with the code under test.
+
+Extended precision throughout, because a Gaussian of tiny gamma is 1 minus little, and centering takes the 1 away.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Extended = NDArray[np.longdouble]
+
+
+def squared_distances(rows: Floats, columns: Floats) -> Extended:
+    differences = rows.astype(np.longdouble)[:, None, :] - columns.astype(np.longdouble)[None, :, :]
+    return np.asarray((differences**2).sum(axis=2))
+
+
+def gaussians(features: Floats, log2_gamma: Sequence[int]) -> Extended:
+    """(p, m, m): exp(-gamma ||x - z||^2) for every gamma, each by its own exponential."""
+    distances = squared_distances(features, features)
+    exponents = range(log2_gamma[0], log2_gamma[1] + 1)
+    return np.stack([np.exp(-(np.longdouble(2.0) ** exponent) * distances) for exponent in exponents])
+
+
+def centered(kernel: Extended) -> Extended:
+    """U K U with U = I - 11'/n (Lemma 1); for a stack of kernels, each of them."""
+    n = kernel.shape[-1]
+    U = np.eye(n, dtype=np.longdouble) - np.ones((n, n), dtype=np.longdouble) / n
+    return np.asarray(U @ kernel @ U)
+
+
+def frobenius(K: Extended, L: Extended) -> np.longdouble:
+    return np.longdouble((K * L).sum())
+
+
+def uncentered_alignment(K: Extended, labels: Floats) -> float:
+    """<K, yy'> / (||K|| ||yy'||), of matrices as they are."""
+    label_kernel = np.outer(labels, labels).astype(np.longdouble)
+    norms = np.sqrt(frobenius(K, K) * frobenius(label_kernel, label_kernel))
+    return float(frobenius(K, label_kernel) / norms)
+
+
+def centered_alignment(K: Extended, labels: Floats) -> float:
+    """Definition 4: the same quotient, of K_c and of the centered label kernel."""
+    y = labels.astype(np.longdouble)
+    K, label_kernel = centered(K), centered(np.outer(y, y))
+    norms = np.sqrt(frobenius(K, K) * frobenius(label_kernel, label_kernel))
+    return float(frobenius(K, label_kernel) / norms)
+
+
+@dataclass(frozen=True)
+class DenseStatistics:
+    M: Floats
+    a: Floats
+    trace: Floats
+    label_norm: float
+
+    def trace_one(self) -> "DenseStatistics":
+        return DenseStatistics(
+            self.M / np.outer(self.trace, self.trace), self.a / self.trace, np.ones_like(self.trace), self.label_norm
+        )
+
+
+def dense_statistics(kernels: Extended, labels: Floats, inside: Integers) -> DenseStatistics:
+    """M, a and the traces of the samples `inside` alone: cut them out, center, multiply."""
+    K = centered(kernels[:, inside[:, None], inside[None, :]])
+    y = labels[inside].astype(np.longdouble)
+    label_kernel = centered(np.outer(y, y))
+    flat = K.reshape(len(K), -1)
+    return DenseStatistics(
+        M=(flat @ flat.T).astype(np.float64),
+        a=(flat @ label_kernel.reshape(-1)).astype(np.float64),
+        trace=np.trace(K, axis1=1, axis2=2).astype(np.float64),
+        label_norm=float(np.sqrt(frobenius(label_kernel, label_kernel))),
+    )
