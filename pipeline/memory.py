@@ -9,8 +9,8 @@ from pathlib import Path
 from tasks.svm import CACHE_MEGABYTES
 
 FLOAT = 8
-# A worker process with every library loaded and no task.
-RESERVED = 400 << 20
+# A worker process with every library loaded, and what its allocator keeps of earlier tasks.
+RESERVED = 512 << 20
 
 
 def projection(

@@ -1,6 +1,7 @@
 """The plan: every task of a sweep and what it costs, as a value, before anything runs."""
 
 from dataclasses import dataclass
+from typing import TypeVar
 
 from pipeline import memory
 from pipeline.config import Config, Dataset
@@ -10,8 +11,10 @@ from pipeline.stages.combine import CombineTask
 from pipeline.stages.fits import FitTask
 from pipeline.stages.reduce import ReduceTask
 from pipeline.stages.tiles import TilesTask, batches, tiles_on_and_above_diagonal
-from pipeline.stages.weights import WeightsTask
+from pipeline.stages.weights import WeightsTask, trial_batches
 from pipeline.task import Task
+
+T = TypeVar("T", bound=Task)
 
 
 @dataclass(frozen=True)
@@ -43,9 +46,13 @@ class DatasetPlan:
         return self.tiles * len(self.tasks_learned) * len(self.methods) * self.folds * self.tile**2 * 8
 
     @property
-    def task_count(self) -> int:
-        """Tasks of all stages."""
-        return sum(len(tasks) for tasks in self.stages.values())
+    def tasks(self) -> list[Task]:
+        """The tasks of all stages."""
+        return [task for tasks in self.stages.values() for task in tasks]
+
+    def of(self, kind: type[T]) -> list[T]:
+        """The tasks of one kind."""
+        return [task for task in self.tasks if isinstance(task, kind)]
 
 
 @dataclass(frozen=True)
@@ -54,6 +61,11 @@ class Plan:
 
     config: Config
     datasets: tuple[DatasetPlan, ...]
+
+    @property
+    def tasks(self) -> list[Task]:
+        """All tasks."""
+        return [task for dataset in self.datasets for task in dataset.tasks]
 
     @property
     def disk_bytes(self) -> int:
@@ -121,9 +133,9 @@ def _plan_dataset(config: Config, dataset: Dataset, samples: Samples) -> Dataset
         ),
         "reduce": (ReduceTask(**common, tasks=tuple(dataset.task), folds=folds, batches=len(gram_batches)),),
         "weights": tuple(
-            WeightsTask(**common, task=task, method=method, trial=trial)
+            WeightsTask(**common, task=task, method=method, trials=batch)
             for task, method in cells
-            for trial in range(folds)
+            for batch in trial_batches(folds, len(kernels))
         ),
         "combine": tuple(
             CombineTask(**common, number=number, cells=cells, tile=tile, tiles=batch)

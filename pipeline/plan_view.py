@@ -27,7 +27,7 @@ def print_plan(console: Console, plan: Plan, workers: int, limit: int) -> None:
             f"{dataset.samples:,} x {dataset.features:,}",
             f"{len(dataset.kernels):,}",
             f"{dataset.tiles:,}",
-            f"{dataset.task_count:,}",
+            f"{len(dataset.tasks):,}",
             text(dataset.gram_bytes + dataset.combined_bytes),
             text(max(dataset.memory.values())),
         )

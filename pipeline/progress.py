@@ -20,9 +20,7 @@ class Progress:
 
     def __init__(self, console: Console, plan: Plan) -> None:
         self._console = console
-        self._totals = Counter(
-            task.stage for dataset in plan.datasets for stage in dataset.stages.values() for task in stage
-        )
+        self._totals = Counter(task.stage for task in plan.tasks)
         self._counts: Counter[str] = Counter()
         self._begin = self._last_line = time.monotonic()
         self._bars: RichProgress | None = None

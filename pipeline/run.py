@@ -50,7 +50,7 @@ def run_sweep(
     if not finished:
         plan.check_disk(free_bytes(root), str(root))
     prepare_directory(root, config, samples)
-    total = sum(dataset.task_count for dataset in plan.datasets)
+    total = len(plan.tasks)
     _announce(console, plan, root, len(finished), total)
     with _driver_log(root):
         log.info("start: %d of %d tasks are done", len(finished), total)
@@ -74,9 +74,7 @@ def still_valid(plan: Plan, recorded: dict[str, Finished], store: RunStore) -> d
     """The recorded tasks that belong to the plan and whose chunks are in the store with the recorded checksums."""
     return {
         task.name: done
-        for dataset in plan.datasets
-        for stage in dataset.stages.values()
-        for task in stage
+        for task in plan.tasks
         if (done := recorded.get(task.name)) is not None
         and done.identity == task.identity
         and all(store.stored_checksum(key) == digest for key, digest in done.digests.items())

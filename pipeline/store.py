@@ -86,13 +86,19 @@ class RunStore:
         return {key: self.stored_checksum(key)}
 
     def write(self, group: str, name: str, values: Any) -> dict[str, str]:
-        """Write an array of one chunk, whole."""
-        return self.write_chunk(group, name, [0] * np.ndim(values), values)
+        """Write a whole array, in one call for all its chunks."""
+        array = self.array(group, name)
+        array[...] = np.asarray(values)
+        keys = [f"{group}/{name}/{array.metadata.encode_chunk_key(chunk)}" for chunk in np.ndindex(array.cdata_shape)]
+        return {key: self.stored_checksum(key) for key in keys}
 
-    def write_trial(self, group: str, name: str, trial: int, values: Any) -> dict[str, str]:
-        """Write the chunk of one trial, for arrays whose first axis is the trial."""
-        values = np.asarray(values, dtype=np.float64)
-        return self.write_chunk(group, name, (trial, *[0] * values.ndim), values[None])
+    def write_trials(self, group: str, name: str, trials: Sequence[int], values: Any) -> dict[str, str]:
+        """Write the chunks of consecutive trials, for arrays whose first axis is the trial; one value each."""
+        array, first = self.array(group, name), trials[0]
+        array[first : first + len(trials)] = np.asarray(values, dtype=np.float64)
+        behind = [0] * (array.ndim - 1)
+        keys = [f"{group}/{name}/{array.metadata.encode_chunk_key((trial, *behind))}" for trial in trials]
+        return {key: self.stored_checksum(key) for key in keys}
 
     def read(self, group: str, name: str, selection: Any = ...) -> Any:
         """Read a part of an array; every value must have been written."""

@@ -8,6 +8,8 @@ import pandas as pd
 from pipeline.files import write_whole
 from pipeline.layout import RESULTS
 from pipeline.plan import DatasetPlan, Plan
+from pipeline.stages.fits import FitTask
+from pipeline.stages.weights import WeightsTask
 from pipeline.store import STATISTICS, RunStore
 from pipeline.task import Finished
 from tasks.paths import METRICS
@@ -40,17 +42,16 @@ def write_tables(root: Path, plan: Plan, finished: dict[str, Finished]) -> pd.Da
     """
     rows, paths = [], []
     for dataset in plan.datasets:
-        for task in dataset.stages["fits"]:
-            row, path = _cell(task, finished)
+        weights = _weights(dataset, finished)
+        for task in dataset.of(FitTask):
+            row, path = _cell(task, weights[task.part], finished)
             rows.append(row)
             paths.extend(path)
     table = pd.DataFrame(rows, columns=list(ROW_COLUMNS)).astype(COUNTS)
     kernels = [row for dataset in plan.datasets for row in _kernels(RunStore(root), dataset)]
     timings = [
         {"task": task.name, "seconds": done.seconds, "peak_memory_bytes": done.peak_memory}
-        for dataset in plan.datasets
-        for stage in dataset.stages.values()
-        for task in stage
+        for task in plan.tasks
         for done in [finished[task.name]]
     ]
     results = root / RESULTS
@@ -67,11 +68,21 @@ def read_rows(root: Path) -> pd.DataFrame:
     return pd.read_csv(root / RESULTS / "rows.csv", dtype=COUNTS)
 
 
-def _cell(task: Any, finished: dict[str, Finished]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+def _weights(dataset: DatasetPlan, finished: dict[str, Finished]) -> dict[str, dict[str, Any]]:
+    """What the weights stage found for each cell, by the part that names the cell's fit."""
+    return {
+        f"{task.task}/{task.method}/{trial}": result
+        for task in dataset.of(WeightsTask)
+        for trial, result in finished[task.name].result["trials"].items()
+    }
+
+
+def _cell(
+    task: FitTask, weights: dict[str, Any], finished: dict[str, Finished]
+) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """The row of a fit task, and the rows of its path."""
     result = finished[task.name].result
     key = {"dataset": task.dataset, "task": task.task, "method": task.method, "trial": task.trial}
-    weights = finished[f"weights/{task.dataset}/{task.part}"].result
     row = {**key, "metric": METRICS[task.task], **weights, **result}
     path = result.get("path")
     if path is None:

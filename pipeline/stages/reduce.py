@@ -3,11 +3,14 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+
 from pipeline.store import DATA, GRAM, STATISTICS, RunStore
 from pipeline.task import Output, Task
+from tasks.arrays import Floats
 from tasks.folds import fold_bounds, trials
 from tasks.gaussian import SHIFT
-from tasks.statistics import alignments, statistics, uncentered_alignments
+from tasks.statistics import Statistics, alignments, statistics, uncentered_alignments
 from tasks.sums import Sums
 
 
@@ -32,28 +35,20 @@ class ReduceTask(Task):
         offsets = targets.mean(axis=0)
         targets -= offsets  # as the tiles did
         bounds = fold_bounds(store.read(GRAM, f"{self.dataset}/fold"))
-        output = Output(result={"constant": []})
+        output = Output()
         for index, task in enumerate(self.tasks):
-            for number, trial in enumerate(trials(self.folds)):
-                target, offset = targets[:, index], float(offsets[index])
+            target, offset = targets[:, index], float(offsets[index])
+            by_trial = []
+            for trial in trials(self.folds):
                 train = statistics(sums, target, index, trial.train, bounds, SHIFT)
                 test = statistics(sums, target, index, [trial.test], bounds, SHIFT)
-                scaled, scaled_test = train.scaled(train.trace), test.scaled(train.trace)
-                arrays = {
-                    "M": scaled.M,
-                    "a": scaled.a,
-                    "trace": train.trace,
-                    "M_test": scaled_test.M,
-                    "a_test": scaled_test.a,
-                    "label_norms": [train.label_norm, test.label_norm],
-                    "alignment": alignments(train),
-                    "alignment_test": alignments(test),
-                    "uncentered": uncentered_alignments(sums, target, index, trial.train, bounds, SHIFT, offset),
-                }
-                for name, values in arrays.items():
-                    output.digests |= store.write_trial(STATISTICS, f"{self.dataset}/{task}/{name}", number, values)
-                if index == 0:
-                    output.result["constant"] += [[number, int(k)] for k in (train.trace == 0).nonzero()[0]]
+                uncentered = uncentered_alignments(sums, target, index, trial.train, bounds, SHIFT, offset)
+                by_trial.append(_arrays(train, test, uncentered))
+            for name in by_trial[0]:
+                values = np.stack([arrays[name] for arrays in by_trial])
+                output.digests |= store.write(STATISTICS, f"{self.dataset}/{task}/{name}", values)
+        constant = np.argwhere(np.stack([arrays["trace"] for arrays in by_trial]) == 0)
+        output.result["constant"] = constant.tolist()  # (trial, kernel); no label has a part in it
         return output
 
     def _total(self, store: RunStore) -> Sums:
@@ -71,3 +66,19 @@ class ReduceTask(Task):
         for batch in batches:
             total += batch
         return total
+
+
+def _arrays(train: Statistics, test: Statistics, uncentered: Floats) -> dict[str, Floats]:
+    """What is stored of one trial: the statistics of kernels that have trace one on the training set."""
+    scaled, scaled_test = train.scaled(train.trace), test.scaled(train.trace)
+    return {
+        "M": scaled.M,
+        "a": scaled.a,
+        "trace": train.trace,
+        "M_test": scaled_test.M,
+        "a_test": scaled_test.a,
+        "label_norms": np.array([train.label_norm, test.label_norm]),
+        "alignment": alignments(train),
+        "alignment_test": alignments(test),
+        "uncentered": uncentered,
+    }

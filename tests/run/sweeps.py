@@ -61,17 +61,12 @@ def plan_in(root: Path, config: Config) -> tuple[Plan, list[Samples]]:
 def run_here(root: Path, config: Config) -> tuple[Plan, list[Samples], dict[str, Finished]]:
     """Run every task in this process, in the order of the plan."""
     plan, samples = plan_in(root, config)
-    tasks = [task for dataset in plan.datasets for stage in dataset.stages.values() for task in stage]
-    return plan, samples, {task.name: run_task(task, RunStore(root)) for task in tasks}
+    return plan, samples, {task.name: run_task(task, RunStore(root)) for task in plan.tasks}
 
 
-def pipeline(
-    *arguments: str | Path, cwd: Path, root: Path | None = None
-) -> subprocess.CompletedProcess[str]:
+def pipeline(*arguments: str | Path, cwd: Path, root: Path | None = None) -> subprocess.CompletedProcess[str]:
     """The command line, as a process of its own, with the packages under `root` (this source tree without it)."""
     packages = root or Path(__file__).parents[2]
     command = [sys.executable, "-c", "from pipeline.cli import main; main()", *map(str, arguments)]
     environment = os.environ | {"PYTHONPATH": str(packages)}
-    return subprocess.run(
-        command, cwd=cwd, env=environment, capture_output=True, text=True, timeout=200, check=False
-    )
+    return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, timeout=200, check=False)

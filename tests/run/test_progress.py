@@ -4,7 +4,6 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from pipeline import progress as module
 from pipeline.progress import Progress
 from tests.run.sweeps import plan_in, small_config
 
@@ -20,7 +19,7 @@ def shown(console: Console, tmp_path: Path, seconds: list[float], monkeypatch: p
         return last[0]
 
     if not console.is_terminal:
-        monkeypatch.setattr(module.time, "monotonic", now)
+        monkeypatch.setattr("pipeline.progress.time.monotonic", now)
     with Progress(console, plan) as progress:
         for _ in seconds:
             progress.advance("tiles")
