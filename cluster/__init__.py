@@ -21,6 +21,11 @@ class Cluster:
     dashboard: str
 
 
+def warm_up(kind: str, modules: tuple[str, ...]) -> None:
+    """Begin to import these modules where workers will run, if that can be done ahead, and return at once."""
+    import_module(f"cluster.{kind}").warm_up(modules)
+
+
 def open_cluster(kind: str, workers: int | None, logs: Path) -> AbstractContextManager[Cluster]:
     """Start workers of a kind of `CLUSTERS`; they are stopped, whatever happens, when the block ends."""
     opened: AbstractContextManager[Cluster] = import_module(f"cluster.{kind}").open_workers(workers, logs)

@@ -1,33 +1,45 @@
 """Worker processes on this machine, one thread each, on loopback only."""
 
 import logging
+import multiprocessing
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from multiprocessing import forkserver
 from pathlib import Path
 
-import dask
-from dask.system import CPU_COUNT
-from distributed import Client, LocalCluster
-from distributed.system import MEMORY_LIMIT
-
 from cluster import Cluster
-from cluster.logs import LogToFile
 
+# One BLAS thread a worker: with two on a loaded machine the same work took ten times as long.
+ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+# Where the system can fork, workers are forked from one process that has imported everything once.
+METHOD = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
 SETTINGS = {
-    # One BLAS thread a worker: with two on a loaded machine the same work took ten times as long.
-    "distributed.nanny.pre-spawn-environ": {
-        "OMP_NUM_THREADS": "1",
-        "OPENBLAS_NUM_THREADS": "1",
-        "MKL_NUM_THREADS": "1",
-    },
+    "distributed.nanny.pre-spawn-environ": ONE_THREAD,
+    "distributed.worker.multiprocessing-method": METHOD,
     # Results go to the store, so a worker holds nothing that is worth spilling.
     "distributed.worker.memory.target": False,
     "distributed.worker.memory.spill": False,
 }
 
 
+def warm_up(modules: tuple[str, ...]) -> None:
+    """Start the process that workers are forked from; it imports while this one reads config and data."""
+    if METHOD != "forkserver":
+        return
+    forkserver.set_forkserver_preload(["distributed", *modules])
+    before = dict(os.environ)
+    os.environ.update(ONE_THREAD)  # the libraries read it when they are imported
+    forkserver.ensure_running()
+    os.environ.clear()
+    os.environ.update(before)
+
+
 def worker_limits(workers: int | None) -> tuple[int, int]:
     """Workers and the memory of each, from the cores and memory that this process may use (cgroups count)."""
+    from dask.system import CPU_COUNT
+    from distributed.system import MEMORY_LIMIT
+
     count = workers or CPU_COUNT
     return count, int(MEMORY_LIMIT) // count
 
@@ -35,6 +47,11 @@ def worker_limits(workers: int | None) -> tuple[int, int]:
 @contextmanager
 def open_workers(workers: int | None, logs: Path) -> Iterator[Cluster]:
     """Start the workers, with a log file each."""
+    import dask
+    from distributed import Client, LocalCluster
+
+    from cluster.logs import LogToFile
+
     count, memory = worker_limits(workers)
     with (
         dask.config.set(SETTINGS),

@@ -78,11 +78,14 @@ def run(
 
     CONFIG is a file, or the name of a shipped config; without it the default sweep runs.
     """
+    from cluster import warm_up
     from pipeline.config_file import read_config
+
+    parsed, folder = read_config(config, settings)
+    warm_up(cluster, parsed.worker_modules)
     from pipeline.run import run_sweep
     from pipeline.sources import data_folder
 
-    parsed, folder = read_config(config, settings)
     sys.exit(run_sweep(parsed, data_folder(data_dir, folder), out, cluster, workers, _console()))
 
 

@@ -200,6 +200,12 @@ class Config(Model):
     storage: Storage = Storage()
     dataset: list[Dataset] = Field(min_length=1)
 
+    @property
+    def worker_modules(self) -> tuple[str, ...]:
+        """What a worker imports sooner or later; together they take some seconds."""
+        classifies = any("classification" in dataset.task for dataset in self.dataset)
+        return ("pipeline.worker", "pipeline.plan", "osqp", *(["sklearn.svm"] if classifies else []))
+
     @field_validator("methods")
     @classmethod
     def _no_repeats(cls, value: list[str]) -> list[str]:
