@@ -28,11 +28,14 @@ def warm_up(modules: tuple[str, ...]) -> None:
     if METHOD != "forkserver":
         return
     forkserver.set_forkserver_preload(["distributed", *modules])
-    before = dict(os.environ)
+    before = {name: os.environ.get(name) for name in ONE_THREAD}
     os.environ.update(ONE_THREAD)  # the libraries read it when they are imported
     forkserver.ensure_running()
-    os.environ.clear()
-    os.environ.update(before)
+    for name, value in before.items():
+        if value is None:
+            del os.environ[name]
+        else:
+            os.environ[name] = value
 
 
 def worker_limits(workers: int | None) -> tuple[int, int]:

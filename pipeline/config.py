@@ -32,8 +32,8 @@ class Model(BaseModel):
         for key in data if isinstance(data, dict) else ():
             if key not in known:
                 nearest = get_close_matches(str(key), known, n=1)
-                hint = f"did you mean {nearest[0]!r}? " if nearest else ""
-                raise ValueError(f"unknown key {key!r}; {hint}Allowed: {', '.join(known)}")
+                hint = f"; did you mean {nearest[0]!r}?" if nearest else "."
+                raise ValueError(f"unknown key {key!r}{hint} Allowed: {', '.join(known)}")
         return data
 
 
@@ -136,7 +136,7 @@ class TableDataset(DatasetBase):
         None, min_length=1, description="labels that become +1, all others -1; without it the greater of two"
     )
     drop: list[Whole | str] = Field([], description="columns to leave out")
-    encode: Literal["onehot"] | dict[str, float] | None = Field(
+    encode: Literal["onehot"] | dict[str, Annotated[float, Field(allow_inf_nan=False)]] | None = Field(
         None,
         description="text columns: 'onehot', or a number for each word or letter; a column of words "
         "over coded letters becomes a feature a letter",

@@ -14,6 +14,20 @@ from pydantic import ValidationError
 from pipeline.config import Config
 from pipeline.errors import ConfigError
 
+# Where pydantic's own words speak of Python rather than of a config.
+MESSAGES = {
+    "missing": "is missing",
+    "union_tag_not_found": "needs a key {discriminator}",
+    "list_type": "must be a list in brackets; tables of a list are written [[name]]",
+    "tuple_type": "must be a list of two numbers",
+    "too_short": "needs at least {min_length} item(s)",
+    "too_long": "takes at most {max_length} item(s)",
+    "dict_type": "must be a table of word = number",
+    "model_type": "must be a table",
+    "string_too_short": "must not be empty",
+    "string_pattern_mismatch": "must be of letters, digits and . _ - only, the first a letter or a digit",
+}
+
 
 def shipped_configs() -> dict[str, str]:
     """The text of each shipped config, by name."""
@@ -44,7 +58,7 @@ def parse_config(values: dict[str, Any], where: str) -> Config:
     try:
         return Config.model_validate(values)
     except ValidationError as error:
-        lines = [_sentence(item, values) for item in error.errors()]
+        lines = _sentences(error, values)
         raise ConfigError(
             f"{where} is not a valid config:\n"
             + "\n".join(f"  {line}" for line in lines)
@@ -82,7 +96,7 @@ def _values(config: Config) -> dict[str, Any]:
 
 
 def _flatten(value: Any, prefix: str = "") -> dict[str, Any]:
-    if isinstance(value, dict):
+    if isinstance(value, dict) and value:
         items = [(f"{prefix}.{key}" if prefix else str(key), inner) for key, inner in value.items()]
     elif isinstance(value, list) and any(isinstance(inner, dict) for inner in value):
         items = [(f"{prefix}[{number}]", inner) for number, inner in enumerate(value)]
@@ -95,7 +109,7 @@ def _find(name_or_path: str) -> tuple[str, str, Path]:
     path = Path(name_or_path)
     if path.is_file():
         try:
-            return path.read_text("utf-8"), str(path), path.parent
+            return path.read_text("utf-8-sig"), str(path), path.parent
         except (UnicodeDecodeError, OSError) as error:
             raise ConfigError(f"cannot read the config {path}: {error}") from None
     shipped = shipped_configs()
@@ -118,43 +132,62 @@ def _apply(values: dict[str, Any], setting: str) -> None:
     except tomllib.TOMLDecodeError:
         value = text  # a bare word is a text
     place: Any = values
-    *parents, last = key.strip().split(".")
-    for parent in parents:
+    rest = key.strip()
+    while True:
         if isinstance(place, list):
-            named = [item for item in place if item.get("name") == parent]
-            if not named:
-                names = ", ".join(str(item.get("name")) for item in place)
-                raise ConfigError(f"--set {setting!r}: there is no {parent!r}; there are: {names}")
-            place = named[0]
-        elif isinstance(place, dict):
-            place = place.setdefault(parent, {})
-    if not isinstance(place, dict):
-        raise ConfigError(f"--set {setting!r}: {'.'.join(parents)} is not a table; name the item first")
-    place[last] = value
+            place, rest = _item(place, rest, setting)
+        elif not isinstance(place, dict):
+            raise ConfigError(f"--set {setting!r}: what should hold {rest!r} is not a table")
+        part, dot, behind = rest.partition(".")
+        if not dot:
+            place[part] = value
+            return
+        place, rest = place.setdefault(part, {}), behind
 
 
-def _sentence(error: Any, values: dict[str, Any]) -> str:
-    """One line for one validation error: the field, the problem, the value."""
+def _item(items: list[Any], path: str, setting: str) -> tuple[dict[str, Any], str]:
+    """The table of a list that a path begins with the name of, and the rest of the path; names may hold dots."""
+    tables = [item for item in items if isinstance(item, dict)]
+    for table in tables:
+        name = f"{table.get('name')}."
+        if path.startswith(name):
+            return table, path.removeprefix(name)
+    if not tables or "." not in path:
+        raise ConfigError(f"--set {setting!r}: a list is not a table; give all of it, or the name of an item first")
+    names = ", ".join(str(table.get("name")) for table in tables)
+    raise ConfigError(f"--set {setting!r}: there is no {path.partition('.')[0]!r}; there are: {names}")
+
+
+def _sentences(error: ValidationError, values: dict[str, Any]) -> list[str]:
+    """A line a field: the field, what it must be, what was given."""
+    problems: dict[str, list[str]] = {}
+    given: dict[str, str] = {}
+    for item in error.errors():
+        field = _field(item["loc"], values, required=item["type"] == "missing")
+        message = MESSAGES.get(item["type"], "").format(**item.get("ctx", {}))
+        message = message or item["msg"].removeprefix("Value error, ").replace("Input should be", "must be")
+        if item["type"] == "union_tag_invalid":
+            field += f".{item['ctx']['discriminator']}".replace("'", "")
+            message = f"must be one of {item['ctx']['expected_tags']}; got {item['ctx']['tag']!r}"
+        elif item["type"] not in ("missing", "value_error") and not isinstance(item["input"], dict):
+            given[field] = f"; got {item['input']!r}"
+        problems.setdefault(field, []).append(message)
+    return [
+        (f"{field}: " if field else "") + ", or ".join(dict.fromkeys(messages)) + given.get(field, "")
+        for field, messages in problems.items()
+    ]
+
+
+def _field(location: tuple[int | str, ...], values: dict[str, Any], required: bool) -> str:
+    """A place in a config, in its own words: pydantic's location also names types, which are left out."""
     place: Any = values
     field = ""
-    for part in error["loc"]:
+    for number, part in enumerate(location):
         if isinstance(part, int):
             place = place[part] if isinstance(place, list) and part < len(place) else None
             name = place.get("name") if isinstance(place, dict) else None
             field += f"[{part}]" + (f" ({name})" if name else "")
-        elif isinstance(place, dict) and part not in place and part == place.get("source"):
-            continue  # the tag of a union, not a key
-        else:
+        elif (isinstance(place, dict) and part in place) or (required and number == len(location) - 1):
             place = place.get(part) if isinstance(place, dict) else None
             field += f".{part}" if field else str(part)
-    if error["type"] == "union_tag_invalid":
-        context = error["ctx"]
-        return (
-            f"{field}.{context['discriminator'].strip(chr(39))}: must be {context['expected_tags']}; "
-            f"got {context['tag']!r}"
-        )
-    message = error["msg"].removeprefix("Value error, ").replace("Input should be", "must be")
-    given = error["input"]
-    if error["type"] in ("missing", "value_error") or isinstance(given, dict):
-        return f"{field}: {message}" if field else message
-    return f"{field}: {message}; got {given!r}"
+    return field

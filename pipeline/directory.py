@@ -63,7 +63,7 @@ def read_directory_config(root: Path) -> Config:
         raise RefusedError(f"{root} is not a run directory: there is no {CONFIG} in it")
     try:
         return parse_config(tomllib.loads(path.read_text("utf-8")), str(path))
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise RefusedError(f"{path} is damaged: {error}") from None
 
 

@@ -21,15 +21,17 @@ def encode_features(table: pd.DataFrame, encode: str | dict[str, float] | None, 
     columns: list[pd.DataFrame] = []
     for column in table:
         values = table[column]
-        if pd.api.types.is_numeric_dtype(values):
-            columns.append(values.astype(np.float64).to_frame())
+        numbers = pd.to_numeric(values.astype(object), errors="coerce").astype(np.float64)
+        text = numbers.isna() & values.notna()
+        if not text.any():
+            columns.append(numbers.to_frame())
         elif encode is None:
-            place = int(np.flatnonzero(pd.to_numeric(values, errors="coerce").isna() & values.notna())[0])
+            place = int(np.flatnonzero(text)[0])
             raise DataError(
                 f"dataset {name!r}: column {column!r} holds text, {values.iloc[place]!r} in row {place + 1}. "
                 f"Leave the column out (drop = [{column!r}]), or say how text becomes numbers: "
-                "encode = 'onehot', or encode = { word = number, ... }. Names of columns in the first line: "
-                "header = true"
+                "encode = 'onehot', or encode = { word = number, ... }"
+                + (". If the first line names the columns: header = true" if place == 0 else "")
             )
         elif encode == "onehot":
             columns.append(pd.get_dummies(values, prefix=str(column), dtype=np.float64).where(values.notna(), np.nan))
@@ -57,16 +59,18 @@ def whole_rows(features: pd.DataFrame, target: pd.Series, missing: str, name: st
     """Which rows have every value; refuses the others unless they may be left out."""
     usable = (features.abs() < LARGEST).to_numpy()  # false for NaN and infinity
     whole = usable.all(axis=1) & target.notna().to_numpy()
+    if pd.api.types.is_numeric_dtype(target):
+        whole &= (target.abs() < LARGEST).to_numpy()
     if missing == "error" and not whole.all():
         row = int(np.flatnonzero(~whole)[0])
         column = int(np.argmin(usable[row]))
         where, value = (
             ("target", target.iloc[row])
             if usable[row].all()
-            else (features.columns[column], features.to_numpy()[row, column])
+            else (features.columns.tolist()[column], float(features.to_numpy()[row, column]))
         )
         raise DataError(
-            f"dataset {name!r}: column {where!r} has no usable number in row {row + 1} (read as {value!r}); "
+            f"dataset {name!r}: column {where!r} has no usable number in row {row + 1} (read as {value}); "
             f"{int((~whole).sum())} of {len(whole)} rows are like that. Mend the file, or leave such rows out: "
             "missing = 'drop'"
         )
@@ -81,27 +85,36 @@ def encode_target(values: pd.Series, task: str, positive: Sequence[str] | None, 
         if len(target) and np.ptp(target) == 0:
             raise DataError(f"dataset {name!r}: the target is constant ({target[0]:g}); there is nothing to learn")
         return target
-    labels = values if numeric else values.astype("string").str.strip()
-    classes = sorted(labels.unique().tolist())
+    labels = values.map(_written)
+    if task == "regression" and positive is None and labels.nunique() > 2:
+        row = int(np.flatnonzero(pd.to_numeric(labels, errors="coerce").isna())[0])
+        raise DataError(
+            f"dataset {name!r}: a regression target must be numbers, or labels of two classes; it holds "
+            f"{labels.iloc[row]!r} in row {row + 1}"
+        )
+    classes = sorted(values.unique().tolist()) if numeric else sorted(labels.unique().tolist())
+    written = [_written(label) for label in classes]
     if positive is not None:
-        # A label of 2.0 is written "2" by a person.
-        written = [f"{label:g}" if numeric else label for label in classes]
         unknown = [label for label in positive if label not in written]
         if unknown:
             raise DataError(
                 f"dataset {name!r}: positive = {list(positive)} names {unknown[0]!r}, which is not among "
-                f"the labels {written[:10]}"
+                f"the labels: {', '.join(written[:10])}"
             )
-        chosen = {label for label, text in zip(classes, written, strict=True) if text in positive}
+        chosen = set(positive)
     else:
-        chosen = set(classes[-1:])
+        chosen = set(written[-1:])
         if len(classes) > 2:
             raise DataError(
-                f"dataset {name!r}: the target has {len(classes)} classes ({', '.join(map(str, classes[:5]))}"
+                f"dataset {name!r}: the target has {len(classes)} classes ({', '.join(written[:5])}"
                 f"{', ...' if len(classes) > 5 else ''}); more than two are not supported yet. Put some of them "
-                f"against the rest: positive = ['{classes[0]}']"
-                + ("" if task == "regression" or not numeric else ", or set task = 'regression'")
+                f"against the rest: positive = ['{written[0]}']" + (", or set task = 'regression'" if numeric else "")
             )
     if len(classes) < 2 or len(chosen) == len(classes):
         raise DataError(f"dataset {name!r}: all samples are of one class; there is nothing to learn")
     return np.where(labels.isin(chosen), 1.0, -1.0)
+
+
+def _written(label: object) -> str:
+    """A label as a person writes it: a 2.0 of a table is 2."""
+    return str(int(label)) if isinstance(label, float) and label.is_integer() else str(label).strip()

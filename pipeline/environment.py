@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline import __version__
+from pipeline.errors import RefusedError
 from pipeline.samples import Samples
 
 LIBRARIES = ("dask", "distributed", "numpy", "osqp", "pandas", "scikit-learn", "scipy", "zarr")
@@ -29,7 +30,10 @@ def environment(samples: list[Samples]) -> str:
 
 def recorded_fingerprints(path: Path) -> dict[str, str]:
     """The fingerprints of the datasets that a run directory was begun with."""
-    found: dict[str, str] = json.loads(path.read_text())["datasets"]
+    try:
+        found: dict[str, str] = json.loads(path.read_text())["datasets"]
+    except (ValueError, KeyError, TypeError):
+        raise RefusedError(f"{path} is damaged; restore it, or choose another directory with --out") from None
     return found
 
 

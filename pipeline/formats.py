@@ -1,6 +1,8 @@
 """File formats: each reader turns a file into a table whose columns are features and the target."""
 
 import gzip
+import warnings
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any
@@ -18,24 +20,26 @@ def read_table(path: Path, dataset: FileDataset) -> pd.DataFrame:
     """Read a file. In formats that mark the target themselves it comes as the last column, `target`."""
     try:
         return READERS[dataset.format](path, dataset)
-    except (OSError, ValueError, KeyError, NotImplementedError, StopIteration) as error:
-        raise DataError(
-            f"dataset {dataset.name!r}: cannot read {path} as {dataset.format!r}: {str(error) or 'no data found'}"
-        ) from None
+    except Exception as error:  # the readers raise whatever they meet in a broken file
+        reason = str(error).strip() or "no data found"
+        raise DataError(f"dataset {dataset.name!r}: cannot read {path} as {dataset.format!r}: {reason}") from None
 
 
 def _delimited(separator: str) -> Callable[[Path, FileDataset], pd.DataFrame]:
     def read(path: Path, dataset: FileDataset) -> pd.DataFrame:
         header = isinstance(dataset.target, str) if dataset.header is None else dataset.header
-        return pd.read_csv(
-            path,
-            sep=separator,
-            header=0 if header else None,
-            skipinitialspace=True,
-            skip_blank_lines=True,
-            na_values=["?"],
-            low_memory=False,
-        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", pd.errors.ParserWarning)  # rows longer than the header
+            return pd.read_csv(
+                path,
+                sep=separator,
+                header=0 if header else None,
+                index_col=False,
+                skipinitialspace=True,
+                skip_blank_lines=True,
+                na_values=["?"],
+                low_memory=False,
+            )
 
     return read
 
@@ -59,10 +63,14 @@ def _arff(path: Path, dataset: FileDataset) -> pd.DataFrame:
 
 
 def _npz(path: Path, dataset: FileDataset) -> pd.DataFrame:
+    if not zipfile.is_zipfile(path):
+        raise ValueError("it is not an npz file")
     with np.load(path, allow_pickle=False) as arrays:
         if not {"features", TARGET} <= set(arrays):
             raise ValueError(f"it holds {sorted(arrays)}; 'features' and 'target' are needed")
         features, target = arrays["features"], arrays[TARGET]
+    if features.dtype.kind not in "biuf":
+        raise ValueError(f"features are of type {features.dtype}; real numbers are needed")
     if features.ndim != 2 or target.shape != features.shape[:1]:
         raise ValueError(f"features {features.shape} and target {target.shape} must be (m, d) and (m,)")
     return _with_target(features, target)

@@ -66,7 +66,7 @@ def text(size: float) -> str:
     '3.21 GiB'
     """
     for unit in ("B", "KiB", "MiB", "GiB"):
-        if size < 1000:
+        if size < 999.5:
             return f"{size:.3g} {unit}"
         size /= 1024
-    return f"{size:.3g} TiB"
+    return f"{size:,.0f} TiB"

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from rich.console import Console
+from rich.markup import escape
 
 from cluster import open_cluster, worker_limits
 from pipeline import memory
@@ -130,7 +131,7 @@ def _announce(console: Console, plan: Plan, root: Path, done: int, total: int) -
     console.print(
         f"[bold]{config.name}[/bold]: {len(plan.datasets)} dataset(s), {len(config.methods)} method(s), "
         f"{config.protocol.folds} trials; {total - done} of {total} tasks to do, "
-        f"{memory.text(plan.disk_bytes)} of arrays in {root}",
+        f"{memory.text(plan.disk_bytes)} of arrays in {escape(str(root))}",
         highlight=False,
         soft_wrap=True,
     )
@@ -143,10 +144,11 @@ def _announce(console: Console, plan: Plan, root: Path, done: int, total: int) -
 
 
 def _say_where(console: Console, root: Path, seconds: float) -> None:
+    where = escape(str(root))
     console.print(
-        f"Done in {seconds:.1f} s. The tables are in {root}/results: rows.csv (a row a trial), summary.md, summary.tex,"
-        f" path.csv, kernels.csv.\nLook further: `pipeline status {root}`; the same command again goes on where a run "
-        "stopped.",
+        f"Done in {seconds:.1f} s. The tables are in {where}/results: "
+        "rows.csv (a row a trial), summary.md, summary.tex, path.csv, kernels.csv.\n"
+        f"Look further: `pipeline status {where}`; the same command again goes on where a run stopped.",
         highlight=False,
         soft_wrap=True,
     )

@@ -90,10 +90,9 @@ def _scale(features: Floats, how: str) -> Floats:
     """Scale columns by all samples, since the Gram matrices serve every trial; constant columns become 0."""
     if how == "none":
         return features
-    offset, width = (
-        (features.mean(axis=0), features.std(axis=0))
-        if how == "standard"
-        else (features.min(axis=0), np.ptp(features, axis=0))
-    )
     constant = np.ptp(features, axis=0) == 0
-    return np.where(constant, 0.0, (features - offset) / np.where(constant, 1.0, width))
+    offset = features.mean(axis=0) if how == "standard" else features.min(axis=0)
+    moved = features - offset
+    moved /= np.where(constant, 1.0, np.abs(moved).max(axis=0))  # before squares are taken, which may vanish
+    width = moved.std(axis=0) if how == "standard" else moved.max(axis=0)
+    return np.where(constant, 0.0, moved / np.where(constant, 1.0, width))

@@ -47,7 +47,9 @@ def read_source(dataset: Dataset, folder: Path, seed: int) -> tuple[pd.DataFrame
         table = table.drop(columns=[column for column in dropped if column != target])
     features = table.drop(columns=[target])
     if features.shape[1] == 0:
-        raise DataError(f"dataset {dataset.name!r}: no feature column is left beside the target {target!r}")
+        raise DataError(
+            f"dataset {dataset.name!r}: no feature column is left beside the target {target!r}. Is it the right format?"
+        )
     return features, table[target]
 
 
@@ -63,7 +65,10 @@ def _column(table: pd.DataFrame, wanted: int | str, field: str, name: str) -> Ha
         return columns[wanted]
     if wanted not in columns:
         listed = ", ".join(map(repr, columns[:20])) + (", ..." if len(columns) > 20 else "")
-        raise DataError(f"dataset {name!r}: {field} = {wanted!r} is not a column; there are: {listed}")
+        raise DataError(
+            f"dataset {name!r}: {field} = {wanted!r} is not a column; there are: {listed}. A name needs a first line "
+            "that names the columns"
+        )
     return wanted
 
 
@@ -101,6 +106,8 @@ def _openml(dataset: OpenmlDataset) -> pd.DataFrame:
             f"ARFF file elsewhere, put it as {dataset.name}.arff into the data directory, and set source = 'file', "
             f"path = '{dataset.name}.arff', format = 'arff'"
         ) from None
+    if bunch.target is None and dataset.target == "":
+        raise DataError(f"dataset {dataset.name!r}: OpenML names no target for {dataset.id!r}; set target = 'COLUMN'")
     table: pd.DataFrame = pd.concat([bunch.data, bunch.target], axis=1)
     return table
 

@@ -4,6 +4,7 @@ from collections import Counter
 from pathlib import Path
 
 from rich.console import Console
+from rich.markup import escape
 
 from pipeline.directory import ledger_path, read_directory_config
 from pipeline.layout import RESULTS
@@ -27,7 +28,7 @@ def print_status(console: Console, root: Path) -> None:
     )
     if (root / RESULTS / "rows.csv").exists():
         print_summary(console, summarise(read_rows(root)))
-        console.print(f"The tables are in {root / RESULTS}.", highlight=False, soft_wrap=True)
+        console.print(f"The tables are in {escape(str(root / RESULTS))}.", highlight=False, soft_wrap=True)
     else:
         console.print(
             "No tables yet. To go on, give the command that began the run again; what is done is not done twice.",

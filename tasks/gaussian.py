@@ -12,6 +12,8 @@ from tasks.arrays import Floats
 
 # K = E + SHIFT; whoever needs sums of K itself gets them from sums of E and this number.
 SHIFT = 1.0
+# Squared distances below this part of the squared norms are rounding of the matrix product.
+RESOLUTION = 4e-15
 
 
 def kernel_names(log2_gamma: Sequence[int]) -> list[str]:
@@ -24,12 +26,13 @@ def kernel_names(log2_gamma: Sequence[int]) -> list[str]:
 
 
 def squared_distances(rows: Floats, columns: Floats) -> Floats:
-    """All squared Euclidean distances, by one matrix product. Exactly 0 where a row meets itself."""
+    """All squared Euclidean distances, by one matrix product. Exactly 0 between equal samples."""
+    norms = np.einsum("ij,ij->i", rows, rows)[:, None] + np.einsum("ij,ij->i", columns, columns)[None, :]
     distances = rows @ columns.T
     distances *= -2.0
-    distances += np.einsum("ij,ij->i", rows, rows)[:, None]
-    distances += np.einsum("ij,ij->i", columns, columns)[None, :]
-    np.maximum(distances, 0.0, out=distances)
+    distances += norms
+    norms *= RESOLUTION
+    distances[distances < norms] = 0.0
     if rows is columns:
         np.fill_diagonal(distances, 0.0)
     return distances

@@ -9,11 +9,13 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse
 
-from tasks.arrays import Floats
+from tasks.arrays import Floats, require_finite
 
 TOLERANCE = 1e-9
 # Weights below this part of the largest, in units of kernels with norm one, are OSQP's rounding of zero.
 NEGLIGIBLE = 1e-7
+# What is left of a right-hand side when a singular system is solved, relative to it; less is rounding.
+REACHED = 1e-12
 # Each round of finishing moves one kernel in or out; no problem seen needed more than a few.
 ROUNDS_A_KERNEL = 3
 
@@ -46,12 +48,11 @@ def nonnegative_qp(M: Floats, a: Floats) -> tuple[Floats, float]:
     ValueError
         If M or a is not finite.
     """
-    if not (np.isfinite(M).all() and np.isfinite(a).all()):
-        raise ValueError("M and a must be finite")
+    require_finite("M and a", M, a)
     v = np.zeros(len(a))
     alive = np.flatnonzero(np.diag(M) > 0)
-    if not a[alive].any():
-        return v, 0.0
+    if a[alive].max(initial=0.0) <= 0.0:
+        return v, kkt_residual(M, a, v)
     norms = np.sqrt(np.diag(M)[alive])  # in units of kernels with norm one, M has a unit diagonal
     unit_M = M[np.ix_(alive, alive)] / np.outer(norms, norms)
     unit_a = a[alive] / norms
@@ -97,18 +98,20 @@ def _finish(M: Floats, a: Floats, start: Floats) -> Floats:
     for _ in range(ROUNDS_A_KERNEL * len(a) + 1):
         while support.any():
             inside = np.flatnonzero(support)
-            step = _solve(M[np.ix_(inside, inside)], a[inside])
+            step, free = _solve(M[np.ix_(inside, inside)], a[inside])
+            # Walk from v towards the step until the first weight reaches 0, and let that kernel go. A step that
+            # stays positive is taken whole, and then goes on along what M cannot see and a still rewards.
+            move = step - v[inside]
             if (step > 0).all():
-                v = np.zeros_like(a)
                 v[inside] = step
-                break
-            # Walk from v towards the step until the first weight reaches 0, and let that kernel go.
-            falling = step <= 0
-            with np.errstate(divide="ignore", invalid="ignore"):
-                ratios = np.where(falling, v[inside] / (v[inside] - step), np.inf)
-            length = float(np.nanmin(ratios))
-            v[inside] += length * (step - v[inside])
-            leaving = inside[falling & (ratios <= length)]
+                move = free
+                if not (free < 0).any():
+                    break
+            falling = move < 0
+            ratios = np.divide(-v[inside], move, out=np.full(len(inside), np.inf), where=falling)
+            length = float(ratios.min())
+            v[inside] += length * move
+            leaving = inside[ratios <= length]
             v[leaving] = 0.0
             support[leaving] = False
         residual = kkt_residual(M, a, v)
@@ -122,11 +125,13 @@ def _finish(M: Floats, a: Floats, start: Floats) -> Floats:
     return best
 
 
-def _solve(M: Floats, a: Floats) -> Floats:
-    """`M^-1 a`, of least norm where M is singular, refined once."""
+def _solve(M: Floats, a: Floats) -> tuple[Floats, Floats]:
+    """`M^-1 a`, of least norm where M is singular; and the part of a that M cannot reach, 0 where it can."""
     try:
         factor = scipy.linalg.cho_factor(M)
     except np.linalg.LinAlgError:
-        return np.asarray(scipy.linalg.lstsq(M, a)[0])
+        x = np.asarray(scipy.linalg.lstsq(M, a)[0])
+        rest = a - M @ x
+        return x, np.where(np.abs(rest) > REACHED * np.abs(a).max(), rest, 0.0)
     x = scipy.linalg.cho_solve(factor, a)
-    return np.asarray(x + scipy.linalg.cho_solve(factor, a - M @ x))
+    return np.asarray(x + scipy.linalg.cho_solve(factor, a - M @ x)), np.zeros_like(a)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.linalg import lapack
 
-from tasks.arrays import Floats
+from tasks.arrays import Floats, require_finite
 
 
 class NotPositiveDefiniteError(ValueError):
@@ -33,6 +33,7 @@ def ridge_path(kernel: Floats, target: Floats, held_out: Floats, ridges: Sequenc
     NotPositiveDefiniteError
         If `kernel + ridge I` is not positive definite.
     """
+    require_finite("the kernel", kernel, held_out)
     mean = float(target.mean())
     coefficients = _solve_path(kernel, target - mean, ridges)
     return np.asarray(held_out @ coefficients + mean)
@@ -41,21 +42,26 @@ def ridge_path(kernel: Floats, target: Floats, held_out: Floats, ridges: Sequenc
 def _solve_path(kernel: Floats, target: Floats, ridges: Sequence[float]) -> Floats:
     """`(K + ridge I)^-1 y` for every ridge, as columns."""
     n = len(target)
-    if n == 1:
-        return np.array([[target[0] / (kernel[0, 0] + ridge) for ridge in ridges]])
+    if n == 1:  # LAPACK wants at least two; the second here has nothing to do with the first
+        return _tridiagonal_path(np.append(kernel[0], 1.0), np.zeros(1), np.append(target, 0.0), ridges)[:1]
     work = int(lapack.dsytrd_lwork(n, lower=1)[0])
     reflectors, diagonal, off_diagonal, tau, _ = lapack.dsytrd(kernel, lower=1, lwork=work)
     # Q is 1 followed by the product of the reflectors below the subdiagonal: the layout of a QR factor.
     reflectors = np.asfortranarray(reflectors[1:, :-1])
     rotated = np.array(target, dtype=np.float64)
     rotated[1:] = _multiply_by_q(reflectors, tau, rotated[1:, None], "T")[:, 0]
-    solutions = np.empty((n, len(ridges)), order="F")
+    solutions = _tridiagonal_path(diagonal, off_diagonal, rotated, ridges)
+    solutions[1:] = _multiply_by_q(reflectors, tau, solutions[1:], "N")
+    return solutions
+
+
+def _tridiagonal_path(diagonal: Floats, off_diagonal: Floats, target: Floats, ridges: Sequence[float]) -> Floats:
+    solutions = np.empty((len(target), len(ridges)), order="F")
     for column, ridge in enumerate(ridges):
-        _, _, solution, failed_minor = lapack.dptsv(diagonal + ridge, off_diagonal, rotated[:, None])
+        _, _, solution, failed_minor = lapack.dptsv(diagonal + ridge, off_diagonal, target[:, None])
         if failed_minor:
             raise NotPositiveDefiniteError(f"the kernel has an eigenvalue below -{ridge:g}")
         solutions[:, column] = solution[:, 0]
-    solutions[1:] = _multiply_by_q(reflectors, tau, solutions[1:], "N")
     return solutions
 
 

@@ -69,6 +69,8 @@ def statistics(
     constant = trace <= CONSTANT * (np.abs(part.diagonal + shift * n) + np.abs(t) / n)
     M[constant, :] = M[:, constant] = 0.0
     a[constant] = trace[constant] = 0.0
+    if np.ptp(y) == 0.0:  # constant labels: what centering leaves of them is rounding
+        yc, a = np.zeros_like(y), np.zeros_like(a)
     return Statistics(
         M=(M + M.T) / 2.0,
         a=np.maximum(a, 0.0),  # a >= 0 for positive semi-definite kernels; below 0 is rounding

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tasks.arrays import Floats
+from tasks.arrays import Floats, require_finite
 
 # libsvm needs some ten iterations a sample; this stops only a fit that would never end.
 MAX_ITERATIONS = 10_000_000
@@ -35,8 +35,7 @@ def svm_path(kernel: Floats, target: Floats, held_out: Floats, values: Sequence[
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.svm import SVC
 
-    if not (np.isfinite(kernel).all() and np.isfinite(held_out).all()):
-        raise ValueError("the kernel must be finite")
+    require_finite("the kernel", kernel, held_out)
     decisions = np.empty((len(held_out), len(values)))
     # scikit-learn would check the same kernel again for every value, which takes as long as a fit.
     with (

@@ -17,6 +17,8 @@ from tasks.sums import Sums, add_tile
 
 # Entries of base kernels that make about a second of work, writing included.
 ENTRIES_A_TASK = 50_000_000
+# A task lists its tiles, and must stay small to send.
+TILES_A_TASK = 500
 
 
 def tiles_on_and_above_diagonal(samples: int, tile: int) -> list[tuple[int, int]]:
@@ -34,7 +36,7 @@ def batches(
 ) -> Iterator[tuple[tuple[int, int], ...]]:
     """Cut the tiles into batches of about a second; the same for any number of workers."""
     side = min(tile, samples)
-    size = max(1, ENTRIES_A_TASK // (kernels * side * side))
+    size = min(max(1, ENTRIES_A_TASK // (kernels * side * side)), TILES_A_TASK)
     for start in range(0, len(tiles), size):
         yield tuple(tiles[start : start + size])
 

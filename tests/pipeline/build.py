@@ -9,9 +9,13 @@ from typing import Any
 import numpy as np
 import tomli_w
 
+import pipeline
 from pipeline.config import Config, FileDataset
 from pipeline.config_file import parse_config
 from pipeline.samples import Samples, load_samples
+
+# Where another process finds the very modules that are tested here.
+PROJECT = Path(pipeline.__file__).parents[1]
 
 GAUSSIAN: dict[str, Any] = {"family": "gaussian", "log2_gamma": [-1, 0]}
 

@@ -33,6 +33,14 @@ def centered(kernel: Extended) -> Extended:
     return np.asarray(U @ kernel @ U)
 
 
+def centered_label_kernel(labels: Floats) -> Extended:
+    """U yy' U, as (Uy)(Uy)': the squares of a large mean would take the digits with them."""
+    n = len(labels)
+    U = np.eye(n, dtype=np.longdouble) - np.ones((n, n), dtype=np.longdouble) / n
+    y = U @ labels.astype(np.longdouble)
+    return np.asarray(np.outer(y, y))
+
+
 def frobenius(K: Extended, L: Extended) -> np.longdouble:
     return np.longdouble((K * L).sum())
 
@@ -46,8 +54,7 @@ def uncentered_alignment(K: Extended, labels: Floats) -> float:
 
 def centered_alignment(K: Extended, labels: Floats) -> float:
     """Definition 4: the same quotient, of K_c and of the centered label kernel."""
-    y = labels.astype(np.longdouble)
-    K, label_kernel = centered(K), centered(np.outer(y, y))
+    K, label_kernel = centered(K), centered_label_kernel(labels)
     norms = np.sqrt(frobenius(K, K) * frobenius(label_kernel, label_kernel))
     return float(frobenius(K, label_kernel) / norms)
 
@@ -68,8 +75,7 @@ class DenseStatistics:
 def dense_statistics(kernels: Extended, labels: Floats, inside: Integers) -> DenseStatistics:
     """M, a and the traces of the samples `inside` alone: cut them out, center, multiply."""
     K = centered(kernels[:, inside[:, None], inside[None, :]])
-    y = labels[inside].astype(np.longdouble)
-    label_kernel = centered(np.outer(y, y))
+    label_kernel = centered_label_kernel(labels[inside])
     flat = K.reshape(len(K), -1)
     return DenseStatistics(
         M=(flat @ flat.T).astype(np.float64),

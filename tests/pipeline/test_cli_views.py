@@ -1,0 +1,162 @@
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from pipeline import __version__, memory
+from pipeline.cli import main
+from pipeline.config_file import read_config, shipped_configs
+from tests.pipeline.build import PROJECT, ROWS, config_values, listing, parsed, put, put_config, synthetic_values
+
+HEAVY = ("numpy", "pandas", "dask", "distributed", "zarr", "sklearn", "scipy", "pydantic", "rich", "osqp")
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def shown(*arguments: str) -> str:
+    """What a command prints that only looks."""
+    result: Result = CliRunner().invoke(main, list(arguments), env={"COLUMNS": "120"})
+    assert result.exit_code == 0, result.output
+    assert result.stderr == ""
+    return result.stdout
+
+
+def test_version() -> None:
+    assert shown("--version").strip() == f"pipeline, version {__version__}"
+
+
+@pytest.mark.parametrize("option", ["--help", "-h"])
+def test_help_names_every_command(option: str) -> None:
+    text = shown(option)
+    for command in main.commands:
+        assert command in text
+
+
+@pytest.mark.parametrize(
+    "command", [["run"], ["plan"], ["status"], ["configs"], ["config"], ["config", "show"], ["config", "schema"]]
+)
+def test_every_command_has_help(command: list[str]) -> None:
+    assert "Usage:" in shown(*command, "--help")
+
+
+def test_no_command_shows_the_help() -> None:
+    result = CliRunner().invoke(main, [])
+    assert "Usage:" in result.output
+    assert "Traceback" not in result.output
+
+
+def test_configs_lists_the_shipped_ones_with_their_descriptions() -> None:
+    lines = shown("configs").splitlines()
+    assert [line.split()[0] for line in lines] == list(shipped_configs())
+    for line in lines:
+        assert line.endswith(read_config(line.split()[0])[0].description)
+
+
+@pytest.mark.parametrize("name", [None, *shipped_configs()])
+def test_config_show_prints_what_reads_back_as_the_same(name: str | None) -> None:
+    text = shown("config", "show", *([] if name is None else [name]))
+    assert parsed(tomllib.loads(text)) == read_config(name)[0]
+
+
+def test_config_show_of_a_file_with_settings(folder: Path) -> None:
+    put_config(folder, synthetic_values())
+    values = tomllib.loads(shown("config", "show", "sweep.toml", "--set", "protocol.folds=4", "--set", "seed=9"))
+    assert values["protocol"]["folds"] == 4
+    assert values["seed"] == 9
+    assert values["storage"]["tile"] == 4
+
+
+def test_plan_of_the_default_config() -> None:
+    text = shown("plan")
+    assert text.startswith("default: methods unif, align, alignf, best-kernel; 5 folds; 16 ridges, 12 values of C")
+    # 569 rows make two tiles of 512 a side, so three on and above the diagonal; 442 rows fit in one of their own.
+    # Each has 10 kernels, and 4 methods in 5 trials.
+    bytes_ = {"breast-cancer": 3 * 30 * 512**2 * 8, "diabetes": 1 * 30 * 442**2 * 8}
+    for dataset, size in bytes_.items():
+        row = next(line for line in text.splitlines() if dataset in line)
+        assert memory.text(size) in row
+        assert " 27 " in row  # a batch of tiles, a reduction, 4 tasks of weights, a batch of combinations, 20 fits
+    assert "54 tasks: tiles 2, reduce 2, weights 8, combine 2, fits 40" in text
+    assert f"{memory.text(sum(bytes_.values()))} on disk" in text
+
+
+def test_plan_of_a_small_sweep_worked_out_by_hand(folder: Path) -> None:
+    put_config(folder, synthetic_values())
+    text = shown("plan", "sweep.toml")
+    # 10 rows in tiles of 4 make 3 a side, 6 on and above the diagonal; a number has 8 bytes.
+    tiles, number = 6, 4 * 4 * 8
+    gram = tiles * 2 * number  # 2 kernels
+    combined = tiles * 2 * 3 * number  # 2 methods in 3 trials
+    assert gram + combined == 6 * 1024
+    # a batch of tiles, a reduction, 2 tasks of weights for all trials, a batch of combinations, 6 fits
+    lines = text.splitlines()
+    headings = next(line for line in lines if "kernels" in line and "tiles" in line)
+    row = next(line for line in lines if line.lstrip().startswith("made"))
+    # Numbers are right-aligned: each ends where its heading ends.
+    cells = {name: row[: headings.index(name) + len(name)].split()[-1] for name in ("kernels", "tiles", "tasks")}
+    assert cells == {"kernels": "2", "tiles": "6", "tasks": "11"}
+    assert " 6 KiB " in row
+    assert "11 tasks: tiles 1, reduce 1, weights 2, combine 1, fits 6; 6 KiB on disk" in text
+
+
+def test_plan_says_what_workers_may_use(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    put_config(folder, synthetic_values())
+    monkeypatch.setattr("cluster.worker_limits", lambda kind, workers: (workers or 5, 3 << 30))
+    assert "each of 5 worker(s) may use 3 GiB" in shown("plan", "sweep.toml")
+    assert "each of 2 worker(s) may use 3 GiB" in shown("plan", "sweep.toml", "--workers", "2")
+
+
+def test_plan_is_the_same_for_any_number_of_workers(folder: Path) -> None:
+    put_config(folder, synthetic_values())
+    one, two = (shown("plan", "sweep.toml", "--workers", count) for count in ("1", "2"))
+    different = [(a, b) for a, b in zip(one.splitlines(), two.splitlines(), strict=True) if a != b]
+    assert all("worker(s) may use" in a and "worker(s) may use" in b for a, b in different)
+
+
+def test_plan_too_large_is_shown_and_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    put_config(folder, synthetic_values())
+    monkeypatch.setattr("cluster.worker_limits", lambda kind, workers: (2, 1 << 20))
+    result = CliRunner().invoke(main, ["plan", "sweep.toml"])
+    assert result.exit_code == 2
+    assert "11 tasks" in result.stdout
+    assert result.stderr.startswith("Error: dataset 'made'")
+    assert "1 MiB" in result.stderr
+
+
+def test_plan_writes_nothing(folder: Path) -> None:
+    put_config(folder, config_values())
+    put(folder, ROWS)
+    before = listing(folder)
+    shown("plan", "sweep.toml")
+    assert listing(folder) == before
+
+
+def test_status_of_what_is_no_run(folder: Path) -> None:
+    result = CliRunner().invoke(main, ["status", "absent"])
+    assert result.exit_code == 2
+    assert result.stderr.startswith("Error: absent is not a run directory")
+
+
+def test_start_imports_nothing_heavy() -> None:
+    """That is what makes `pipeline --help` fast; its time itself depends on the machine."""
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-c", "import pipeline.cli"],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=PROJECT,
+    )
+    imported = {
+        line.rsplit("|", 1)[1].strip().partition(".")[0]
+        for line in done.stderr.splitlines()
+        if line.startswith("import time:")
+    }
+    assert {"pipeline", "click"} <= imported  # the lines are read rightly
+    assert imported.isdisjoint(HEAVY)

@@ -1,0 +1,345 @@
+import os
+import pickle
+import subprocess
+import sys
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from pipeline import memory
+from pipeline.config import Config
+from pipeline.errors import TooLargeError
+from pipeline.plan import Plan, make_plan
+from pipeline.samples import load_samples
+from pipeline.stages import tiles as tiles_stage
+from pipeline.stages.combine import CombineTask
+from pipeline.stages.fits import FitTask
+from pipeline.stages.reduce import ReduceTask
+from pipeline.stages.tiles import TilesTask, batches, tile_slices, tiles_on_and_above_diagonal
+from pipeline.stages.weights import KERNELS_OF_A_SHORT_SOLVE, WeightsTask, trial_batches
+from pipeline.task import STAGES, Task
+from tests.pipeline.build import PROJECT, parsed, synthetic_values
+
+COMMON = {"dataset": "made", "fingerprint": "f" * 64}
+# One task of each stage, and for each of its fields another value.
+TASKS: list[tuple[Task, dict[str, Any]]] = [
+    (
+        TilesTask(**COMMON, number=0, log2_gammas=((-3, 3),), tile=4, tiles=((0, 0), (0, 1))),
+        {"number": 1, "log2_gammas": ((-3, 4),), "tile": 5, "tiles": ((0, 0), (1, 1))},
+    ),
+    (
+        ReduceTask(**COMMON, tasks=("regression",), folds=5, batches=2),
+        {"tasks": ("classification",), "folds": 6, "batches": 3},
+    ),
+    (
+        WeightsTask(**COMMON, task="regression", method="align", trials=(0, 1)),
+        {"task": "classification", "method": "alignf", "trials": (0, 1, 2)},
+    ),
+    (
+        CombineTask(**COMMON, number=0, cells=(("regression", "unif"),), tile=4, tiles=((0, 0),)),
+        {"number": 1, "cells": (("regression", "align"),), "tile": 5, "tiles": ((0, 1),)},
+    ),
+    (
+        FitTask(**COMMON, task="regression", task_index=0, method="unif", trial=0, values=(1.0, 0.5)),
+        {"task": "classification", "task_index": 1, "method": "align", "trial": 1, "values": (1.0, 0.25)},
+    ),
+]
+FIELDS = [
+    (task, name, value)
+    for task, others in TASKS
+    for name, value in {"dataset": "other", "fingerprint": "e" * 64, **others}.items()
+]
+
+sizes = st.integers(1, 60)
+# A machine under load is slow; that is no failure.
+unhurried = settings(deadline=None)
+
+
+def plan_of(config: Config) -> Plan:
+    return make_plan(config, [load_samples(config, dataset, Path("nowhere")) for dataset in config.dataset])
+
+
+def small(**dataset: Any) -> Plan:
+    return plan_of(parsed(synthetic_values(**dataset)))
+
+
+# Tiles
+
+
+@unhurried
+@given(samples=sizes, tile=st.integers(1, 70))
+def test_tiles_cover_the_upper_triangle_exactly_once(samples: int, tile: int) -> None:
+    covered = np.zeros((samples, samples), dtype=int)
+    for place in tiles_on_and_above_diagonal(samples, tile):
+        rows, columns = tile_slices(place, tile, samples)
+        assert 0 < rows.stop - rows.start <= tile
+        assert 0 < columns.stop - columns.start <= tile
+        covered[rows, columns] += 1
+    assert (covered[np.triu_indices(samples)] == 1).all()
+    assert covered.max() == 1
+    # Below the diagonal there is only what lies inside a tile on it.
+    side = np.arange(samples) // tile
+    assert ((covered == 0) == (side[:, None] > side[None, :])).all()
+
+
+@unhurried
+@given(samples=sizes, tile=st.integers(1, 70), kernels=st.integers(1, 30), entries=st.integers(1, 5000))
+def test_batches_partition_the_tiles_in_order(samples: int, tile: int, kernels: int, entries: int) -> None:
+    tiles = tiles_on_and_above_diagonal(samples, tile)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tiles_stage, "ENTRIES_A_TASK", entries)
+        cut = list(batches(tiles, tile, samples, kernels))
+        again = list(batches(tiles, tile, samples, kernels))
+    assert [tile for batch in cut for tile in batch] == tiles
+    assert all(cut)
+    assert cut == again
+    # A batch of several tiles keeps to the work of a task, and no batch but the last could take one more.
+    one = kernels * min(tile, samples) ** 2
+    assert all(len(batch) == 1 or len(batch) * one <= entries for batch in cut)
+    assert all((len(batch) + 1) * one > entries for batch in cut[:-1])
+
+
+# Plans
+
+
+def test_plan_of_a_small_sweep() -> None:
+    plan = small()
+    (dataset,) = plan.datasets
+    assert (dataset.samples, dataset.features, dataset.folds) == (10, 5, 3)
+    assert (dataset.tile, dataset.tiles) == (4, 6)
+    assert dataset.kernels == ("gaussian(2^-1)", "gaussian(2^0)")
+    assert list(dataset.stages) == list(STAGES)
+    assert {stage: len(tasks) for stage, tasks in dataset.stages.items()} == {
+        "tiles": 1,
+        "reduce": 1,
+        "weights": 2,
+        "combine": 1,
+        "fits": 6,
+    }
+    assert len(dataset.tasks) == len(plan.tasks) == 11
+    assert dataset.gram_bytes == 6 * 2 * 4 * 4 * 8
+    assert dataset.combined_bytes == 6 * 2 * 3 * 4 * 4 * 8
+    assert plan.disk_bytes == dataset.gram_bytes + dataset.combined_bytes
+
+
+def test_a_tile_is_never_larger_than_the_samples() -> None:
+    plan = plan_of(parsed(synthetic_values() | {"storage": {"tile": 512}}))
+    assert (plan.datasets[0].tile, plan.datasets[0].tiles) == (10, 1)
+    assert plan.datasets[0].gram_bytes == 2 * 10 * 10 * 8
+
+
+def test_batches_of_a_plan(monkeypatch: pytest.MonkeyPatch) -> None:
+    # A tile has 2 x 4 x 4 entries of kernels, or 8 x 4 x 4 with what it is combined into.
+    monkeypatch.setattr(tiles_stage, "ENTRIES_A_TASK", 64)
+    (dataset,) = small().datasets
+    assert [len(task.tiles) for task in dataset.of(TilesTask)] == [2, 2, 2]
+    assert [len(task.tiles) for task in dataset.of(CombineTask)] == [1] * 6
+    assert [task.batches for task in dataset.of(ReduceTask)] == [3]
+
+
+@pytest.mark.parametrize(("trials", "kernels"), [(3, 1), (5, 1000), (5, 1001), (100, 5000)])
+def test_every_trial_is_in_one_batch_of_weights(trials: int, kernels: int) -> None:
+    cut = trial_batches(trials, kernels)
+    assert [trial for batch in cut for trial in batch] == list(range(trials))
+    assert len(cut) == (1 if kernels <= KERNELS_OF_A_SHORT_SOLVE else trials)
+
+
+def test_many_kernels_make_a_task_of_weights_a_trial() -> None:
+    (dataset,) = small(kernels=[{"family": "gaussian", "log2_gamma": [-500, 500]}]).datasets
+    assert len(dataset.kernels) > KERNELS_OF_A_SHORT_SOLVE
+    assert [task.trials for task in dataset.of(WeightsTask)] == [(0,), (1,), (2,)] * 2
+
+
+def test_a_dataset_with_two_tasks_shares_its_tiles() -> None:
+    values = synthetic_values()
+    values["dataset"][0] = {
+        "name": "flowers",
+        "source": "sklearn",
+        "id": "iris",
+        "positive": ["setosa"],
+        "task": ["regression", "classification"],
+        "rows": 30,
+        "kernels": values["dataset"][0]["kernels"],
+    }
+    (dataset,) = plan_of(parsed(values)).datasets
+    counts = {stage: len(tasks) for stage, tasks in dataset.stages.items()}
+    assert counts == {"tiles": 1, "reduce": 1, "weights": 4, "combine": 1, "fits": 12}
+    assert dataset.combined_bytes == 2 * dataset.tiles * 2 * 3 * 4 * 4 * 8
+    paths = {task.task: task.values for task in dataset.of(FitTask)}
+    assert paths["regression"][0] > paths["regression"][-1]
+    assert paths["classification"][0] < paths["classification"][-1]
+
+
+def test_kernels_of_several_families_follow_each_other() -> None:
+    plan = small(kernels=[{"family": "gaussian", "log2_gamma": [5, 5]}, {"family": "gaussian", "log2_gamma": [-1, 0]}])
+    assert plan.datasets[0].kernels == ("gaussian(2^5)", "gaussian(2^-1)", "gaussian(2^0)")
+    assert [task.log2_gammas for task in plan.datasets[0].of(TilesTask)] == [((5, 5), (-1, 0))]
+
+
+def test_the_same_config_gives_the_same_plan() -> None:
+    assert small() == small()
+
+
+def test_names_of_tasks_are_unique(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tiles_stage, "ENTRIES_A_TASK", 64)
+    values = synthetic_values()
+    values["methods"] = ["unif", "align", "alignf", "best-kernel"]
+    values["dataset"].append({**values["dataset"][0], "name": "made-1", "task": "classification"})
+    tasks = plan_of(parsed(values)).tasks
+    assert len({task.name for task in tasks}) == len(tasks)
+    assert len({task.identity for task in tasks}) == len(tasks)
+    assert {task.name.partition("/")[0] for task in tasks} == set(STAGES)
+
+
+@pytest.mark.parametrize("config", [None, "long path", "many rows"])
+def test_a_task_is_small_to_send(config: str | None) -> None:
+    values = synthetic_values()
+    if config is None:
+        values["storage"] = {"tile": 4}
+    elif config == "long path":
+        values["fit"] = {"krr": {"from": -100, "to": 100, "step": 1}}
+    else:
+        # The least work a tile at the tile of the shipped configs: as many tiles a task as it gets.
+        values["dataset"][0] |= {"rows": 20_000, "kernels": [{"family": "gaussian", "log2_gamma": [0, 0]}]}
+        values["storage"] = {"tile": 512}
+    tasks = plan_of(parsed(values)).tasks
+    assert max(len(pickle.dumps(task)) for task in tasks) < 10_000
+
+
+# Memory and disk
+
+
+def test_largest_is_the_greatest_of_all_stages_and_datasets() -> None:
+    values = synthetic_values()
+    values["dataset"].append({**values["dataset"][0], "name": "larger", "rows": 200})
+    plan = plan_of(parsed(values))
+    size, stage, dataset = plan.largest
+    assert dataset.name == "larger"
+    assert size == dataset.memory[stage] == max(max(each.memory.values()) for each in plan.datasets)
+
+
+def test_memory_that_just_suffices() -> None:
+    plan = small()
+    size, stage, _ = plan.largest
+    plan.check_memory(size, 2)
+    with pytest.raises(TooLargeError) as caught:
+        plan.check_memory(size - 1, 2)
+    for word in (repr(stage), memory.text(size), "2 worker(s)", "--workers 1"):
+        assert word in str(caught.value)
+
+
+def test_disk_that_just_suffices() -> None:
+    plan = small()
+    plan.check_disk(plan.disk_bytes, "there")
+    with pytest.raises(TooLargeError, match=r"need 6 KiB, but there has 6 KiB free"):
+        plan.check_disk(plan.disk_bytes - 1, "there")
+
+
+@unhurried
+@given(
+    samples=st.integers(3, 5000),
+    features=st.integers(1, 100),
+    kernels=st.integers(1, 50),
+    folds=st.integers(3, 10),
+    tile=st.integers(1, 600),
+    cells=st.integers(1, 8),
+)
+def test_projected_memory_grows_with_every_size(
+    samples: int, features: int, kernels: int, folds: int, tile: int, cells: int
+) -> None:
+    def of(samples: int, features: int, kernels: int, folds: int, tile: int, cells: int) -> dict[str, int]:
+        return memory.projection(samples, features, kernels, folds, tile, cells, ["regression"])
+
+    base = of(samples, features, kernels, folds, tile, cells)
+    assert set(base) == set(STAGES)
+    assert min(base.values()) >= memory.RESERVED
+    for larger in (
+        of(2 * samples, features, kernels, folds, tile, cells),
+        of(samples, features + 1, kernels, folds, tile, cells),
+        of(samples, features, kernels + 1, folds, tile, cells),
+        of(samples, features, kernels, folds, tile + 1, cells),
+        of(samples, features, kernels, folds, tile, cells + 1),
+    ):
+        assert all(larger[stage] >= base[stage] for stage in STAGES)
+
+
+@pytest.mark.parametrize(
+    ("size", "text"),
+    [
+        (0, "0 B"),
+        (999, "999 B"),
+        (1024, "1 KiB"),
+        (1536, "1.5 KiB"),
+        (int(3.21 * 2**30), "3.21 GiB"),
+        (5 << 40, "5 TiB"),
+    ],
+)
+def test_bytes_for_people(size: int, text: str) -> None:
+    assert memory.text(size) == text
+
+
+# Identity
+
+
+def test_every_field_has_another_value_here() -> None:
+    """Otherwise the next test would miss a new one."""
+    for task, others in TASKS:
+        assert {field.name for field in fields(task)} == {"dataset", "fingerprint", *others}
+    assert [task.stage for task, _ in TASKS] == list(STAGES)
+
+
+@pytest.mark.parametrize(("task", "name", "value"), FIELDS, ids=[f"{task.stage}-{name}" for task, name, _ in FIELDS])
+def test_identity_changes_with_every_field(task: Task, name: str, value: Any) -> None:
+    assert replace(task, **{name: value}).identity != task.identity
+    assert replace(task).identity == task.identity
+
+
+@pytest.mark.parametrize("task", [task for task, _ in TASKS], ids=STAGES)
+def test_identity_changes_with_the_version(task: Task, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = task.identity
+    monkeypatch.setattr(type(task), "version", type(task).version + 1)
+    assert task.identity != before
+
+
+def test_identity_survives_pickling() -> None:
+    for task, _ in TASKS:
+        again = pickle.loads(pickle.dumps(task))
+        assert again == task
+        assert again.identity == task.identity
+
+
+def test_identity_is_the_same_in_another_process() -> None:
+    """A later run, with hashes salted anew, must find the tasks of an earlier one in the ledger."""
+    modules = {type(task).__module__: type(task).__name__ for task, _ in TASKS}
+    lines = [f"from {module} import {name}" for module, name in modules.items()]
+    lines += [f"print({task!r}.identity)" for task, _ in TASKS]
+    salt = "2" if os.environ.get("PYTHONHASHSEED") == "1" else "1"
+    done = subprocess.run(
+        [sys.executable, "-c", "\n".join(lines)],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=os.environ | {"PYTHONHASHSEED": salt},
+        cwd=PROJECT,
+    )
+    assert done.stdout.split() == [task.identity for task, _ in TASKS]
+
+
+# Known faults
+
+
+def test_a_task_of_tiny_tiles_is_small_to_send() -> None:
+    plan = plan_of(parsed(synthetic_values(rows=400) | {"storage": {"tile": 2}}))
+    assert max(len(pickle.dumps(task)) for task in plan.tasks) < 10_000
+
+
+@unhurried
+@given(size=st.integers(0, 900 << 40))
+@example(size=1_023_700)
+def test_bytes_for_people_are_never_powers_of_ten(size: int) -> None:
+    assert "e" not in memory.text(size)

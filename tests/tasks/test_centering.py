@@ -1,0 +1,51 @@
+import numpy as np
+import pytest
+from sklearn.preprocessing import KernelCenterer
+
+from tasks.centering import center_on
+from tests.tasks import dense
+from tests.tasks.dense import Floats, Integers
+
+
+def make_kernel(seed: int, m: int, n: int) -> tuple[Floats, Integers]:
+    rng = np.random.default_rng(seed)
+    kernel = dense.gaussians(rng.normal(size=(m, 3)), (-3, -3))[0].astype(np.float64)
+    return kernel, rng.permutation(m)[:n]  # in no order: a training set need not come first, nor be sorted
+
+
+@pytest.mark.parametrize("n", [1, 2, 7, 25])
+def test_against_the_definition(n: int) -> None:
+    kernel, train = make_kernel(0, 25, n)
+    actual = center_on(kernel, train)
+    assert actual.shape == (25, n)
+    expected = dense.centered(kernel[np.ix_(train, train)].astype(np.longdouble))
+    np.testing.assert_allclose(actual[train], expected.astype(np.float64), rtol=0, atol=1e-15 * 25)
+    # what training samples have, centered, sums to zero both ways
+    np.testing.assert_allclose(actual[train].sum(axis=0), 0.0, atol=1e-13)
+    np.testing.assert_allclose(actual.sum(axis=1), 0.0, atol=1e-13)
+
+
+@pytest.mark.parametrize("n", [1, 5, 18])
+def test_against_scikit_learn_for_training_and_held_out_samples(n: int) -> None:
+    kernel, train = make_kernel(1, 30, n)
+    held_out = np.setdiff1d(np.arange(30), train)
+    actual = center_on(kernel, train)
+    centerer = KernelCenterer().fit(kernel[np.ix_(train, train)])
+    for rows in (train, held_out):
+        expected = centerer.transform(kernel[np.ix_(rows, train)])
+        np.testing.assert_allclose(actual[rows], expected, rtol=0, atol=1e-14)
+
+
+def test_held_out_samples_do_not_move_the_means() -> None:
+    kernel, train = make_kernel(2, 20, 12)
+    held_out = np.setdiff1d(np.arange(20), train)
+    changed = kernel.copy()
+    changed[np.ix_(held_out, held_out)] = 1e6
+    np.testing.assert_array_equal(center_on(changed, train), center_on(kernel, train))
+
+
+def test_the_kernel_itself_is_left_alone() -> None:
+    kernel, _ = make_kernel(3, 10, 4)
+    before = kernel.copy()
+    center_on(kernel, np.arange(10))
+    np.testing.assert_array_equal(kernel, before)

@@ -1,0 +1,78 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tasks.gaussian import RESOLUTION, SHIFT, kernel_names, shifted_kernels, squared_distances
+from tests.tasks import dense
+
+EPS = float(np.finfo(np.float64).eps)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    shape=st.tuples(st.integers(1, 20), st.integers(1, 20), st.integers(1, 8)),
+    scale=st.sampled_from([1e-3, 1.0, 1e3]),
+    offset=st.sampled_from([0.0, 5.0, 1e3]),
+)
+def test_squared_distances(seed: int, shape: tuple[int, int, int], scale: float, offset: float) -> None:
+    rng = np.random.default_rng(seed)
+    height, width, d = shape
+    rows, columns = scale * rng.normal(size=(height, d)) + offset, scale * rng.normal(size=(width, d)) + offset
+    columns[0] = rows[-1]
+    before = rows.copy(), columns.copy()
+    actual = squared_distances(rows, columns)
+    assert actual.shape == (height, width)
+    assert (actual >= 0).all()
+    # the price of one matrix product: an absolute error of some roundings of |x|^2 + |z|^2, below which all is 0
+    sizes = (rows**2).sum(axis=1)[:, None] + (columns**2).sum(axis=1)[None, :]
+    expected = dense.squared_distances(rows, columns)
+    assert (np.abs(actual - expected) <= ((d + 8) * EPS + RESOLUTION) * sizes).all()
+    np.testing.assert_array_equal(rows, before[0])
+    np.testing.assert_array_equal(columns, before[1])
+
+
+def test_a_row_is_at_distance_zero_from_itself() -> None:
+    rng = np.random.default_rng(0)
+    rows = 1e3 + rng.normal(size=(30, 7))
+    assert not np.diag(squared_distances(rows, rows)).any()
+
+
+def test_only_the_diagonal_of_a_square_with_itself_is_set_to_zero() -> None:
+    # Two different arrays of one shape: the distances on the diagonal are distances.
+    rows, columns = np.array([[0.0], [1.0]]), np.array([[2.0], [4.0]])
+    np.testing.assert_array_equal(squared_distances(rows, columns), [[4.0, 16.0], [1.0, 9.0]])
+    np.testing.assert_array_equal(squared_distances(rows, rows), [[0.0, 1.0], [1.0, 0.0]])
+
+
+@pytest.mark.parametrize("log2_gamma", [(-12, 3), (-40, -20), (-3, -3), (0, 12)])
+def test_every_kernel_of_a_family_keeps_its_digits(log2_gamma: tuple[int, int]) -> None:
+    rng = np.random.default_rng(1)
+    distances = 10.0 ** rng.uniform(-9, 4, size=(20, 30))
+    distances[0, :3] = [0.0, 1e-280, 1e300]
+    p = log2_gamma[1] - log2_gamma[0] + 1
+    out = np.full((p, 20, 30), np.nan)
+    shifted_kernels(distances, log2_gamma, out)
+    for k, exponent in enumerate(range(log2_gamma[0], log2_gamma[1] + 1)):
+        expected = np.expm1(-(np.longdouble(2.0) ** exponent) * distances.astype(np.longdouble))
+        # relative, however small E is; a doubling adds a rounding or two and multiplies none
+        np.testing.assert_allclose(out[k], expected.astype(np.float64), rtol=4 * EPS * (k + 1))
+        np.testing.assert_allclose(out[k] + SHIFT, np.exp(-(2.0**exponent) * distances), rtol=0, atol=4 * EPS * (k + 1))
+    assert (out <= 0).all()
+    assert (out >= -1).all()
+    assert not out[:, 0, 0].any()
+
+
+def test_kernels_are_written_into_any_view() -> None:
+    distances = np.arange(6.0).reshape(2, 3)
+    out = np.full((5, 2, 3), np.nan)
+    shifted_kernels(distances, (-1, 1), out[1:4])
+    assert np.isnan(out[[0, 4]]).all()
+    np.testing.assert_allclose(out[1:4], [np.expm1(-gamma * distances) for gamma in (0.5, 1.0, 2.0)], rtol=1e-14)
+    np.testing.assert_array_equal(distances, np.arange(6.0).reshape(2, 3))
+
+
+def test_kernel_names() -> None:
+    assert kernel_names([-1, 1]) == ["gaussian(2^-1)", "gaussian(2^0)", "gaussian(2^1)"]
+    assert kernel_names([-12, -12]) == ["gaussian(2^-12)"]
