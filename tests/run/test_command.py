@@ -7,9 +7,11 @@ from pathlib import Path
 import pandas as pd
 import pytest
 import tomli_w
+from click.testing import CliRunner
 
+from pipeline.cli import main
 from pipeline.store import RunStore
-from tests.run.sweeps import SMALL, pipeline
+from tests.run.sweeps import SMALL, pipeline, plan_in, small_config
 
 SAME_BYTES = ("rows.csv", "rows.parquet", "path.csv", "kernels.csv", "summary.csv", "summary.md", "summary.tex")
 
@@ -91,27 +93,26 @@ def test_status_needs_only_the_directory(folder: Path) -> None:
     assert "not a run directory" in nothing.stderr
 
 
-def test_a_kernel_that_is_constant_has_weight_zero_and_is_named_once(folder: Path) -> None:
-    kernels = "[{family = 'gaussian', log2_gamma = [-1000, -1000]}, {family = 'gaussian', log2_gamma = [-5, -4]}]"
-    settings = ["--set", f"dataset.wave.kernels={kernels}"]
-    done = pipeline("run", "small.toml", "--out", "constant", *settings, cwd=folder)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.count("gaussian(2^-1000) is constant on the training set of every trial") == 1
+def test_constant_kernels_have_weight_zero_and_cells_without_weights_are_rows_that_say_why(folder: Path) -> None:
+    constant = "{family = 'gaussian', log2_gamma = [-1000, -999]}"
+    narrow = "{family = 'gaussian', log2_gamma = [-5, -4]}"
+    done = pipeline(
+        *("run", "small.toml", "--out", "constant"),
+        *("--set", f"dataset.wave.kernels=[{constant}, {narrow}]", "--set", f"dataset.flowers.kernels=[{constant}]"),
+        cwd=folder,
+    )
+    assert done.returncode == 3, done.stderr
+    note = "dataset 'wave': kernel gaussian(2^-1000) is constant on the training set of every trial; its weight"
+    assert done.stdout.count(note) == 1
     store = RunStore(folder / "constant")
     for method in SMALL["methods"]:
-        assert (store.read("weights.zarr", f"wave/regression/{method}")[:, 0] == 0).all()
-
-
-def test_cells_that_fail_are_rows_that_say_why_and_the_exit_code_is_3(folder: Path) -> None:
-    settings = ["--set", "dataset.wave.kernels=[{family = 'gaussian', log2_gamma = [-1000, -999]}]"]
-    done = pipeline("run", "small.toml", "--out", "failed", *settings, cwd=folder)
-    assert done.returncode == 3, done.stderr
-    rows = pd.read_csv(folder / "failed/results/rows.csv")
-    failed = rows["dataset"] == "wave"
+        assert (store.read("weights.zarr", f"wave/regression/{method}")[:, :2] == 0).all()
+    rows = pd.read_csv(folder / "constant/results/rows.csv")
+    failed = rows["dataset"] == "flowers"
     assert rows["status"][failed].str.startswith("failed: no kernel varies").all()
     assert rows["error"][failed].isna().all()
     assert (rows["status"][~failed] == "ok").all()
-    assert "wave, unif, trial 0 failed: no kernel varies" in done.stdout
+    assert "flowers, unif, trial 0 failed: no kernel varies" in done.stdout
 
 
 def test_a_task_that_raises_stops_the_run_in_one_message(folder: Path) -> None:
@@ -132,3 +133,11 @@ def test_a_task_that_raises_stops_the_run_in_one_message(folder: Path) -> None:
     assert done.returncode == 1
     assert "Error: task fits/wave/regression/unif/0 failed: DamagedError" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_status_of_a_run_that_has_only_begun(tmp_path: Path) -> None:
+    plan_in(tmp_path, small_config())
+    shown = CliRunner().invoke(main, ["status", str(tmp_path)])
+    assert shown.exit_code == 0
+    assert "0 of 48 cells are fitted" in shown.output
+    assert "No tables yet" in shown.output

@@ -13,6 +13,7 @@ from sklearn.svm import SVC
 from pipeline.plan import Plan
 from pipeline.samples import Samples
 from pipeline.stages.combine import read_combined
+from pipeline.stages.fits import FitTask
 from pipeline.store import GRAM, STATISTICS, WEIGHTS, DamagedError, RunStore
 from pipeline.tables import ROW_COLUMNS, read_rows, write_tables
 from pipeline.task import Finished
@@ -155,3 +156,30 @@ def test_kernels_table_holds_each_kernels_own_alignment(done: Run) -> None:
         centered, yc = KernelCenterer().fit_transform(inner), y - y.mean()
         assert row["alignment_train"] == pytest.approx(yc @ centered @ yc / (np.linalg.norm(centered) * (yc @ yc)))
         assert row["uncentered_alignment_train"] == pytest.approx(y @ inner @ y / (np.linalg.norm(inner) * (y @ y)))
+
+
+@pytest.mark.parametrize(
+    ("name", "task", "limit", "reason"),
+    [
+        ("wave", "regression", None, "the kernel has an eigenvalue below"),
+        ("flowers", "classification", 1, "did not converge in 1 iterations"),
+    ],
+)
+def test_a_fit_that_fails_is_a_result_that_says_why(
+    done: Run, monkeypatch: pytest.MonkeyPatch, name: str, task: str, limit: int | None, reason: str
+) -> None:
+    root, plan, _, _ = done
+    (fit,) = [
+        fit
+        for dataset in plan.datasets
+        for fit in dataset.of(FitTask)
+        if (fit.dataset, fit.task, fit.method, fit.trial) == (name, task, "unif", 0)
+    ]
+    if limit is None:
+        monkeypatch.setattr("pipeline.stages.fits.read_combined", lambda *cell: -read_combined(*cell))
+    else:
+        monkeypatch.setattr("tasks.svm.MAX_ITERATIONS", limit)
+    result = fit.run(RunStore(root)).result
+    assert result["status"].startswith("failed: ")
+    assert reason in result["status"]
+    assert "path" not in result

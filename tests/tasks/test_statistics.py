@@ -456,12 +456,47 @@ def test_uncentered_alignments_of_the_shifted_kernels_themselves() -> None:
 
 
 def test_a_never_comes_out_negative() -> None:
-    # Labels at right angles to every kernel: each row twice, with labels that cancel.
+    # Labels that do not vary: a is 0, and what rounding makes of it falls on either side.
+    for seed in range(10):
+        problem = make_problem(seed, 30, 3, (-12, 3), 7)
+        constant = Problem(problem.features, np.full((30, 1), 5.3), problem.bounds, problem.log2_gamma, 7)
+        sums, _ = sums_of(constant)
+        for folds in problem.sets():
+            assert (statistics(sums, constant.targets[:, 0], 0, folds, problem.bounds, SHIFT).a >= 0).all()
+
+
+def test_labels_at_right_angles_to_every_kernel() -> None:
+    # Each row twice, with labels that cancel.
     rng = np.random.default_rng(0)
     features = np.repeat(rng.normal(size=(15, 3)), 2, axis=0)
     target = np.tile([1.0, -1.0], 15)
     problem = Problem(features, target[:, None], np.array([0, 10, 20, 30]), (-12, 3), 7)
     sums, _ = sums_of(problem)
     actual = statistics(sums, target, 0, [0, 1, 2], problem.bounds, SHIFT)
-    assert (actual.a >= 0).all()
     assert (alignments(actual) < 1e-12).all()
+
+
+@pytest.mark.parametrize("tile", [1, 8, 40])
+def test_a_sample_is_exactly_like_itself(tile: int) -> None:
+    # Far from the origin |x|^2 - 2 x.x + |x|^2 need not be 0, and K_ii = 1 is the one entry that anyone can check.
+    problem = make_problem(53, 33, 5, (-2, 3), tile)
+    far = Problem(problem.features + 1000.0, problem.targets, problem.bounds, problem.log2_gamma, tile)
+    sums, gram = sums_of(far)
+    assert not np.diagonal(gram, axis1=1, axis2=2).any()
+    assert not sums.diagonal.any()
+
+
+@pytest.mark.parametrize("exponent", [-36, -30, -20])
+def test_a_tiny_gamma_is_not_yet_a_constant(exponent: int) -> None:
+    # exp(-gamma d^2) - 1 tends to -gamma d^2, whose centered form is 2 gamma <x, z>: of trace one, the linear kernel.
+    problem = make_problem(59, 40, 3, (exponent, exponent), 9)
+    sums, _ = sums_of(problem)
+    x = problem.features.astype(np.longdouble)
+    linear = (x @ x.T)[None]
+    for folds in problem.sets():
+        actual = statistics(sums, problem.targets[:, 0], 0, folds, problem.bounds, SHIFT)
+        expected = dense.dense_statistics(linear, problem.targets[:, 0], problem.inside(folds)).trace_one()
+        scaled = actual.scaled(actual.trace)
+        # what is left is the next term of the series, of relative size gamma d^2
+        np.testing.assert_allclose(scaled.M, expected.M, rtol=1e-9 + 100 * 2.0**exponent)
+        np.testing.assert_allclose(scaled.a, expected.a, rtol=1e-9 + 100 * 2.0**exponent)

@@ -1,0 +1,35 @@
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from pipeline.environment import environment
+from tests.run.sweeps import plan_in, small_config
+
+
+def test_it_names_versions_data_and_the_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _, samples = plan_in(tmp_path / "run", small_config())
+    (tmp_path / ".git").mkdir()
+    monkeypatch.setattr("pipeline.environment.__file__", str(tmp_path / "pipeline" / "environment.py"))
+
+    def git(*_: object, **__: object) -> subprocess.CompletedProcess[str]:
+        return subprocess.CompletedProcess([], 0, stdout="abc123+\n")
+
+    monkeypatch.setattr("pipeline.environment.subprocess.run", git)
+    content = json.loads(environment(samples))
+    assert content["git"] == "abc123+"
+    assert content["datasets"] == {loaded.name: loaded.fingerprint for loaded in samples}
+    assert content["format"] == 1
+
+
+@pytest.mark.parametrize("error", [OSError("no git"), subprocess.CalledProcessError(128, "git")])
+def test_without_git_the_commit_is_not_known(error: Exception, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / ".git").mkdir()
+    monkeypatch.setattr("pipeline.environment.__file__", str(tmp_path / "pipeline" / "environment.py"))
+
+    def git(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr("pipeline.environment.subprocess.run", git)
+    assert json.loads(environment([]))["git"] is None
