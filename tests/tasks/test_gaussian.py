@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.gaussian import RESOLUTION, SHIFT, kernel_names, shifted_kernels, squared_distances
+from tasks.gaussian import SHIFT, kernel_names, shifted_kernels, squared_distances
 from tests.tasks import dense
 
 EPS = float(np.finfo(np.float64).eps)
@@ -28,7 +28,7 @@ def test_squared_distances(seed: int, shape: tuple[int, int, int], scale: float,
     # the price of one matrix product: an absolute error of some roundings of |x|^2 + |z|^2, below which all is 0
     sizes = (rows**2).sum(axis=1)[:, None] + (columns**2).sum(axis=1)[None, :]
     expected = dense.squared_distances(rows, columns)
-    assert (np.abs(actual - expected) <= ((d + 8) * EPS + RESOLUTION) * sizes).all()
+    assert (np.abs(actual - expected) <= (d + 32) * EPS * sizes).all()
     np.testing.assert_array_equal(rows, before[0])
     np.testing.assert_array_equal(columns, before[1])
 
@@ -37,6 +37,24 @@ def test_a_row_is_at_distance_zero_from_itself() -> None:
     rng = np.random.default_rng(0)
     rows = 1e3 + rng.normal(size=(30, 7))
     assert not np.diag(squared_distances(rows, rows)).any()
+
+
+@pytest.mark.parametrize("d", [1, 3, 8, 57, 500])
+def test_equal_samples_are_at_distance_zero_wherever_they_stand(d: int) -> None:
+    rng = np.random.default_rng(d)
+    for _ in range(20):
+        rows = rng.normal(size=(6, d)) + 10.0 * rng.normal(size=d)
+        assert not np.diag(squared_distances(rows, rows.copy())).any()
+
+
+def test_close_samples_are_not_taken_for_equal_ones() -> None:
+    # A millionth apart: 1e-12 beside squared norms of 1, which the matrix product still tells to a few parts in 1,000.
+    rng = np.random.default_rng(2)
+    rows = rng.normal(size=(50, 4))
+    rows /= np.linalg.norm(rows, axis=1)[:, None]
+    step = rng.normal(size=(50, 4))
+    columns = rows + 1e-6 * step / np.linalg.norm(step, axis=1)[:, None]
+    np.testing.assert_allclose(np.diag(squared_distances(rows, columns)), 1e-12, rtol=5e-3)
 
 
 def test_only_the_diagonal_of_a_square_with_itself_is_set_to_zero() -> None:

@@ -14,10 +14,12 @@ COSTS = [1e-3, 0.1, 1.0, 10.0, 1e3]
 
 
 def test_misclassification_counts_wrong_signs() -> None:
-    predictions = np.array([[0.3, -0.3, 0.0], [-2.0, 2.0, -0.0], [1e-9, 1e-9, -5.0], [0.1, -0.1, -1.0]])
     labels = np.array([1.0, -1.0, 1.0, -1.0])
-    # 0 counts as +1: right for the first sample, wrong for the second
-    np.testing.assert_array_equal(misclassification(predictions, labels), [0.25, 0.5, 0.5])
+    predictions = np.array([[0.3, -2.0, 1e-9, 0.1], [-0.3, 2.0, 1e-9, -0.1], [5.0, -1e-9, 5.0, -3.0]]).T
+    np.testing.assert_array_equal(misclassification(predictions, labels), [0.25, 0.5, 0.0])
+    # 0 counts as +1, whatever its own sign
+    np.testing.assert_array_equal(misclassification(np.array([[0.0], [-1.0], [-0.0], [-1.0]]), labels), [0.0])
+    np.testing.assert_array_equal(misclassification(np.array([[1.0], [0.0], [1.0], [-0.0]]), labels), [0.5])
 
 
 def test_rmse() -> None:

@@ -39,8 +39,7 @@ def test_alignf_is_never_less_aligned_than_others(seed: int, p: int) -> None:
     kernels, labels = make_kernels(seed, p)
     stats = statistics_of(kernels, labels)
     mu, certificate = alignf(stats)
-    # Not 1e-9: some two in a thousand families of nearly equal kernels end at 2e-9 (see test_qp.py), and a residual of
-    # that size may cost as much alignment.
+    # with room for nearly equal kernels, whose M is singular in double precision
     assert certificate <= 1e-8
     rng = np.random.default_rng(seed)
     rivals = [unif(stats)[0], align(stats)[0], best_kernel(stats)[0], *np.eye(p), *rng.dirichlet(np.ones(p), size=20)]
