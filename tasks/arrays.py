@@ -1,10 +1,11 @@
-"""The two array types that the mathematics speaks, and the one check that all of it needs."""
+"""The array types that the mathematics speaks, and the one check that all of it needs."""
 
 import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
+Booleans = NDArray[np.bool_]
 
 
 def require_finite(name: str, *arrays: Floats) -> None:

@@ -130,8 +130,11 @@ def _solve(M: Floats, a: Floats) -> tuple[Floats, Floats]:
     try:
         factor = scipy.linalg.cho_factor(M)
     except np.linalg.LinAlgError:
-        x = np.asarray(scipy.linalg.lstsq(M, a)[0])
-        rest = a - M @ x
+        values, vectors = np.linalg.eigh(M)
+        reached = values > np.finfo(float).eps * len(a) * values[-1]
+        parts = vectors.T @ a
+        x = vectors[:, reached] @ (parts[reached] / values[reached])
+        rest = vectors[:, ~reached] @ parts[~reached]
         return x, np.where(np.abs(rest) > REACHED * np.abs(a).max(), rest, 0.0)
     x = scipy.linalg.cho_solve(factor, a)
     return np.asarray(x + scipy.linalg.cho_solve(factor, a - M @ x)), np.zeros_like(a)

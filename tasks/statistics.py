@@ -13,7 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tasks.arrays import Floats, Integers
+from tasks.arrays import Booleans, Floats, Integers
+from tasks.qp import nonnegative_qp
 from tasks.sums import Sums
 
 # A kernel whose centered trace is this small beside its uncentered one does not vary: what is left is rounding.
@@ -32,6 +33,20 @@ class Statistics:
     """(p,): of the centered kernels; 0 for a kernel that is constant on the set."""
     label_norm: float
     """||yc yc'||_F = yc . yc, with yc the centered labels."""
+
+    @property
+    def varies(self) -> Booleans:
+        """(p,): which kernels are not constant."""
+        return np.asarray(self.trace > 0)
+
+    def own_alignments(self) -> Floats:
+        """Centered alignment of each kernel with the labels (Definition 4 of the paper); 0 for a constant kernel."""
+        norms = np.sqrt(np.maximum(np.diag(self.M), 0.0)) * self.label_norm
+        return np.divide(self.a, norms, out=np.zeros_like(norms), where=norms > 0)
+
+    def largest_alignment(self) -> tuple[Floats, float]:
+        """The weights of the largest alignment, up to a factor (the paper's Proposition 9), and their KKT residual."""
+        return nonnegative_qp(self.M, self.a)
 
     def scaled(self, trace: Floats) -> "Statistics":
         """The statistics of the kernels `K_k / trace_k`, 0 where trace is 0."""
@@ -123,12 +138,6 @@ def _restrict(sums: Sums, index: int, folds: Iterable[int], bounds: Integers) ->
         rows=sums.rows[chosen].sum(axis=0)[:, inside],
         diagonal=sums.diagonal[chosen].sum(axis=0),
     )
-
-
-def alignments(stats: Statistics) -> Floats:
-    """Centered alignment of each kernel with the labels (Definition 4 of the paper); 0 for a constant kernel."""
-    norms = np.sqrt(np.maximum(np.diag(stats.M), 0.0)) * stats.label_norm
-    return np.divide(stats.a, norms, out=np.zeros_like(norms), where=norms > 0)
 
 
 def alignment(stats: Statistics, mu: Floats) -> float:

@@ -1,18 +1,32 @@
-"""The rules that give the weights `mu` of the trace-one kernels, from statistics alone.
+"""The rules that give the weights `mu` of the trace-one kernels, from what alignment knows of the kernels alone.
 
 Every rule returns weights that sum to one, so that `K_mu` has trace one, and a certificate: how far the
 weights are from solving the rule's own problem, 0 where they follow from a closed form.
 """
 
 from collections.abc import Callable
+from typing import Protocol
 
 import numpy as np
 
-from tasks.arrays import Floats
-from tasks.qp import nonnegative_qp
-from tasks.statistics import Statistics, alignments
+from tasks.arrays import Booleans, Floats
 
-Rule = Callable[[Statistics], tuple[Floats, float]]
+
+class Evidence(Protocol):
+    """What a rule may ask about the base kernels on a training set; they are scaled to trace one."""
+
+    @property
+    def varies(self) -> Booleans:
+        """(p,): which kernels are not constant."""
+
+    def own_alignments(self) -> Floats:
+        """(p,): the centered alignment of each kernel with the labels, 0 for a constant one."""
+
+    def largest_alignment(self) -> tuple[Floats, float]:
+        """The solution of `min_{v >= 0} v'Mv - 2 v'a`, and its KKT residual relative to max|a|."""
+
+
+Rule = Callable[[Evidence], tuple[Floats, float]]
 
 
 class NoWeightsError(ValueError):
@@ -22,25 +36,25 @@ class NoWeightsError(ValueError):
         super().__init__("no kernel varies on the training set and is aligned with its labels")
 
 
-def unif(stats: Statistics) -> tuple[Floats, float]:
+def unif(evidence: Evidence) -> tuple[Floats, float]:
     """Equal weights for all kernels that vary on the training set."""
-    return _sum_to_one((stats.trace > 0).astype(np.float64)), 0.0
+    return _sum_to_one(evidence.varies.astype(np.float64)), 0.0
 
 
-def align(stats: Statistics) -> tuple[Floats, float]:
+def align(evidence: Evidence) -> tuple[Floats, float]:
     """Weights proportional to each kernel's own centered alignment (the paper, equation 4)."""
-    return _sum_to_one(alignments(stats)), 0.0
+    return _sum_to_one(evidence.own_alignments()), 0.0
 
 
-def alignf(stats: Statistics) -> tuple[Floats, float]:
+def alignf(evidence: Evidence) -> tuple[Floats, float]:
     """The weights `mu >= 0` of the largest alignment, by the QP of the paper's section 3.2.2."""
-    v, residual = nonnegative_qp(stats.M, stats.a)
+    v, residual = evidence.largest_alignment()
     return _sum_to_one(v), residual
 
 
-def best_kernel(stats: Statistics) -> tuple[Floats, float]:
+def best_kernel(evidence: Evidence) -> tuple[Floats, float]:
     """All weight on the kernel of the largest alignment; the first of equals."""
-    values = alignments(stats)
+    values = evidence.own_alignments()
     mu = np.zeros_like(values)
     best = int(np.argmax(values))
     mu[best] = values[best] > 0

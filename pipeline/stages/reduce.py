@@ -10,7 +10,7 @@ from pipeline.task import Output, Task
 from tasks.arrays import Floats
 from tasks.folds import fold_bounds, trials
 from tasks.gaussian import SHIFT
-from tasks.statistics import Statistics, alignments, statistics, uncentered_alignments
+from tasks.statistics import Statistics, statistics, uncentered_alignments
 from tasks.sums import Sums
 
 
@@ -78,7 +78,7 @@ def _arrays(train: Statistics, test: Statistics, uncentered: Floats) -> dict[str
         "M_test": scaled_test.M,
         "a_test": scaled_test.a,
         "label_norms": np.array([train.label_norm, test.label_norm]),
-        "alignment": alignments(train),
-        "alignment_test": alignments(test),
+        "alignment": train.own_alignments(),
+        "alignment_test": test.own_alignments(),
         "uncentered": uncentered,
     }

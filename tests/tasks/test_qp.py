@@ -111,7 +111,7 @@ def test_the_certificate_of_a_hundred_programs(kind: str, seed: int) -> None:
 
 
 @pytest.mark.parametrize("kind", PROGRAMS)
-@pytest.mark.parametrize("seed", range(25))
+@pytest.mark.parametrize("seed", range(12))
 def test_the_objective_is_that_of_an_interior_point_method(kind: str, seed: int) -> None:
     M, a = PROGRAMS[kind](seed)
     # in units of kernels with norm one and an a of size one, since its tolerances are absolute
@@ -135,7 +135,7 @@ def test_the_weights_are_those_of_nnls_where_they_are_unique(seed: int) -> None:
     np.testing.assert_array_equal(actual > 0, expected > 0)
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", range(15))
 @pytest.mark.parametrize("p", [1, 2, 3, 4])
 def test_no_support_does_better(p: int, seed: int) -> None:
     M, a = gaussian_family(seed, p) if seed % 3 == 0 else well_conditioned(seed, p)
@@ -205,12 +205,9 @@ def test_nothing_pays_where_a_is_nowhere_positive(a: list[float]) -> None:
     assert residual == 0.0
 
 
-UNSURE = pytest.mark.xfail(strict=True, reason="least squares inverts an eigenvalue that is negative rounding")
-
-
 # M of two kernels that are one in double precision, off the diagonal by some units in the last place either way: seen
 # as the two widest of 5 Gaussians. All weight on the second has residual 0.
-@pytest.mark.parametrize("units", [-32, -3, -1, 0, 1, 2, pytest.param(3, marks=UNSURE), pytest.param(32, marks=UNSURE)])
+@pytest.mark.parametrize("units", [-32, -3, -1, 0, 1, 2, 3, 32])
 @pytest.mark.parametrize("less", [2.5e-9, 3e-9])
 def test_two_kernels_that_differ_in_a_only(units: int, less: float) -> None:
     M = np.ones((2, 2))
