@@ -1,0 +1,94 @@
+"""`min_{v >= 0} v'Mv - 2 v'a` for very many kernels, without ever forming M.
+
+Solve on a working set, price all kernels by the gradient `Mv - a`, add those that would pay, stop when none does. The
+last pricing is the certificate: it holds for all kernels, not only for those of the working set.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+import scipy.linalg
+
+from tasks.arrays import Booleans, Floats, Integers
+
+TOLERANCE = 1e-10
+FIRST_SET = 1000
+ROUNDS = 100
+
+# M of some kernels
+Products = Callable[[Integers], Floats]
+# (kernels, weights) -> M v of all kernels
+Pricing = Callable[[Integers, Floats], Floats]
+
+
+def solve_by_columns(a: Floats, products: Products, pricing: Pricing) -> tuple[Floats, float]:
+    """The solution and its KKT residual relative to max|a|, over all kernels.
+
+    Parameters
+    ----------
+    a
+        (p,), not negative; 0 for kernels that are to be left out.
+    """
+    scale = float(a.max(initial=0.0))
+    v = np.zeros_like(a)
+    if scale == 0.0:
+        return v, 0.0
+    working = np.argsort(-a, kind="stable")[:FIRST_SET]
+    working = working[a[working] > 0]
+    passive = np.zeros(len(working), dtype=bool)
+    for _ in range(ROUNDS):
+        solution = block_pivoting(products(working), a[working], passive)
+        support, weights = working[solution > 0], solution[solution > 0]
+        gradient = pricing(support, weights) - a
+        residual = (
+            max(float(np.abs(gradient[support]).max(initial=0.0)), float(-np.minimum(gradient, 0.0).min())) / scale
+        )
+        paying = np.setdiff1d(np.flatnonzero((gradient < -TOLERANCE * scale) & (a > 0)), support)
+        if not len(paying):
+            break
+        # As many again as there are: the working set grows to its size in a few rounds.
+        chosen = paying[np.argsort(gradient[paying], kind="stable")][: max(FIRST_SET, len(support))]
+        working = np.concatenate([support, chosen])
+        passive = np.arange(len(working)) < len(support)
+    v[support] = weights
+    return v, residual
+
+
+def block_pivoting(M: Floats, a: Floats, passive: Booleans) -> Floats:
+    """Solve the program for one M by exchanging whole blocks of kernels (Portugal, Judice and Vicente 1994).
+
+    Parameters
+    ----------
+    passive
+        Which weights to begin with as positive.
+    """
+    tolerance = 1e-13 * float(np.abs(a).max())
+    passive, fewest, patience = passive.copy(), len(a) + 1, 3
+    while True:
+        solution = np.zeros_like(a)
+        inside = np.flatnonzero(passive)
+        if len(inside):
+            solution[inside] = _solve(M[np.ix_(inside, inside)], a[inside])
+        gradient = M[:, inside] @ solution[inside] - a
+        wrong = np.where(passive, solution < 0, gradient < -tolerance)
+        count = int(wrong.sum())
+        if count == 0:
+            return np.maximum(solution, 0.0)
+        if count < fewest:
+            fewest, patience = count, 3
+        elif patience > 0:
+            patience -= 1
+        else:  # one at a time, which cannot go round in circles
+            wrong[np.flatnonzero(wrong)[:-1]] = False
+        passive ^= wrong
+
+
+def _solve(M: Floats, a: Floats) -> Floats:
+    """`M^-1 a`, with just enough added to the diagonal where M is singular."""
+    ridge = 0.0
+    while True:
+        try:
+            factor = scipy.linalg.cho_factor(M + ridge * np.eye(len(M)) if ridge else M, check_finite=False)
+            return np.asarray(scipy.linalg.cho_solve(factor, a, check_finite=False))
+        except np.linalg.LinAlgError:
+            ridge = max(1e-15, ridge * 10)
