@@ -19,4 +19,3 @@ class LogToFile(WorkerPlugin):
         handler = logging.FileHandler(Path(self.folder) / f"worker-{worker.name}.log", delay=True)
         handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
         logging.getLogger().addHandler(handler)
-        logging.getLogger("pipeline").setLevel(logging.INFO)

@@ -1,5 +1,7 @@
 """The command line. Nothing heavy is imported before a command needs it."""
 
+import io
+import signal
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +15,7 @@ from pipeline.errors import PipelineError
 if TYPE_CHECKING:
     from rich.console import Console
 
+INTERRUPTED = 130
 CONTEXT = {"help_option_names": ["-h", "--help"]}
 
 config_argument = click.argument("config", required=False)
@@ -44,6 +47,9 @@ class Commands(click.Group):
         except PipelineError as error:
             click.echo(f"Error: {error}", err=True)
             ctx.exit(error.exit_code)
+        except KeyboardInterrupt:
+            click.echo("Stopped. The same command goes on from here.", err=True)
+            ctx.exit(INTERRUPTED)
 
 
 @click.group(cls=Commands, context_settings=CONTEXT)
@@ -80,9 +86,12 @@ def run(
     """
     from cluster import warm_up
     from pipeline.config_file import read_config
+    from pipeline.worker_modules import worker_modules
 
+    # A batch system's warning is taken like Ctrl-C: workers are stopped, and what is done stays done.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     parsed, folder = read_config(config, settings)
-    warm_up(cluster, parsed.worker_modules)
+    warm_up(cluster, worker_modules(parsed))
     from pipeline.run import run_sweep
     from pipeline.sources import data_folder
 
@@ -160,6 +169,8 @@ def schema() -> None:
 def _console() -> "Console":
     from rich.console import Console
 
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # a terminal without ± shows a question mark
     console = Console()
     # A file or a batch log has no width; what is wide should not be folded there.
     return console if console.is_terminal else Console(width=160)

@@ -5,19 +5,29 @@ Each field is written once, here; the schema, the resolved config and the error 
 
 from collections import Counter
 from difflib import get_close_matches
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal, Self, get_args
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema, field_validator, model_validator
 
 from tasks.gaussian import kernel_names
 
 Method = Literal["unif", "align", "alignf", "best-kernel"]
 TaskName = Literal["regression", "classification"]
 # Names become parts of paths and of task names.
-Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
-# 5.0 is 5, but neither true nor "5" is.
-Whole = Annotated[int, BeforeValidator(lambda v: int(v) if isinstance(v, float) and v.is_integer() else v)]
-Exponent = Annotated[Whole, Field(ge=-1000, le=1000)]
+Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", max_length=100)]
+Exponent = Annotated[int, Field(ge=-1000, le=1000)]
+Tasks = Annotated[
+    list[TaskName],
+    Field(min_length=1, description="one task, or a list of both"),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"enum": list(get_args(TaskName))},
+                {"type": "array", "minItems": 1, "items": {"enum": list(get_args(TaskName))}},
+            ]
+        }
+    ),
+]
 
 
 class Model(BaseModel):
@@ -40,9 +50,9 @@ class Model(BaseModel):
 class Grid(Model):
     """Regularisation values 2 ** (from..to)."""
 
-    start: Exponent = Field(alias="from")
-    stop: Exponent = Field(alias="to")
-    step: Whole = Field(2, ge=1)
+    start: Exponent = Field(alias="from", description="the least exponent")
+    stop: Exponent = Field(alias="to", description="the greatest exponent")
+    step: int = Field(2, ge=1, description="between exponents")
 
     @model_validator(mode="after")
     def _ascending(self) -> Self:
@@ -69,13 +79,13 @@ class Fit(Model):
 class Protocol(Model):
     """Cross-validation: a trial tests on one fold, validates on the next and trains on the rest."""
 
-    folds: Whole = Field(5, ge=3, le=100)
+    folds: int = Field(5, ge=3, le=100, description="parts that the samples are dealt into; as many trials")
 
 
 class Storage(Model):
     """How Gram matrices are cut."""
 
-    tile: Whole = Field(512, ge=1, le=8192, description="side of a tile: one zarr chunk holds it for all kernels")
+    tile: int = Field(512, ge=1, le=8192, description="side of a tile: one zarr chunk holds it for all kernels")
 
 
 class GaussianFamily(Model):
@@ -100,9 +110,9 @@ class GaussianFamily(Model):
 class DatasetBase(Model):
     """What all sources share."""
 
-    name: Name
-    task: list[TaskName] = Field(min_length=1, description="one task, or a list of both")
-    rows: Whole | None = Field(None, ge=1, description="a seeded sample of so many rows; all without it")
+    name: Name = Field(description="of the rows in the tables and the groups of the arrays")
+    task: Tasks
+    rows: int | None = Field(None, ge=1, description="a seeded sample of so many rows; all without it")
     scale: Literal["none", "standard", "minmax"] = Field("none", description="how feature columns are scaled")
     kernels: list[GaussianFamily] = Field(min_length=1, description="families of base kernels")
 
@@ -115,6 +125,13 @@ class DatasetBase(Model):
     @classmethod
     def _no_repeats(cls, value: list[str]) -> list[str]:
         return _distinct(value)
+
+    @field_validator("name")
+    @classmethod
+    def _not_zarrs(cls, value: str) -> str:
+        if value == "zarr.json":
+            raise ValueError("'zarr.json' is a name that zarr keeps for itself")
+        return value
 
     @field_validator("kernels")
     @classmethod
@@ -131,11 +148,11 @@ class DatasetBase(Model):
 class TableDataset(DatasetBase):
     """What sources with columns share: which one is the target, and how text becomes numbers."""
 
-    target: Whole | str = Field(-1, description="column number (-1 is the last) or name")
+    target: int | str = Field(-1, description="column number (-1 is the last) or name")
     positive: list[str] | None = Field(
         None, min_length=1, description="labels that become +1, all others -1; without it the greater of two"
     )
-    drop: list[Whole | str] = Field([], description="columns to leave out")
+    drop: list[int | str] = Field([], description="columns to leave out")
     encode: Literal["onehot"] | dict[str, Annotated[float, Field(allow_inf_nan=False)]] | None = Field(
         None,
         description="text columns: 'onehot', or a number for each word or letter; a column of words "
@@ -158,13 +175,19 @@ class FileDataset(TableDataset):
         None, description="csv and table: the first line names the columns; without it, if 'target' is a name"
     )
 
+    @model_validator(mode="after")
+    def _target_is_marked(self) -> Self:
+        if self.format in ("libsvm", "npz") and self.target != -1:
+            raise ValueError(f"target = {self.target!r}: a file of format {self.format!r} marks its target itself")
+        return self
+
 
 class OpenmlDataset(TableDataset):
     """A dataset of openml.org, fetched once and cached by scikit-learn."""
 
     source: Literal["openml"]
-    id: Whole | str = Field(description="data id or name")
-    target: Whole | str = Field("", description="column name; the dataset's own without it")
+    id: int | str = Field(description="data id or name")
+    target: int | str = Field("", description="column name; the dataset's own without it")
 
 
 class SklearnDataset(DatasetBase):
@@ -180,9 +203,9 @@ class SyntheticDataset(DatasetBase):
 
     source: Literal["synthetic"]
     task: list[TaskName] = Field(min_length=1, max_length=1, description="one task")
-    rows: Whole = Field(1000, ge=1)
-    features: Whole = Field(10, ge=5)
-    noise: float = Field(1.0, ge=0, allow_inf_nan=False)
+    rows: int = Field(1000, ge=1, description="samples to make")
+    features: int = Field(10, ge=5, description="columns; the target depends on the first five")
+    noise: float = Field(1.0, ge=0, allow_inf_nan=False, description="standard deviation of what is added to it")
 
 
 Dataset = Annotated[FileDataset | OpenmlDataset | SklearnDataset | SyntheticDataset, Field(discriminator="source")]
@@ -191,20 +214,14 @@ Dataset = Annotated[FileDataset | OpenmlDataset | SklearnDataset | SyntheticData
 class Config(Model):
     """A sweep: datasets x methods x trials x regularisation values."""
 
-    name: Name
+    name: Name = Field(description="of the sweep, and of its run directory")
     description: str = Field("", description="one line for `pipeline configs`")
-    seed: Whole = Field(0, ge=0, description="of samples and folds")
-    methods: list[Method] = Field(min_length=1)
+    seed: int = Field(0, ge=0, description="of samples and folds")
+    methods: list[Method] = Field(min_length=1, description="rules that give the weights")
     protocol: Protocol = Protocol()
     fit: Fit = Fit()
     storage: Storage = Storage()
     dataset: list[Dataset] = Field(min_length=1)
-
-    @property
-    def worker_modules(self) -> tuple[str, ...]:
-        """What a worker imports sooner or later; together they take some seconds."""
-        classifies = any("classification" in dataset.task for dataset in self.dataset)
-        return ("pipeline.worker", "pipeline.plan", "osqp", *(["sklearn.svm"] if classifies else []))
 
     @field_validator("methods")
     @classmethod

@@ -56,7 +56,7 @@ def read_config(name_or_path: str | None, settings: Sequence[str] = ()) -> tuple
 def parse_config(values: dict[str, Any], where: str) -> Config:
     """Validate the values of a config; `where` names their origin in messages."""
     try:
-        return Config.model_validate(values)
+        return Config.model_validate(_whole_numbers(values))
     except ValidationError as error:
         lines = _sentences(error, values)
         raise ConfigError(
@@ -64,6 +64,15 @@ def parse_config(values: dict[str, Any], where: str) -> Config:
             + "\n".join(f"  {line}" for line in lines)
             + "\n`pipeline config schema` prints every key and what it allows."
         ) from None
+
+
+def _whole_numbers(value: Any) -> Any:
+    """5.0 is 5; where a field takes any number, 5 becomes 5.0 again."""
+    if isinstance(value, dict):
+        return {key: _whole_numbers(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_whole_numbers(inner) for inner in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def to_toml(config: Config) -> str:

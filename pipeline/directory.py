@@ -21,6 +21,12 @@ def default_directory(config: Config) -> Path:
 def check_directory(root: Path, config: Config, samples: list[Samples]) -> None:
     """Refuse a directory that holds anything but this very sweep. Writes nothing."""
     elsewhere = "Choose another directory with --out"
+    try:
+        root.stat()
+    except FileNotFoundError:
+        pass
+    except OSError as error:
+        raise RefusedError(f"{root} cannot be used: {error.strerror}. {elsewhere}") from None
     if root.exists() and not root.is_dir():
         raise RefusedError(f"{root} is a file, not a directory. {elsewhere}")
     if (root / CONFIG).exists():
@@ -37,21 +43,21 @@ def check_directory(root: Path, config: Config, samples: list[Samples]) -> None:
                 )
     elif root.exists() and any(root.iterdir()):
         raise RefusedError(f"{root} is not empty and is not a run directory. {elsewhere}")
-    nearest = next(folder for folder in (root, *root.absolute().parents) if folder.exists())
     try:
-        with tempfile.TemporaryFile(dir=nearest):
+        with tempfile.TemporaryFile(dir=_nearest(root)):
             pass
     except OSError as error:
-        raise RefusedError(f"{nearest} cannot be written to: {error.strerror}. {elsewhere}") from None
+        raise RefusedError(f"{_nearest(root)} cannot be written to: {error.strerror}. {elsewhere}") from None
 
 
 def prepare_directory(root: Path, config: Config, samples: list[Samples]) -> None:
     """Make the directory and say in it what it is for."""
-    (root / LOGS).mkdir(parents=True, exist_ok=True)
+    root.mkdir(parents=True, exist_ok=True)
+    if not (root / CONFIG).exists():  # first: from here on it is a run directory, whatever else is still missing
+        write_whole(root / CONFIG, to_toml(config))
     if not (root / ENVIRONMENT).exists():
         write_whole(root / ENVIRONMENT, environment(samples))
-    if not (root / CONFIG).exists():
-        write_whole(root / CONFIG, to_toml(config))
+    (root / LOGS).mkdir(exist_ok=True)
 
 
 def read_directory_config(root: Path) -> Config:
@@ -74,6 +80,10 @@ def ledger_path(root: Path) -> Path:
 
 def free_bytes(root: Path) -> int:
     """Free space of the disk that a directory is on, or will be on."""
-    nearest = next(folder for folder in (root, *root.absolute().parents) if folder.exists())
-    disk = os.statvfs(nearest)
+    disk = os.statvfs(_nearest(root))
     return disk.f_bavail * disk.f_frsize
+
+
+def _nearest(root: Path) -> Path:
+    """The directory itself, or the nearest folder above it that is there."""
+    return next(folder for folder in (root, *root.absolute().parents) if folder.exists())

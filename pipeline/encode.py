@@ -79,6 +79,9 @@ def whole_rows(features: pd.DataFrame, target: pd.Series, missing: str, name: st
 
 def encode_target(values: pd.Series, task: str, positive: Sequence[str] | None, name: str) -> Floats:
     """Labels as numbers: two classes as -1 and +1, a regression target of numbers as it is."""
+    numbers = pd.to_numeric(values.astype(object), errors="coerce")
+    if numbers.notna().all():
+        values = numbers
     numeric = pd.api.types.is_numeric_dtype(values)
     if task == "regression" and numeric and positive is None:
         target = values.to_numpy(np.float64)
@@ -87,10 +90,10 @@ def encode_target(values: pd.Series, task: str, positive: Sequence[str] | None, 
         return target
     labels = values.map(_written)
     if task == "regression" and positive is None and labels.nunique() > 2:
-        row = int(np.flatnonzero(pd.to_numeric(labels, errors="coerce").isna())[0])
+        row = int(np.flatnonzero(numbers.isna())[0])
         raise DataError(
             f"dataset {name!r}: a regression target must be numbers, or labels of two classes; it holds "
-            f"{labels.iloc[row]!r} in row {row + 1}"
+            f"{labels.iloc[row]!r} in row {int(values.index[row]) + 1}"
         )
     classes = sorted(values.unique().tolist()) if numeric else sorted(labels.unique().tolist())
     written = [_written(label) for label in classes]

@@ -20,4 +20,4 @@ class RefusedError(PipelineError):
 
 
 class TooLargeError(PipelineError):
-    """A sweep whose largest task does not fit the memory of a worker."""
+    """A sweep that does not fit the memory of a worker, or the disk."""

@@ -37,7 +37,8 @@ def _delimited(separator: str) -> Callable[[Path, FileDataset], pd.DataFrame]:
                 index_col=False,
                 skipinitialspace=True,
                 skip_blank_lines=True,
-                na_values=["?"],
+                keep_default_na=False,  # a class may be called None
+                na_values=["", "?", "nan", "NaN", "NA"],
                 low_memory=False,
             )
 
@@ -69,8 +70,10 @@ def _npz(path: Path, dataset: FileDataset) -> pd.DataFrame:
         if not {"features", TARGET} <= set(arrays):
             raise ValueError(f"it holds {sorted(arrays)}; 'features' and 'target' are needed")
         features, target = arrays["features"], arrays[TARGET]
-    if features.dtype.kind not in "biuf":
-        raise ValueError(f"features are of type {features.dtype}; real numbers are needed")
+    if features.dtype.kind not in "biuf" or target.dtype.kind not in "biufU":
+        raise ValueError(
+            f"features of type {features.dtype} and target of type {target.dtype}: real numbers are needed"
+        )
     if features.ndim != 2 or target.shape != features.shape[:1]:
         raise ValueError(f"features {features.shape} and target {target.shape} must be (m, d) and (m,)")
     return _with_target(features, target)

@@ -7,6 +7,7 @@ import numpy as np
 from pipeline.plan import DatasetPlan
 from pipeline.samples import Samples
 from pipeline.store import COMBINED, DATA, GRAM, STATISTICS, WEIGHTS, RunStore
+from tasks.sums import Sums
 
 CONFIG = "config.toml"
 ENVIRONMENT = "environment.json"
@@ -53,13 +54,8 @@ def create_arrays(root: Path, plan: DatasetPlan, samples: Samples) -> None:
         store.create(DATA, f"{name}/{key}", values.shape, values.shape, about)
         store.write(DATA, f"{name}/{key}", values)
     batches, tasks = len(plan.stages["tiles"]), len(plan.tasks_learned)
-    shapes = {
-        "products": (trials, trials, p, p),
-        "labels": (tasks, trials, trials, p),
-        "rows": (trials, p, m),
-        "diagonal": (trials, p),
-    }
-    for key, shape in shapes.items():
+    for key, values in Sums.zeros(trials, p, tasks, m).arrays().items():
+        shape = values.shape
         store.create(STATISTICS, f"{name}/sums/{key}", (batches, *shape), (1, *shape), "sums of one batch of tiles")
     sizes = {"p": (p,), "pp": (p, p), "2": (2,)}
     for task in plan.tasks_learned:

@@ -13,6 +13,11 @@ FLOAT = 8
 RESERVED = 384 << 20
 
 
+def sum_floats(samples: int, kernels: int, folds: int, targets: int) -> int:
+    """Numbers in the sums of one batch of tiles."""
+    return folds * kernels * (samples + 1) + folds**2 * kernels * (kernels + targets)
+
+
 def projection(
     samples: int, features: int, kernels: int, folds: int, tile: int, cells: int, tasks: Sequence[str]
 ) -> dict[str, int]:
@@ -21,7 +26,7 @@ def projection(
     A chunk is written through two copies: its encoded bytes, and those with the checksum behind them.
     """
     chunk = tile * tile
-    sums = folds * kernels * samples + folds**2 * kernels * (kernels + len(tasks))
+    sums = sum_floats(samples, kernels, folds, len(tasks))
     train = samples - 2 * (samples // folds)
     floats = {
         "tiles": 3 * kernels * chunk + 2 * samples * features + 3 * sums,

@@ -36,14 +36,17 @@ class DatasetPlan:
     """Projected peak bytes of a worker process, by stage."""
 
     @property
-    def gram_bytes(self) -> int:
-        """Bytes of the base Gram matrices on disk; chunks at the border are stored whole."""
-        return self.tiles * len(self.kernels) * self.tile**2 * 8
-
-    @property
-    def combined_bytes(self) -> int:
-        """Bytes of the combined kernels on disk."""
-        return self.tiles * len(self.tasks_learned) * len(self.methods) * self.folds * self.tile**2 * 8
+    def disk_bytes(self) -> int:
+        """What the arrays take on disk; chunks at the border of a Gram matrix are stored whole."""
+        learned = len(self.tasks_learned)
+        kernels = len(self.kernels) + learned * len(self.methods) * self.folds  # base and combined
+        sums = memory.sum_floats(self.samples, len(self.kernels), self.folds, learned)
+        floats = (
+            self.tiles * kernels * self.tile**2
+            + len(self.stages["tiles"]) * sums
+            + self.samples * (self.features + learned)
+        )
+        return floats * memory.FLOAT
 
     @property
     def tasks(self) -> list[Task]:
@@ -70,7 +73,7 @@ class Plan:
     @property
     def disk_bytes(self) -> int:
         """What the arrays of the run take on disk."""
-        return sum(dataset.gram_bytes + dataset.combined_bytes for dataset in self.datasets)
+        return sum(dataset.disk_bytes for dataset in self.datasets)
 
     @property
     def largest(self) -> tuple[int, str, DatasetPlan]:

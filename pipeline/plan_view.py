@@ -28,7 +28,7 @@ def print_plan(console: Console, plan: Plan, workers: int, limit: int) -> None:
             f"{len(dataset.kernels):,}",
             f"{dataset.tiles:,}",
             f"{len(dataset.tasks):,}",
-            text(dataset.gram_bytes + dataset.combined_bytes),
+            text(dataset.disk_bytes),
             text(max(dataset.memory.values())),
         )
     console.print(table)

@@ -27,7 +27,7 @@ class Samples:
     targets: dict[str, Floats]
     """(m,) a task"""
     order: Integers
-    """order[i] is the row of the source, after unusable rows are left out, that stands at place i."""
+    """order[i] is the row of the source that stands at place i."""
     fold: Integers
     left_out: int
     """Rows of the source that had gaps."""
@@ -61,7 +61,7 @@ def load_samples(config: Config, dataset: Dataset, folder: Path) -> Samples:
         name=dataset.name,
         features=_scale(features, dataset.scale)[place],
         targets={task: values[place] for task, values in targets.items()},
-        order=chosen[place],
+        order=np.flatnonzero(whole)[chosen[place]],
         fold=fold,
         left_out=int((~whole).sum()),
     )

@@ -3,6 +3,7 @@
 import os
 import warnings
 from collections.abc import Hashable
+from http.client import HTTPException
 from pathlib import Path
 
 import numpy as np
@@ -36,7 +37,7 @@ def read_source(dataset: Dataset, folder: Path, seed: int) -> tuple[pd.DataFrame
     elif isinstance(dataset, SklearnDataset):
         table = _sklearn(dataset)
     elif isinstance(dataset, OpenmlDataset):
-        table = _openml(dataset)
+        table = _openml(dataset, folder)
     else:
         table = _file(dataset, folder)
     target: Hashable = table.columns[-1]
@@ -44,7 +45,9 @@ def read_source(dataset: Dataset, folder: Path, seed: int) -> tuple[pd.DataFrame
         if dataset.target != "":
             target = _column(table, dataset.target, "target", dataset.name)
         dropped = [_column(table, column, "drop", dataset.name) for column in dataset.drop]
-        table = table.drop(columns=[column for column in dropped if column != target])
+        if target in dropped:
+            raise DataError(f"dataset {dataset.name!r}: drop = {dataset.drop} names the target column {target!r}")
+        table = table.drop(columns=dropped)
     features = table.drop(columns=[target])
     if features.shape[1] == 0:
         raise DataError(
@@ -92,7 +95,7 @@ def _sklearn(dataset: SklearnDataset) -> pd.DataFrame:
     return table
 
 
-def _openml(dataset: OpenmlDataset) -> pd.DataFrame:
+def _openml(dataset: OpenmlDataset, folder: Path) -> pd.DataFrame:
     from sklearn.datasets import fetch_openml
 
     which = {"data_id": dataset.id} if isinstance(dataset.id, int) else {"name": dataset.id}
@@ -100,10 +103,10 @@ def _openml(dataset: OpenmlDataset) -> pd.DataFrame:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of retries; what matters is said below
             bunch = fetch_openml(**which, as_frame=True, parser="auto", n_retries=1)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, HTTPException) as error:
         raise DataError(
             f"dataset {dataset.name!r}: OpenML did not give {dataset.id!r}: {error}. Without a network, download its "
-            f"ARFF file elsewhere, put it as {dataset.name}.arff into the data directory, and set source = 'file', "
+            f"ARFF file elsewhere, put it at {folder / dataset.name}.arff, and set source = 'file', "
             f"path = '{dataset.name}.arff', format = 'arff'"
         ) from None
     if bunch.target is None and dataset.target == "":

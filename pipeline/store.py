@@ -3,10 +3,11 @@
 A missing chunk reads as NaN, never as a number, and `read` refuses it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+import google_crc32c
 import numpy as np
 import zarr
 from zarr.codecs import BytesCodec, Crc32cCodec
@@ -69,10 +70,6 @@ class RunStore:
             self._opened[key] = zarr.open_array(store=f"{self.root}/{group}", path=name, mode="r+")
         return self._opened[key]
 
-    def attributes(self, group: str, name: str) -> dict[str, Any]:
-        """What was said of an array when it was made."""
-        return dict(self.array(group, name).attrs)
-
     def write_chunk(self, group: str, name: str, chunk: Sequence[int], values: Floats) -> dict[str, str]:
         """Write one whole chunk.
 
@@ -80,24 +77,25 @@ class RunStore:
         -------
         The checksum that was stored with it, by its key.
         """
-        array = self.array(group, name)
-        array.set_block_selection(tuple(chunk), values)
-        key = f"{group}/{name}/{array.metadata.encode_chunk_key(tuple(chunk))}"
-        return {key: self.stored_checksum(key)}
+        self.array(group, name).set_block_selection(tuple(chunk), values)
+        return self._checksums(group, name, [tuple(chunk)])
 
     def write(self, group: str, name: str, values: Any) -> dict[str, str]:
         """Write a whole array, in one call for all its chunks."""
         array = self.array(group, name)
         array[...] = np.asarray(values)
-        keys = [f"{group}/{name}/{array.metadata.encode_chunk_key(chunk)}" for chunk in np.ndindex(array.cdata_shape)]
-        return {key: self.stored_checksum(key) for key in keys}
+        return self._checksums(group, name, np.ndindex(array.cdata_shape))
 
     def write_trials(self, group: str, name: str, trials: Sequence[int], values: Any) -> dict[str, str]:
         """Write the chunks of consecutive trials, for arrays whose first axis is the trial; one value each."""
         array, first = self.array(group, name), trials[0]
         array[first : first + len(trials)] = np.asarray(values, dtype=np.float64)
         behind = [0] * (array.ndim - 1)
-        keys = [f"{group}/{name}/{array.metadata.encode_chunk_key((trial, *behind))}" for trial in trials]
+        return self._checksums(group, name, [(trial, *behind) for trial in trials])
+
+    def _checksums(self, group: str, name: str, chunks: Iterable[tuple[int, ...]]) -> dict[str, str]:
+        encode = self.array(group, name).metadata.encode_chunk_key
+        keys = [f"{group}/{name}/{encode(chunk)}" for chunk in chunks]
         return {key: self.stored_checksum(key) for key in keys}
 
     def read(self, group: str, name: str, selection: Any = ...) -> Any:
@@ -108,10 +106,11 @@ class RunStore:
         return values
 
     def stored_checksum(self, key: str) -> str:
-        """The checksum at the end of a stored chunk, by its key; empty if the chunk is not there."""
+        """The checksum of a stored chunk; empty if the chunk is not there or does not hold what was written."""
         try:
-            with (Path(self.root) / key).open("rb") as file:
-                file.seek(-CHECKSUM_BYTES, 2)
-                return file.read().hex()
+            content = (Path(self.root) / key).read_bytes()
         except OSError:
             return ""
+        body, stored = content[:-CHECKSUM_BYTES], content[-CHECKSUM_BYTES:]
+        computed = google_crc32c.value(body).to_bytes(CHECKSUM_BYTES, "little")  # as zarr's codec writes it
+        return stored.hex() if stored == computed else ""

@@ -22,7 +22,8 @@ CAPTION = "above, alignment on the test fold below; mean ± standard deviation o
 def summarise(rows: pd.DataFrame) -> pd.DataFrame:
     """A row a dataset, task and method, in the order of the rows; trials that failed are counted and left out."""
     keys = ["dataset", "task", "metric", "method"]
-    groups = rows.groupby(keys, sort=False)
+    measured = rows.assign(**{measure: rows[measure].where(rows["status"] == "ok") for measure in MEASURES})
+    groups = measured.groupby(keys, sort=False)
     columns: dict[str, pd.Series] = {
         "trials": groups.size(),
         "failed": groups["status"].agg(lambda status: int((status != "ok").sum())),
@@ -83,9 +84,7 @@ def _grids(summary: pd.DataFrame) -> list[Grid]:
     for metric in summary["metric"].unique():
         records = summary[summary["metric"] == metric].to_dict("records")
         datasets = list(dict.fromkeys(str(record["dataset"]) for record in records))
-        least = {
-            name: min(record["error_mean"] for record in records if record["dataset"] == name) for name in datasets
-        }
+        least = summary[summary["metric"] == metric].groupby("dataset")["error_mean"].min().to_dict()
         grids.append(
             Grid(
                 title=f"{TITLES[metric]} {CAPTION.format(trials=max(record['trials'] for record in records))}",
@@ -105,11 +104,11 @@ def _grids(summary: pd.DataFrame) -> list[Grid]:
 
 
 def _plus_minus(mean: float, deviation: float) -> str:
-    """Three digits behind the point, or four that count where numbers are large."""
+    """Three digits behind the point as in the paper; three that count where numbers are small or large."""
     if pd.isna(mean):
         return FAILED
-    digits = 3 if abs(mean) < 10 else 1
-    return f"{mean:.{digits}f} ± {deviation:.{digits}f}"
+    style = ".3f" if 0.01 <= abs(mean) < 10 or mean == 0 else ".1f" if 10 <= abs(mean) < 10_000 else ".3g"
+    return f"{mean:{style}} ± {deviation:{style}}"
 
 
 def _markdown(grid: Grid) -> str:

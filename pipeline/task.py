@@ -18,6 +18,8 @@ class Task(ABC):
     stage: ClassVar[str]
     version: ClassVar[int]
     """Raised when the algorithm changes what the task writes."""
+    reads: ClassVar[tuple[type["Task"], ...]] = ()
+    """The kinds of tasks whose outputs it reads."""
 
     dataset: str
     fingerprint: str
@@ -36,8 +38,14 @@ class Task(ABC):
     @property
     def identity(self) -> str:
         """A digest of all that the outputs depend on."""
-        content = {"stage": self.stage, "version": self.version, **asdict(self)}
+        content = {"versions": self.versions(), **asdict(self)}
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
+
+    @classmethod
+    def versions(cls) -> dict[str, int]:
+        """Its own version and those of all that it builds on, by stage."""
+        upstream = {stage: version for kind in cls.reads for stage, version in kind.versions().items()}
+        return upstream | {cls.stage: cls.version}
 
     @abstractmethod
     def run(self, store: RunStore) -> "Output":

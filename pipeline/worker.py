@@ -8,6 +8,7 @@ from pipeline.store import RunStore
 from pipeline.task import Finished, Task
 
 log = logging.getLogger(__name__)
+log.setLevel(logging.INFO)
 
 
 def run_task(task: Task, store: RunStore) -> Finished:

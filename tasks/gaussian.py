@@ -5,6 +5,7 @@ its digits where gamma is tiny and `K` itself would cancel.
 """
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -48,3 +49,11 @@ def shifted_kernels(distances: Floats, log2_gamma: Sequence[int], out: Floats) -
     for narrower, wider in zip(out[1:], out[:-1], strict=True):
         np.add(wider, 2.0, out=narrower)
         narrower *= wider
+
+
+def families_of_kernels(log2_gammas: Sequence[Sequence[int]], rows: Floats, columns: Floats, out: Floats) -> None:
+    """Write the shifted kernels of several families into `out`, (p, rows, columns), from one set of distances."""
+    distances = squared_distances(rows, columns)
+    cuts = np.cumsum([0, *(hi - lo + 1 for lo, hi in log2_gammas)]).tolist()
+    for log2_gamma, (start, stop) in zip(log2_gammas, pairwise(cuts), strict=True):
+        shifted_kernels(distances, log2_gamma, out[start:stop])

@@ -13,11 +13,14 @@ from tasks.svm import svm_path
 
 @dataclass(frozen=True)
 class PathResult:
-    """The errors along a path. The best value is the most regularised of those with the least validation error."""
+    """The errors along a path, None where there is no fit.
+
+    The best value is the most regularised of those with the least validation error.
+    """
 
     values: list[float]
-    validation_errors: list[float]
-    test_errors: list[float]
+    validation_errors: list[float | None]
+    test_errors: list[float | None]
     best: int
 
 
@@ -62,7 +65,7 @@ def fit_path(
     test_errors = error(predictions[len(validation) :], target[test])
     return PathResult(
         values=[float(value) for value in values],
-        validation_errors=validation_errors.tolist(),
-        test_errors=test_errors.tolist(),
-        best=int(np.argmin(validation_errors)),
+        validation_errors=[None if np.isnan(found) else float(found) for found in validation_errors],
+        test_errors=[None if np.isnan(found) else float(found) for found in test_errors],
+        best=int(np.nanargmin(validation_errors)),
     )

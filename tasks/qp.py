@@ -78,7 +78,7 @@ def _osqp(M: Floats, a: Floats) -> Floats:
         eps_abs=TOLERANCE,
         eps_rel=TOLERANCE,
         max_iter=20_000,
-        polishing=True,
+        polishing=False,  # `_finish` does it better, and OSQP's own prints to the terminal
         adaptive_rho_interval=50,  # counted in iterations, so that the same input gives the same bytes
         verbose=False,
     )

@@ -13,7 +13,7 @@ from tasks.arrays import Floats, require_finite
 
 
 class NotPositiveDefiniteError(ValueError):
-    """A kernel with a ridge has a negative eigenvalue."""
+    """A kernel has a negative eigenvalue that no ridge makes up for."""
 
 
 def ridge_path(kernel: Floats, target: Floats, held_out: Floats, ridges: Sequence[float]) -> Floats:
@@ -27,11 +27,12 @@ def ridge_path(kernel: Floats, target: Floats, held_out: Floats, ridges: Sequenc
     Returns
     -------
     (q, number of ridges)
+        NaN for a ridge that is too small to make `kernel + ridge I` positive definite.
 
     Raises
     ------
     NotPositiveDefiniteError
-        If `kernel + ridge I` is not positive definite.
+        If that holds for every ridge.
     """
     require_finite("the kernel", kernel, held_out)
     mean = float(target.mean())
@@ -59,9 +60,9 @@ def _tridiagonal_path(diagonal: Floats, off_diagonal: Floats, target: Floats, ri
     solutions = np.empty((len(target), len(ridges)), order="F")
     for column, ridge in enumerate(ridges):
         _, _, solution, failed_minor = lapack.dptsv(diagonal + ridge, off_diagonal, target[:, None])
-        if failed_minor:
-            raise NotPositiveDefiniteError(f"the kernel has an eigenvalue below -{ridge:g}")
-        solutions[:, column] = solution[:, 0]
+        solutions[:, column] = np.nan if failed_minor else solution[:, 0]
+    if np.isnan(solutions).all():
+        raise NotPositiveDefiniteError(f"the kernel has an eigenvalue below -{max(ridges):g}")
     return solutions
 
 

@@ -45,11 +45,13 @@ class Sums:
             diagonal=np.zeros((folds, kernels)),
         )
 
+    def arrays(self) -> dict[str, Floats]:
+        """The four arrays by name."""
+        return vars(self)
+
     def __iadd__(self, other: "Sums") -> "Sums":
-        self.products += other.products
-        self.labels += other.labels
-        self.rows += other.rows
-        self.diagonal += other.diagonal
+        for name, values in self.arrays().items():
+            values += getattr(other, name)
         return self
 
 

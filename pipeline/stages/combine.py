@@ -5,7 +5,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from pipeline.stages.tiles import tile_slices
+from pipeline.stages.tiles import TilesTask, tile_slices
+from pipeline.stages.weights import WeightsTask
 from pipeline.store import COMBINED, GRAM, STATISTICS, WEIGHTS, RunStore
 from pipeline.task import Output, Task
 from tasks.arrays import Floats
@@ -17,6 +18,7 @@ class CombineTask(Task):
 
     stage: ClassVar[str] = "combine"
     version: ClassVar[int] = 1
+    reads: ClassVar[tuple[type[Task], ...]] = (TilesTask, WeightsTask)
 
     number: int
     cells: tuple[tuple[str, str], ...]

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from pipeline.stages.combine import read_combined
+from pipeline.stages.combine import CombineTask, read_combined
 from pipeline.store import DATA, GRAM, WEIGHTS, RunStore
 from pipeline.task import Output, Task
 from tasks.folds import trials
@@ -21,6 +21,7 @@ class FitTask(Task):
 
     stage: ClassVar[str] = "fits"
     version: ClassVar[int] = 1
+    reads: ClassVar[tuple[type[Task], ...]] = (CombineTask,)
 
     task: str
     task_index: int

@@ -1,10 +1,11 @@
 """Reduce: from the sums of all tiles to `M`, `a` and the traces of every trial's training set and test fold."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import ClassVar
 
 import numpy as np
 
+from pipeline.stages.tiles import TilesTask
 from pipeline.store import DATA, GRAM, STATISTICS, RunStore
 from pipeline.task import Output, Task
 from tasks.arrays import Floats
@@ -20,6 +21,7 @@ class ReduceTask(Task):
 
     stage: ClassVar[str] = "reduce"
     version: ClassVar[int] = 1
+    reads: ClassVar[tuple[type[Task], ...]] = (TilesTask,)
 
     tasks: tuple[str, ...]
     folds: int
@@ -53,13 +55,9 @@ class ReduceTask(Task):
 
     def _total(self, store: RunStore) -> Sums:
         """The sums of all batches, added in their order, so that the last digits are always the same."""
+        names = [field.name for field in fields(Sums)]
         batches = (
-            Sums(
-                **{
-                    name: store.read(STATISTICS, f"{self.dataset}/sums/{name}", number)
-                    for name in ("products", "labels", "rows", "diagonal")
-                }
-            )
+            Sums(*(store.read(STATISTICS, f"{self.dataset}/sums/{name}", number) for name in names))
             for number in range(self.batches)
         )
         total = next(batches)

@@ -3,16 +3,14 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
-from itertools import pairwise
 from typing import ClassVar
 
 import numpy as np
 
 from pipeline.store import DATA, GRAM, STATISTICS, RunStore
 from pipeline.task import Output, Task
-from tasks.arrays import Floats
 from tasks.folds import fold_bounds
-from tasks.gaussian import SHIFT, shifted_kernels, squared_distances
+from tasks.gaussian import SHIFT, families_of_kernels
 from tasks.sums import Sums, add_tile
 
 # Entries of base kernels that make about a second of work, writing included.
@@ -78,19 +76,10 @@ class TilesTask(Task):
             span = tile_slices(tile, self.tile, samples)
             shape = (kernels, span[0].stop - span[0].start, span[1].stop - span[1].start)
             values = memory[: np.prod(shape)].reshape(shape)
-            add_tile(sums, partial(_families, self.log2_gammas), features, targets, bounds, span, values)
+            add_tile(sums, partial(families_of_kernels, self.log2_gammas), features, targets, bounds, span, values)
             values += SHIFT
             output.digests |= store.write_chunk(GRAM, f"{self.dataset}/gram", (0, *tile), values)
-        for name in ("products", "labels", "rows", "diagonal"):
-            values = getattr(sums, name)
+        for name, values in sums.arrays().items():
             chunk = (self.number, *[0] * values.ndim)
             output.digests |= store.write_chunk(STATISTICS, f"{self.dataset}/sums/{name}", chunk, values[None])
         return output
-
-
-def _families(log2_gammas: tuple[tuple[int, int], ...], rows: Floats, columns: Floats, out: Floats) -> None:
-    """All kernels of all families, one set of distances for all."""
-    distances = squared_distances(rows, columns)
-    cuts = np.cumsum([0, *(hi - lo + 1 for lo, hi in log2_gammas)]).tolist()
-    for log2_gamma, (start, stop) in zip(log2_gammas, pairwise(cuts), strict=True):
-        shifted_kernels(distances, log2_gamma, out[start:stop])

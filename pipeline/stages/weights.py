@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from pipeline.stages.reduce import ReduceTask
 from pipeline.store import STATISTICS, WEIGHTS, RunStore
 from pipeline.task import Output, Task
 from tasks.arrays import Floats
@@ -28,6 +29,7 @@ class WeightsTask(Task):
 
     stage: ClassVar[str] = "weights"
     version: ClassVar[int] = 1
+    reads: ClassVar[tuple[type[Task], ...]] = (ReduceTask,)
 
     task: str
     method: str

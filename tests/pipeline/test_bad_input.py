@@ -207,7 +207,7 @@ def test_a_directory_below_a_file(folder: Path) -> None:
     put(folder, ROWS)
     put_config(folder, config_values())
     text = refused(folder, "sweep.toml", "--out", "things.csv/inner/run")
-    for word in ("things.csv", "cannot be written to", "--out"):
+    for word in ("things.csv", "cannot be used: Not a directory", "--out"):
         assert word in text
 
 
@@ -285,9 +285,9 @@ def test_a_sweep_too_large_for_the_disk(folder: Path, monkeypatch: pytest.Monkey
     put_config(folder, config_values())
     monkeypatch.setattr("pipeline.run.free_bytes", lambda root: 900)
     text = refused(folder, "sweep.toml", "--out", "there")
-    # One tile of 9 x 9, for two kernels and for one method in three trials.
-    assert 9 * 9 * 8 * (2 + 3) == 3240
-    for word in ("3.16 KiB", "there has 900 B free", "--out"):
+    # One tile of 9 x 9, for two kernels and for one method in three trials; the sums; two features and a label.
+    assert 8 * (9 * 9 * (2 + 3) + (3 * 3 * 2 * (2 + 1) + 3 * 2 * 10) + 9 * 3) == 4368
+    for word in ("4.27 KiB", "there has 900 B free", "--out"):
         assert word in text
 
 

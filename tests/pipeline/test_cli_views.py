@@ -78,7 +78,12 @@ def test_plan_of_the_default_config() -> None:
     assert text.startswith("default: methods unif, align, alignf, best-kernel; 5 folds; 16 ridges, 12 values of C")
     # 569 rows make two tiles of 512 a side, so three on and above the diagonal; 442 rows fit in one of their own.
     # Each has 10 kernels, and 4 methods in 5 trials.
-    bytes_ = {"breast-cancer": 3 * 30 * 512**2 * 8, "diabetes": 1 * 30 * 442**2 * 8}
+    # Sums by pair of folds and by row, features and a label come on top.
+    sums = {m: 5 * 5 * 10 * (10 + 1) + 5 * 10 * (m + 1) for m in (569, 442)}
+    bytes_ = {
+        "breast-cancer": 8 * (3 * 30 * 512**2 + sums[569] + 569 * 31),
+        "diabetes": 8 * (1 * 30 * 442**2 + sums[442] + 442 * 11),
+    }
     for dataset, size in bytes_.items():
         row = next(line for line in text.splitlines() if dataset in line)
         assert memory.text(size) in row
@@ -94,7 +99,9 @@ def test_plan_of_a_small_sweep_worked_out_by_hand(folder: Path) -> None:
     tiles, number = 6, 4 * 4 * 8
     gram = tiles * 2 * number  # 2 kernels
     combined = tiles * 2 * 3 * number  # 2 methods in 3 trials
-    assert gram + combined == 6 * 1024
+    sums = 8 * (3 * 3 * 2 * (2 + 1) + 3 * 2 * (10 + 1))  # by pair of folds, and by row and on the diagonal
+    size = memory.text(gram + combined + sums + 8 * 10 * (5 + 1))  # and 5 features and a label
+    assert size == "7.41 KiB"
     # a batch of tiles, a reduction, 2 tasks of weights for all trials, a batch of combinations, 6 fits
     lines = text.splitlines()
     headings = next(line for line in lines if "kernels" in line and "tiles" in line)
@@ -102,8 +109,8 @@ def test_plan_of_a_small_sweep_worked_out_by_hand(folder: Path) -> None:
     # Numbers are right-aligned: each ends where its heading ends.
     cells = {name: row[: headings.index(name) + len(name)].split()[-1] for name in ("kernels", "tiles", "tasks")}
     assert cells == {"kernels": "2", "tiles": "6", "tasks": "11"}
-    assert " 6 KiB " in row
-    assert "11 tasks: tiles 1, reduce 1, weights 2, combine 1, fits 6; 6 KiB on disk" in text
+    assert f" {size} " in row
+    assert "11 tasks: tiles 1, reduce 1, weights 2, combine 1, fits 6; 7.41 KiB on disk" in text
 
 
 def test_plan_says_what_workers_may_use(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -121,12 +121,13 @@ def test_a_gap_in_the_target_is_refused_or_left_out(tmp_path: Path) -> None:
     assert sorted(samples.order) == list(range(9))
 
 
-def test_left_out_rows_are_counted_once_and_order_counts_the_others(tmp_path: Path) -> None:
+def test_left_out_rows_are_counted_once_and_order_is_the_row_of_the_source(tmp_path: Path) -> None:
     put(tmp_path, "?,?,?\n" + ROWS + "?,1,a\n")
     samples = load(tmp_path, missing="drop")
     assert samples.left_out == 2
-    np.testing.assert_array_equal(samples.features[:, 0], samples.order)
-    np.testing.assert_array_equal(samples.targets["classification"], LABELS[samples.order])
+    # The first row of the file is one of those left out.
+    np.testing.assert_array_equal(samples.features[:, 0], samples.order - 1)
+    np.testing.assert_array_equal(samples.targets["classification"], LABELS[samples.order - 1])
 
 
 def test_sequences_with_other_letters_are_refused_or_left_out(tmp_path: Path) -> None:

@@ -123,15 +123,14 @@ def test_plan_of_a_small_sweep() -> None:
         "fits": 6,
     }
     assert len(dataset.tasks) == len(plan.tasks) == 11
-    assert dataset.gram_bytes == 6 * 2 * 4 * 4 * 8
-    assert dataset.combined_bytes == 6 * 2 * 3 * 4 * 4 * 8
-    assert plan.disk_bytes == dataset.gram_bytes + dataset.combined_bytes
+    # 2 base kernels and 2 methods in 3 trials; the sums of one batch; 5 features and a label.
+    floats = 6 * (2 + 2 * 3) * 4 * 4 + (3 * 3 * 2 * (2 + 1) + 3 * 2 * (10 + 1)) + 10 * (5 + 1)
+    assert plan.disk_bytes == dataset.disk_bytes == 8 * floats
 
 
 def test_a_tile_is_never_larger_than_the_samples() -> None:
     plan = plan_of(parsed(synthetic_values() | {"storage": {"tile": 512}}))
     assert (plan.datasets[0].tile, plan.datasets[0].tiles) == (10, 1)
-    assert plan.datasets[0].gram_bytes == 2 * 10 * 10 * 8
 
 
 def test_batches_of_a_plan(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -170,7 +169,9 @@ def test_a_dataset_with_two_tasks_shares_its_tiles() -> None:
     (dataset,) = plan_of(parsed(values)).datasets
     counts = {stage: len(tasks) for stage, tasks in dataset.stages.items()}
     assert counts == {"tiles": 1, "reduce": 1, "weights": 4, "combine": 1, "fits": 12}
-    assert dataset.combined_bytes == 2 * dataset.tiles * 2 * 3 * 4 * 4 * 8
+    # 2 base kernels, and 2 methods in 3 trials for each task; the sums of one batch; 4 features and two labels.
+    floats = dataset.tiles * (2 + 2 * 2 * 3) * 4 * 4 + (3 * 3 * 2 * (2 + 2) + 3 * 2 * 31) + 30 * (4 + 2)
+    assert dataset.disk_bytes == 8 * floats
     paths = {task.task: task.values for task in dataset.of(FitTask)}
     assert paths["regression"][0] > paths["regression"][-1]
     assert paths["classification"][0] < paths["classification"][-1]
@@ -237,7 +238,7 @@ def test_memory_that_just_suffices() -> None:
 def test_disk_that_just_suffices() -> None:
     plan = small()
     plan.check_disk(plan.disk_bytes, "there")
-    with pytest.raises(TooLargeError, match=r"need 6 KiB, but there has 6 KiB free"):
+    with pytest.raises(TooLargeError, match=r"need 7.41 KiB, but there has 7.41 KiB free"):
         plan.check_disk(plan.disk_bytes - 1, "there")
 
 

@@ -98,8 +98,8 @@ def test_numbers_count_the_columns_of_the_file_whatever_is_dropped(tmp_path: Pat
     assert columns(tmp_path, drop=[0], target=2, header=True) == (["v"], "label")
 
 
-def test_dropping_the_target_changes_nothing(tmp_path: Path) -> None:
-    assert columns(tmp_path, drop=["label"], header=True) == (["u", "v"], "label")
+def test_the_target_cannot_be_dropped(tmp_path: Path) -> None:
+    assert "drop = ['label'] names the target column 'label'" in refused(tmp_path, header=True, drop=["label"])
 
 
 @pytest.mark.parametrize("field", ["target", "drop"])

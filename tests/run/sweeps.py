@@ -64,9 +64,21 @@ def run_here(root: Path, config: Config) -> tuple[Plan, list[Samples], dict[str,
     return plan, samples, {task.name: run_task(task, RunStore(root)) for task in plan.tasks}
 
 
-def pipeline(*arguments: str | Path, cwd: Path, root: Path | None = None) -> subprocess.CompletedProcess[str]:
-    """The command line, as a process of its own, with the packages under `root` (this source tree without it)."""
+def start(*arguments: str | Path, cwd: Path, root: Path | None = None) -> subprocess.Popen[str]:
+    """Start the command line as a process of its own, with the packages under `root` (this source tree without it)."""
     packages = root or Path(__file__).parents[2]
-    command = [sys.executable, "-c", "from pipeline.cli import main; main()", *map(str, arguments)]
-    environment = os.environ | {"PYTHONPATH": str(packages)}
-    return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, timeout=200, check=False)
+    return subprocess.Popen(
+        [sys.executable, "-c", "from pipeline.cli import main; main()", *map(str, arguments)],
+        cwd=cwd,
+        env=os.environ | {"PYTHONPATH": str(packages)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def pipeline(*arguments: str | Path, cwd: Path, root: Path | None = None) -> subprocess.CompletedProcess[str]:
+    """Run the command line to its end."""
+    process = start(*arguments, cwd=cwd, root=root)
+    output, errors = process.communicate(timeout=200)
+    return subprocess.CompletedProcess(process.args, process.returncode, output, errors)

@@ -2,6 +2,8 @@
 
 import json
 import shutil
+import signal
+import time
 from pathlib import Path
 
 import pandas as pd
@@ -11,7 +13,7 @@ from click.testing import CliRunner
 
 from pipeline.cli import main
 from pipeline.store import RunStore
-from tests.run.sweeps import SMALL, pipeline, plan_in, small_config
+from tests.run.sweeps import SMALL, pipeline, plan_in, small_config, start
 
 SAME_BYTES = ("rows.csv", "rows.parquet", "path.csv", "kernels.csv", "summary.csv", "summary.md", "summary.tex")
 
@@ -75,12 +77,31 @@ def test_a_damaged_chunk_is_computed_again_and_nothing_else(folder: Path) -> Non
     root = shutil.copytree(folder / "two", folder / "damaged")
     before, lines = tables(root), (root / "ledger.jsonl").read_text().splitlines()
     weights = root / "weights.zarr/wave/regression/alignf/c/1/0"
-    weights.write_bytes(weights.read_bytes()[:-4] + b"oops")
+    content = bytearray(weights.read_bytes())
+    content[9] ^= 4
+    weights.write_bytes(content)
     done = pipeline("run", "small.toml", "--out", root, cwd=folder)
     assert done.returncode == 0, done.stderr
     assert tables(root) == before
     added = (root / "ledger.jsonl").read_text().splitlines()[len(lines) :]
     assert [json.loads(line)["name"] for line in added] == ["weights/wave/regression/alignf/0-3"]
+
+
+@pytest.mark.parametrize("warning", [signal.SIGINT, signal.SIGTERM])
+def test_a_run_that_is_stopped_goes_on_to_the_same_tables(folder: Path, warning: signal.Signals) -> None:
+    root = folder / f"stopped-{warning.name}"
+    process = start("run", "small.toml", "--workers", "1", "--out", root, cwd=folder)
+    while process.poll() is None and not (root / "ledger.jsonl").exists():
+        time.sleep(0.02)
+    process.send_signal(warning)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "The same command goes on from here" in errors
+    assert "Traceback" not in errors
+    assert not (root / "results").exists()
+    done = pipeline("run", "small.toml", "--workers", "1", "--out", root, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert tables(root) == tables(folder / "two")
 
 
 def test_status_needs_only_the_directory(folder: Path) -> None:

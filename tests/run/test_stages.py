@@ -176,7 +176,7 @@ def test_a_fit_that_fails_is_a_result_that_says_why(
         if (fit.dataset, fit.task, fit.method, fit.trial) == (name, task, "unif", 0)
     ]
     if limit is None:
-        monkeypatch.setattr("pipeline.stages.fits.read_combined", lambda *cell: -read_combined(*cell))
+        monkeypatch.setattr("pipeline.stages.fits.read_combined", lambda *cell: -1e6 * read_combined(*cell))
     else:
         monkeypatch.setattr("tasks.svm.MAX_ITERATIONS", limit)
     result = fit.run(RunStore(root)).result

@@ -19,7 +19,7 @@ def test_a_chunk_is_written_whole_and_read_back(store: RunStore) -> None:
     digests = store.write_chunk(GRAM, "d/gram", (0, 0, 1), values)
     assert list(digests) == ["gram.zarr/d/gram/c/0/0/1"]
     np.testing.assert_array_equal(store.read(GRAM, "d/gram", (slice(None), slice(0, 3), slice(3, 5))), values)
-    assert store.attributes(GRAM, "d/gram") == {"about": "for a test", "kernels": ["a", "b"]}
+    assert dict(store.array(GRAM, "d/gram").attrs) == {"about": "for a test", "kernels": ["a", "b"]}
 
 
 def test_what_was_never_written_is_refused(store: RunStore) -> None:

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.gaussian import SHIFT, kernel_names, shifted_kernels, squared_distances
+from tasks.gaussian import SHIFT, families_of_kernels, kernel_names, shifted_kernels, squared_distances
 from tests.tasks import dense
 
 EPS = float(np.finfo(np.float64).eps)
@@ -89,6 +89,16 @@ def test_kernels_are_written_into_any_view() -> None:
     assert np.isnan(out[[0, 4]]).all()
     np.testing.assert_allclose(out[1:4], [np.expm1(-gamma * distances) for gamma in (0.5, 1.0, 2.0)], rtol=1e-14)
     np.testing.assert_array_equal(distances, np.arange(6.0).reshape(2, 3))
+
+
+def test_families_share_one_set_of_distances() -> None:
+    rng = np.random.default_rng(3)
+    rows, columns = rng.normal(size=(6, 2)), rng.normal(size=(4, 2))
+    out = np.full((6, 6, 4), np.nan)
+    families_of_kernels([(-3, -1), (2, 2), (0, 1)], rows, columns, out)
+    distances = dense.squared_distances(rows, columns).astype(np.float64)
+    expected = [np.expm1(-(2.0**exponent) * distances) for exponent in (-3, -2, -1, 2, 0, 1)]
+    np.testing.assert_allclose(out, expected, rtol=1e-12)
 
 
 def test_kernel_names() -> None:

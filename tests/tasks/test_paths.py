@@ -120,3 +120,29 @@ def test_held_out_labels_change_errors_but_not_predictions() -> None:
     hidden = kernel.copy()
     hidden[np.ix_(test, test)] = 7.0
     assert fit_path("regression", hidden, target, train, validation, test, RIDGES) == path
+
+
+def test_a_value_without_a_fit_has_no_errors_and_is_never_the_best(monkeypatch: pytest.MonkeyPatch) -> None:
+    kernel, target, train, validation, test = make_problem(0, "regression")
+
+    def made_up(centered: Floats, labels: Floats, held_out: Floats, values: list[float]) -> Floats:
+        right = np.concatenate([target[validation], target[test]])
+        return np.stack([np.full_like(right, np.nan), right + 2.0, right + 1.0, np.full_like(right, np.nan)], axis=1)
+
+    monkeypatch.setattr(tasks.paths, "ridge_path", made_up)
+    path = fit_path("regression", kernel, target, train, validation, test, [4.0, 3.0, 2.0, 1.0])
+    for errors in (path.validation_errors, path.test_errors):
+        assert errors == [None, pytest.approx(2.0), pytest.approx(1.0), None]
+    assert path.best == 2
+
+
+def test_a_kernel_that_only_a_large_ridge_mends() -> None:
+    kernel, target, train, validation, test = make_problem(0, "regression")
+    rng = np.random.default_rng(0)
+    v = rng.normal(size=len(kernel))
+    v[train] -= v[train].mean()
+    kernel = kernel - 3.0 * np.outer(v, v) / (v[train] @ v[train])  # an eigenvalue of about -3 on the training set
+    path = fit_path("regression", kernel, target, train, validation, test, [10.0, 5.0, 1e-3])
+    assert path.validation_errors[2] is path.test_errors[2] is None
+    assert None not in (*path.validation_errors[:2], *path.test_errors[:2])
+    assert path.best < 2

@@ -102,18 +102,20 @@ def test_one_training_sample() -> None:
     np.testing.assert_array_equal(actual, np.full((2, 2), 4.0))
 
 
-@pytest.mark.parametrize("n", [2, 3, 10])
-def test_an_indefinite_kernel_is_refused(n: int) -> None:
+@pytest.mark.parametrize("n", [2, 3, 10, 80])
+def test_a_ridge_too_small_for_an_indefinite_kernel_has_no_fit(n: int) -> None:
     rng = np.random.default_rng(0)
     Q = np.linalg.qr(rng.normal(size=(n, n)))[0]
-    eigenvalues = np.linspace(-0.5, 1.0, n)
-    kernel = (Q * eigenvalues) @ Q.T
+    kernel = (Q * np.linspace(-0.5, 1.0, n)) @ Q.T
     target, held_out = rng.normal(size=n), rng.normal(size=(2, n))
     with pytest.raises(NotPositiveDefiniteError, match=r"eigenvalue below -0\.25"):
-        ridge_path(kernel, target, held_out, [1.0, 0.25])
-    # a ridge above the eigenvalue makes it a kernel again
-    expected = held_out @ np.linalg.solve(kernel + np.eye(n), target - target.mean()) + target.mean()
-    np.testing.assert_allclose(ridge_path(kernel, target, held_out, [1.0])[:, 0], expected, rtol=1e-9, atol=1e-9)
+        ridge_path(kernel, target, held_out, [0.125, 0.25])
+    # a ridge above the eigenvalue makes it a kernel again, and its neighbours without a fit do not spoil its own
+    actual = ridge_path(kernel, target, held_out, [0.25, 1.0, 0.4, 0.75])
+    assert np.isnan(actual[:, [0, 2]]).all()
+    for column, ridge in ((1, 1.0), (3, 0.75)):
+        expected = held_out @ np.linalg.solve(kernel + ridge * np.eye(n), target - target.mean()) + target.mean()
+        np.testing.assert_allclose(actual[:, column], expected, rtol=1e-9, atol=1e-9)
 
 
 def test_an_indefinite_kernel_of_one_sample_is_refused() -> None:
