@@ -59,7 +59,7 @@ def open_workers(workers: int | None, logs: Path) -> Iterator[Cluster]:
     import dask
     from distributed import Client, LocalCluster
 
-    from cluster.logs import LogToFile
+    from cluster.setup import WorkerSetup
 
     count, memory = worker_limits(workers)
     with (
@@ -74,5 +74,5 @@ def open_workers(workers: int | None, logs: Path) -> Iterator[Cluster]:
         ) as started,
         Client(started) as client,
     ):
-        client.register_plugin(LogToFile(str(logs)))
+        client.register_plugin(WorkerSetup(str(logs)))
         yield Cluster(client=client, workers=count, dashboard=started.dashboard_link)

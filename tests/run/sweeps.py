@@ -74,6 +74,7 @@ def start(*arguments: str | Path, cwd: Path, root: Path | None = None) -> subpro
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        start_new_session=True,
     )
 
 

@@ -1,6 +1,7 @@
 """The command line on real worker processes: `pipeline run` from the first byte to the tables."""
 
 import json
+import os
 import shutil
 import signal
 import time
@@ -93,7 +94,7 @@ def test_a_run_that_is_stopped_goes_on_to_the_same_tables(folder: Path, warning:
     process = start("run", "small.toml", "--workers", "1", "--out", root, cwd=folder)
     while process.poll() is None and not (root / "ledger.jsonl").exists():
         time.sleep(0.02)
-    process.send_signal(warning)
+    os.killpg(process.pid, warning)  # as a terminal or a batch system does: to the workers too
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 130
     assert "The same command goes on from here" in errors
