@@ -15,8 +15,10 @@ ENVIRONMENT = {
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
     "MKL_NUM_THREADS": "1",
-    # What a task frees goes back to the system, so that the next one starts where the plan says.
-    "MALLOC_TRIM_THRESHOLD_": "65536",
+    # Of what a task frees, at most so much is kept, so that the next one starts where the plan says; keeping
+    # nothing would make fits take half as long again, for the system to hand out the same pages anew.
+    "MALLOC_TRIM_THRESHOLD_": str(128 << 20),
+    "MALLOC_MMAP_THRESHOLD_": str(32 << 20),
 }
 # Where the system can fork, workers are forked from one process that has imported everything once.
 METHOD = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"

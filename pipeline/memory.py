@@ -10,7 +10,7 @@ from tasks.svm import CACHE_MEGABYTES
 
 FLOAT = 8
 # A worker process with every library loaded, and what its allocator keeps of earlier tasks.
-RESERVED = 384 << 20
+RESERVED = 512 << 20
 
 
 def sum_floats(samples: int, kernels: int, folds: int, targets: int) -> int:

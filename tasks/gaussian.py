@@ -44,7 +44,8 @@ def shifted_kernels(distances: Floats, log2_gamma: Sequence[int], out: Floats) -
 
     One `expm1` serves the whole family, since `E_{2 gamma} = E_gamma (E_gamma + 2)`.
     """
-    np.multiply(distances, -(2.0 ** log2_gamma[0]), out=out[0])
+    with np.errstate(over="ignore"):  # so narrow a kernel is 0 there
+        np.multiply(distances, -(2.0 ** log2_gamma[0]), out=out[0])
     np.expm1(out[0], out=out[0])
     for narrower, wider in zip(out[1:], out[:-1], strict=True):
         np.add(wider, 2.0, out=narrower)

@@ -113,7 +113,8 @@ def uncentered_alignments(
     labels = y + offset
     products = part.labels + 2.0 * offset * (r @ y) + offset**2 * t + shift * labels.sum() ** 2
     norms = np.sqrt(np.diag(part.products) + 2.0 * shift * t + shift**2 * n**2)
-    return np.asarray(products / (norms * float(labels @ labels)))
+    norms *= float(labels @ labels)
+    return np.asarray(np.divide(products, norms, out=np.zeros_like(norms), where=norms > 0))
 
 
 @dataclass(frozen=True)

@@ -104,3 +104,9 @@ def test_families_share_one_set_of_distances() -> None:
 def test_kernel_names() -> None:
     assert kernel_names([-1, 1]) == ["gaussian(2^-1)", "gaussian(2^0)", "gaussian(2^1)"]
     assert kernel_names([-12, -12]) == ["gaussian(2^-12)"]
+
+
+def test_the_narrowest_kernel_is_zero_away_from_its_center() -> None:
+    out = np.empty((1, 1, 2))
+    shifted_kernels(np.array([[0.0, 1e8]]), (1000, 1000), out)
+    assert out.tolist() == [[[0.0, -1.0]]]

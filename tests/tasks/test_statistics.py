@@ -493,3 +493,10 @@ def test_a_tiny_gamma_is_not_yet_a_constant(exponent: int) -> None:
         # what is left is the next term of the series, of relative size gamma d^2
         np.testing.assert_allclose(scaled.M, expected.M, rtol=1e-9 + 100 * 2.0**exponent)
         np.testing.assert_allclose(scaled.a, expected.a, rtol=1e-9 + 100 * 2.0**exponent)
+
+
+def test_labels_that_are_all_zero_are_aligned_with_nothing() -> None:
+    problem = make_problem(5, 12, 2, (-1, 1), 12)
+    zero = np.zeros(12)
+    sums, _ = sums_of(Problem(problem.features, zero[:, None], problem.bounds, problem.log2_gamma, 12))
+    assert not uncentered_alignments(sums, zero, 0, [0, 1], problem.bounds, SHIFT, 0.0).any()
