@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from pipeline.stages.tiles import TilesTask, tile_slices
+from pipeline.stages.tiles import TileBatchTask, TilesTask, tile_slices
 from pipeline.stages.weights import WeightsTask
 from pipeline.store import COMBINED, GRAM, STATISTICS, WEIGHTS, RunStore
 from pipeline.task import Output, Task
@@ -13,22 +13,15 @@ from tasks.arrays import Floats
 
 
 @dataclass(frozen=True, kw_only=True)
-class CombineTask(Task):
-    """A batch of tiles of the combined kernels of one dataset."""
+class CombineTask(TileBatchTask):
+    """Computes a batch of tiles of the combined kernels."""
 
     stage: ClassVar[str] = "combine"
     version: ClassVar[int] = 1
     reads: ClassVar[tuple[type[Task], ...]] = (TilesTask, WeightsTask)
 
-    number: int
     cells: tuple[tuple[str, str], ...]
     """(task, method) of the kernels to build, each for all trials."""
-    tile: int
-    tiles: tuple[tuple[int, int], ...]
-
-    @property
-    def part(self) -> str:
-        return str(self.number)
 
     def run(self, store: RunStore) -> Output:
         weights = np.concatenate([self._weights(store, task, method) for task, method in self.cells])

@@ -46,21 +46,28 @@ def tile_slices(tile: tuple[int, int], side: int, samples: int) -> tuple[slice, 
 
 
 @dataclass(frozen=True, kw_only=True)
-class TilesTask(Task):
-    """A batch of tiles of one dataset."""
-
-    stage: ClassVar[str] = "tiles"
-    version: ClassVar[int] = 1
+class TileBatchTask(Task):
+    """A task that takes a batch of tiles of one dataset."""
 
     number: int
-    log2_gammas: tuple[tuple[int, int], ...]
-    """The Gaussian families: least and greatest exponent."""
     tile: int
+    """The side of a tile."""
     tiles: tuple[tuple[int, int], ...]
 
     @property
     def part(self) -> str:
         return str(self.number)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TilesTask(TileBatchTask):
+    """Computes a batch of tiles of the base Gram matrices."""
+
+    stage: ClassVar[str] = "tiles"
+    version: ClassVar[int] = 1
+
+    log2_gammas: tuple[tuple[int, int], ...]
+    """The Gaussian families: least and greatest exponent."""
 
     def run(self, store: RunStore) -> Output:
         features = store.read(DATA, f"{self.dataset}/features")
