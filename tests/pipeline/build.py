@@ -7,11 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 import tomli_w
 
 import pipeline
 from pipeline.config import Config, FileDataset
 from pipeline.config_file import parse_config
+from pipeline.errors import DataError
 from pipeline.samples import Samples, load_samples
 
 # Where another process finds the very modules that are tested here.
@@ -90,6 +92,15 @@ def put(folder: Path, content: str | bytes, name: str = "things.csv") -> Path:
     path = folder / name
     path.write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
     return path
+
+
+def refused(folder: Path, content: str, **dataset: Any) -> str:
+    """What is said of a file that must not be accepted."""
+    put(folder, content)
+    with pytest.raises(DataError) as caught:
+        load(folder, **dataset)
+    assert "dataset 'things'" in str(caught.value)
+    return str(caught.value)
 
 
 def put_config(folder: Path, values: dict[str, Any], name: str = "sweep.toml") -> Path:

@@ -291,9 +291,6 @@ def test_a_sweep_too_large_for_the_disk(folder: Path, monkeypatch: pytest.Monkey
         assert word in text
 
 
-# Known faults
-
-
 @pytest.mark.parametrize(
     ("name", "content"), [("config.toml", b"\xff"), ("environment.json", b"{"), ("environment.json", b"{}")]
 )

@@ -542,9 +542,6 @@ def test_schema_is_json_and_mentions_every_key() -> None:
         assert f'"{place[-1]}"' in result.stdout or place[-1] in ("A", "G")
 
 
-# Known faults
-
-
 def test_set_below_an_item_of_a_list_of_texts(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="methods"):
         setting("methods.x.y=1", folder=tmp_path)

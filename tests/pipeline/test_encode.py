@@ -8,7 +8,7 @@ import pytest
 
 from pipeline.encode import encode_features, encode_target, whole_rows
 from pipeline.errors import DataError
-from tests.pipeline.build import LABELS, ROWS, load, put
+from tests.pipeline.build import LABELS, ROWS, load, put, refused
 
 LETTERS = {"A": 1.0, "C": 2.0, "G": 3.0, "T": 4.0}
 NAN = float("nan")
@@ -22,14 +22,6 @@ def encoded(columns: dict[str, Any], encode: str | dict[str, float] | None = Non
 def target(values: Any, task: str = "classification", positive: list[str] | None = None) -> list[float]:
     numbers: list[float] = encode_target(pd.Series(values), task, positive, "things").tolist()
     return numbers
-
-
-def refused(folder: Path, content: str, **dataset: Any) -> str:
-    put(folder, content)
-    with pytest.raises(DataError) as caught:
-        load(folder, **dataset)
-    assert "dataset 'things'" in str(caught.value)
-    return str(caught.value)
 
 
 # Features
@@ -222,9 +214,6 @@ def test_text_of_three_words_is_no_regression_target() -> None:
 def test_a_constant_regression_target_is_refused() -> None:
     with pytest.raises(DataError, match=r"the target is constant \(5\); there is nothing to learn"):
         target([5.0, 5.0], "regression")
-
-
-# Known faults
 
 
 @pytest.mark.parametrize(

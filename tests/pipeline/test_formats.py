@@ -190,9 +190,6 @@ def test_gz_that_is_not_compressed(format_: str, tmp_path: Path) -> None:
         load(tmp_path, path="things.gz", format=format_)
 
 
-# Known faults
-
-
 @pytest.mark.parametrize(
     ("format_", "content"), [("csv", ROWS), ("table", TABLE), ("arff", ARFF), ("libsvm", LIBSVM)], ids=readable
 )

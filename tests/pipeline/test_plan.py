@@ -332,9 +332,6 @@ def test_identity_is_the_same_in_another_process() -> None:
     assert done.stdout.split() == [task.identity for task, _ in TASKS]
 
 
-# Known faults
-
-
 def test_a_task_of_tiny_tiles_is_small_to_send() -> None:
     plan = plan_of(parsed(synthetic_values(rows=400) | {"storage": {"tile": 2}}))
     assert max(len(pickle.dumps(task)) for task in plan.tasks) < 10_000

@@ -5,9 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pipeline.errors import DataError
 from pipeline.samples import Samples, load_samples
-from tests.pipeline.build import FEATURES, LABELS, ROWS, config_values, load, parsed, put, synthetic_values
+from tests.pipeline.build import FEATURES, LABELS, ROWS, config_values, load, parsed, put, refused, synthetic_values
 
 NUMBERS = "".join(f"{i},{i * i},{7 * i % 11}\n" for i in range(20))
 
@@ -15,14 +14,6 @@ NUMBERS = "".join(f"{i},{i * i},{7 * i % 11}\n" for i in range(20))
 def synthetic(folder: Path, seed: int = 0, folds: int = 3, **dataset: Any) -> Samples:
     config = parsed(synthetic_values(**dataset) | {"seed": seed, "protocol": {"folds": folds}})
     return load_samples(config, config.dataset[0], folder)
-
-
-def refused(folder: Path, content: str, **dataset: Any) -> str:
-    put(folder, content)
-    with pytest.raises(DataError) as caught:
-        load(folder, **dataset)
-    assert "dataset 'things'" in str(caught.value)
-    return str(caught.value)
 
 
 # Folds
@@ -241,9 +232,6 @@ def test_fingerprint_tells_a_column_from_a_row() -> None:
     values = parsed(config_values())
     tall = Samples(values.name, np.ones((4, 1)), {"regression": np.ones(4)}, np.arange(4), np.arange(4), 0)
     assert tall.fingerprint != replace(tall, features=np.ones((1, 4))).fingerprint
-
-
-# Known faults
 
 
 def test_standard_scale_of_tiny_numbers(tmp_path: Path) -> None:

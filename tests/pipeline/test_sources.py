@@ -248,9 +248,6 @@ def test_openml_out_of_reach_says_what_to_do_instead(error: Exception, monkeypat
         assert word in str(caught.value)
 
 
-# Known faults
-
-
 def test_openml_dataset_without_a_target_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     fake_openml(monkeypatch, pd.DataFrame({"u": np.arange(9.0), "v": np.arange(9.0) ** 2}), None)
     with pytest.raises(DataError, match="target"):
