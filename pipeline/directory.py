@@ -2,6 +2,7 @@
 
 import os
 import tempfile
+import tomllib
 from pathlib import Path
 
 from pipeline.config import Config
@@ -62,8 +63,6 @@ def prepare_directory(root: Path, config: Config, samples: list[Samples]) -> Non
 
 def read_directory_config(root: Path) -> Config:
     """The config of a run directory."""
-    import tomllib
-
     path = root / CONFIG
     if not path.is_file():
         raise RefusedError(f"{root} is not a run directory: there is no {CONFIG} in it")

@@ -14,6 +14,8 @@ from tasks.arrays import Booleans, Floats, Integers
 TOLERANCE = 1e-10
 FIRST_SET = 1000
 ROUNDS = 100
+# Far more than any problem seen needs; rounding could make two exchanges undo each other for ever.
+EXCHANGES_A_KERNEL = 3
 
 # M of some kernels
 Products = Callable[[Integers], Floats]
@@ -64,7 +66,7 @@ def block_pivoting(M: Floats, a: Floats, passive: Booleans) -> Floats:
     """
     tolerance = 1e-13 * float(np.abs(a).max())
     passive, fewest, patience = passive.copy(), len(a) + 1, 3
-    while True:
+    for _ in range(EXCHANGES_A_KERNEL * len(a) + 1):
         solution = np.zeros_like(a)
         inside = np.flatnonzero(passive)
         if len(inside):
@@ -73,14 +75,15 @@ def block_pivoting(M: Floats, a: Floats, passive: Booleans) -> Floats:
         wrong = np.where(passive, solution < 0, gradient < -tolerance)
         count = int(wrong.sum())
         if count == 0:
-            return np.maximum(solution, 0.0)
+            break
         if count < fewest:
             fewest, patience = count, 3
         elif patience > 0:
             patience -= 1
-        else:  # one at a time, which cannot go round in circles
+        else:  # one at a time, which ends but for rounding; what it ends with is priced by the caller
             wrong[np.flatnonzero(wrong)[:-1]] = False
         passive ^= wrong
+    return np.maximum(solution, 0.0)
 
 
 def _solve(M: Floats, a: Floats) -> Floats:

@@ -242,7 +242,8 @@ def test_onehot_of_a_column_without_values_keeps_the_gaps() -> None:
 
 @pytest.mark.parametrize("cell", ["inf", "-inf", "1e200"])
 def test_an_unusable_number_in_the_target_is_refused(cell: str, tmp_path: Path) -> None:
-    refused(tmp_path, "".join(f"{i},{i}\n" for i in range(9)) + f"1,{cell}\n", task="regression")
+    text = refused(tmp_path, "".join(f"{i},{i}\n" for i in range(9)) + f"1,{cell}\n", task="regression")
+    assert "column 'target' has no usable number in row 10" in text
 
 
 def test_positive_names_a_long_number() -> None:
