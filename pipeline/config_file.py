@@ -156,23 +156,24 @@ def _apply(values: dict[str, Any], setting: str) -> None:
 
 def _item(items: list[Any], path: str, setting: str) -> tuple[dict[str, Any], str]:
     """The table of a list that a path begins with the name of, and the rest of the path; names may hold dots."""
-    tables = [item for item in items if isinstance(item, dict)]
-    for table in tables:
-        name = f"{table.get('name')}."
-        if path.startswith(name):
-            return table, path.removeprefix(name)
+    tables = {str(item["name"]): item for item in items if isinstance(item, dict) and "name" in item}
+    for name, table in tables.items():
+        if path.startswith(f"{name}."):
+            return table, path.removeprefix(f"{name}.")
     if not tables or "." not in path:
         raise ConfigError(f"--set {setting!r}: a list is not a table; give all of it, or the name of an item first")
-    names = ", ".join(str(table.get("name")) for table in tables)
-    raise ConfigError(f"--set {setting!r}: there is no {path.partition('.')[0]!r}; there are: {names}")
+    raise ConfigError(f"--set {setting!r}: there is no {path.partition('.')[0]!r}; there are: {', '.join(tables)}")
 
 
 def _sentences(error: ValidationError, values: dict[str, Any]) -> list[str]:
     """A line a field: the field, what it must be, what was given."""
     problems: dict[str, list[str]] = {}
     given: dict[str, str] = {}
-    for item in error.errors():
-        field = _field(item["loc"], values, required=item["type"] == "missing")
+    fields = [_field(item["loc"], values, required=item["type"] == "missing") for item in error.errors()]
+    for field, item in zip(fields, error.errors(), strict=True):
+        inside = [other for other in fields if other.startswith(field)]
+        if item["type"] == "literal_error" and isinstance(item["input"], dict) and len(inside) > 1:
+            continue  # a name or a table may stand here: of a table it matters what is wrong inside
         message = MESSAGES.get(item["type"], "").format(**item.get("ctx", {}))
         message = message or item["msg"].removeprefix("Value error, ").replace("Input should be", "must be")
         if item["type"] == "union_tag_invalid":
@@ -182,7 +183,9 @@ def _sentences(error: ValidationError, values: dict[str, Any]) -> list[str]:
             given[field] = f"; got {item['input']!r}"
         problems.setdefault(field, []).append(message)
     return [
-        (f"{field}: " if field else "") + ", or ".join(dict.fromkeys(messages)) + given.get(field, "")
+        (f"{field}: " if field else "")
+        + ", or ".join(dict.fromkeys(messages)).replace(", or must be", ", or")
+        + given.get(field, "")
         for field, messages in problems.items()
     ]
 
