@@ -11,10 +11,12 @@ import pytest
 import tomli_w
 
 import pipeline
-from pipeline.config import Config, FileDataset
+from pipeline.config import Config
 from pipeline.config_file import parse_config
+from pipeline.datasets import FileDataset
 from pipeline.errors import DataError
 from pipeline.samples import Samples, load_samples
+from tasks.arrays import Floats
 
 # Where another process finds the very modules that are tested here.
 PROJECT = Path(pipeline.__file__).parents[1]
@@ -84,6 +86,12 @@ def load(folder: Path, seed: int = 0, folds: int = 3, **dataset: Any) -> Samples
     values = config_values(**dataset) | {"seed": seed, "protocol": {"folds": folds}}
     config = parsed(values)
     return load_samples(config, config.dataset[0], folder)
+
+
+def dense(samples: Samples) -> Floats:
+    """The features of samples that are not kept sparse."""
+    assert isinstance(samples.features, np.ndarray)
+    return samples.features
 
 
 def put(folder: Path, content: str | bytes, name: str = "things.csv") -> Path:

@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 from pipeline.cli import main
 from pipeline.directory import prepare_directory
 from pipeline.samples import load_samples
-from tests.pipeline.build import ROWS, changed, config_values, listing, parsed, put, put_config
+from tests.pipeline.build import GAUSSIAN, ROWS, changed, config_values, listing, parsed, put, put_config
 
 GAMMA = ("dataset", 0, "kernels", 0, "log2_gamma")
 
@@ -56,6 +56,16 @@ class Case:
 
 def with_value(place: tuple[str | int, ...], value: Any) -> dict[str, Any]:
     return changed(config_values(), place, value)
+
+
+def words(features: str, **family: Any) -> list[dict[str, Any]]:
+    return [{"family": "rank-one", "features": features, **family}]
+
+
+def text_values(features: str = "unigrams", source: str = "text", **family: Any) -> dict[str, Any]:
+    dataset = {"name": "things", "task": "classification", "source": source, "path": "things.csv"}
+    domain = {"domain": "books"} if source == "sentiment" else {}
+    return config_values() | {"dataset": [dataset | domain | {"kernels": words(features, **family)}]}
 
 
 CASES = [
@@ -114,6 +124,28 @@ CASES = [
         ["fit.krr", "from 3 to 1", "'from' must not be above 'to'"],
         with_value(("fit",), {"krr": {"from": 3, "to": 1}}),
     ),
+    Case(
+        "q below 1",
+        ["methods[0].q", "greater than or equal to 1", "got 0.5"],
+        with_value(("methods",), [{"method": "align", "q": 0.5}]),
+    ),
+    Case(
+        "method of another task",
+        ["methods", "'l2-krr' is for regression", "every dataset learns classification"],
+        with_value(("methods",), ["unif", "l2-krr"]),
+    ),
+    Case(
+        "rank-one beside gaussian",
+        ["dataset[0] (things).kernels", "a rank-one family stands alone"],
+        config_values(kernels=[GAUSSIAN, {"family": "rank-one"}]),
+    ),
+    Case("words of a table", ["'bigrams'", "it has: columns"], config_values(kernels=words("bigrams"))),
+    Case("columns of documents", ["'columns'", "it has: unigrams, bigrams"], text_values("columns")),
+    Case("missing documents", ["no file", "things.csv", "--data-dir"], text_values(), content=None),
+    Case("too few words", ["top = 50", "only 2 unigrams"], text_values(top=50), content="a one two\nb two two\n" * 4),
+    Case("no bigram", ["no bigrams", "things.csv"], text_values("bigrams"), content="a one\nb two\n" * 4),
+    Case("empty document", ["1 of 9", "line 9", "missing = 'drop'"], text_values(), "a one\nb two\n" * 4 + "a\n"),
+    Case("missing reviews", ["no folder", "processed_acl", "PIPELINE_DATA_DIR"], text_values(source="sentiment")),
     Case("methods twice", ["methods", "'unif' twice"], with_value(("methods",), ["unif", "unif"])),
 ]
 

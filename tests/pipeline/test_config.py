@@ -3,7 +3,7 @@ import json
 import random
 import tomllib
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from click.testing import CliRunner
@@ -12,6 +12,7 @@ from pipeline.cli import main
 from pipeline.config import Config
 from pipeline.config_file import config_digest, differences, parse_config, read_config, shipped_configs, to_toml
 from pipeline.errors import ConfigError
+from pipeline.methods import AlignMethod, Method, MethodName, label, why_unfit
 from tests.pipeline.build import GAUSSIAN, changed, config_values, leaves, parsed, put, put_config, synthetic_values
 
 # A config in which every field has a value, optional ones too: one dataset of each source.
@@ -19,9 +20,19 @@ FULL: dict[str, Any] = {
     "name": "full",
     "description": "everything",
     "seed": 7,
-    "methods": ["unif", "align"],
+    "methods": [{"method": "align", "q": 1.5}, "unif", "align", "l1-svm", "l2-krr", "align-krr"],
     "protocol": {"folds": 4},
-    "fit": {"krr": {"from": -6, "to": 0, "step": 3}, "svm": {"from": -2, "to": 2, "step": 1}},
+    "fit": {
+        "krr": {"from": -6, "to": 0, "step": 3},
+        "svm": {"from": -2, "to": 2, "step": 1},
+        "l1-svm": {"from": -3, "to": 3, "step": 1},
+        "l2-krr": {"from": 0, "to": 12, "step": 4},
+        "align-krr": {
+            "gamma": {"from": -6, "to": 0, "step": 3},
+            "gamma1": {"from": -8, "to": -2, "step": 6},
+            "gamma2": {"from": -9, "to": 0, "step": 3},
+        },
+    },
     "storage": {"tile": 64},
     "dataset": [
         {
@@ -74,6 +85,26 @@ FULL: dict[str, Any] = {
             "features": 6,
             "noise": 0.5,
         },
+        {
+            "name": "words",
+            "task": ["classification"],
+            "rows": 90,
+            "kernels": [{"family": "rank-one", "features": "unigrams", "top": 30}],
+            "path": "words.txt.gz",
+            "missing": "drop",
+            "source": "text",
+            "positive": ["ham"],
+        },
+        {
+            "name": "reviews",
+            "task": ["regression", "classification"],
+            "rows": 40,
+            "kernels": [{"family": "rank-one", "features": "bigrams", "top": 20}],
+            "path": "sentiment",
+            "missing": "error",
+            "source": "sentiment",
+            "domain": "books",
+        },
     ],
 }
 
@@ -81,7 +112,7 @@ FULL: dict[str, Any] = {
 OTHER: dict[str, Any] = {
     "name": "other",
     "seed": 8,
-    "methods": ["unif", "alignf"],
+    "q": 3.0,
     "folds": 5,
     "from": -5,
     "to": 4,
@@ -101,6 +132,8 @@ OTHER: dict[str, Any] = {
     "features": 7,
     "noise": 0.25,
     "target": 2,
+    "top": 10,
+    "domain": "dvd",
 }
 OTHER_AT: dict[tuple[str | int, ...], Any] = {
     ("dataset", 0, "scale"): "minmax",
@@ -113,9 +146,20 @@ OTHER_AT: dict[tuple[str | int, ...], Any] = {
     ("dataset", 2, "task"): ["regression"],
     ("dataset", 2, "id"): "wine",
     ("dataset", 3, "scale"): "minmax",
+    ("dataset", 4, "kernels", 0, "features"): "bigrams",
+    ("dataset", 4, "task"): ["regression"],
+    ("dataset", 4, "missing"): "error",
+    ("dataset", 5, "kernels", 0, "features"): "unigrams",
+    ("dataset", 5, "missing"): "drop",
+    ("methods", 1): "alignf",
+    ("methods", 2): "alignf-linear",
+    ("methods", 3): "best-kernel",
+    ("methods", 4): "each-kernel",
+    ("methods", 5): "alignf",
 }
-# The source decides which keys there are, and there is one family: neither can change alone.
-BOUND = ("source", "family")
+# They decide which keys there are, so none of them can change alone.
+BOUND = ("source", "family", "method")
+METHODS = "'unif', 'align', 'alignf', 'alignf-linear', 'best-kernel', 'l1-svm', 'l2-krr', 'align-krr' or 'each-kernel'"
 PLACES = [place for place, _ in leaves(FULL) if place != ("description",) and place[-1] not in BOUND]
 
 
@@ -173,10 +217,21 @@ def test_defaults() -> None:
     config = parsed(config_values(path="x"))
     assert config.seed == 0
     assert config.storage.tile == 512
-    assert config.fit.path("regression") == [2.0**e for e in range(0, -31, -2)]
-    assert config.fit.path("classification") == [2.0**e for e in range(-4, 19, 2)]
+    assert config.fit.path("regression") == [(2.0**e,) for e in range(0, -31, -2)]
+    assert config.fit.path("classification") == [(2.0**e,) for e in range(-4, 19, 2)]
+    assert config.fit.path("classification", "l1-svm") == [(2.0**e,) for e in range(-4, 19, 2)]
+    assert config.fit.path("regression", "l2-krr") == [(2.0**e,) for e in range(0, 31, 2)]
+    assert config.fit.path("regression", "align-krr") == [
+        (2.0**gamma, 2.0**gamma1, 2.0**gamma2)
+        for gamma in (-6, 0)
+        for gamma1 in (-40, -10)
+        for gamma2 in range(-4, -33, -4)
+    ]
     assert config.dataset[0].rows is None
-    assert config.dataset[0].kernel_names == ["gaussian(2^-1)", "gaussian(2^0)"]
+    assert [name for family in config.dataset[0].gaussians for name in family.names] == [
+        "gaussian(2^-1)",
+        "gaussian(2^0)",
+    ]
 
 
 def test_one_task_may_be_written_without_a_list() -> None:
@@ -203,6 +258,20 @@ def test_resolved_toml_has_every_default() -> None:
     assert values["fit"]["krr"] == {"from": -30, "to": 0, "step": 2}
     assert values["dataset"][0]["noise"] == 1.0
     assert values["dataset"][0]["scale"] == "none"
+
+
+def test_resolved_toml_has_the_names_of_methods_as_they_are_written() -> None:
+    values = tomllib.loads(to_toml(parsed(FULL)))
+    assert values["methods"] == FULL["methods"]
+    assert values["fit"] == FULL["fit"]
+    defaults = tomllib.loads(to_toml(parsed(synthetic_values())))["fit"]
+    assert list(defaults) == ["krr", "svm", "l1-svm", "l2-krr", "align-krr"]
+    assert defaults["align-krr"]["gamma2"] == {"from": -32, "to": -4, "step": 4}
+
+
+def test_resolved_toml_leaves_out_what_is_not_set() -> None:
+    values = tomllib.loads(to_toml(parsed(synthetic_values(kernels=[{"family": "rank-one"}]))))
+    assert values["dataset"][0]["kernels"] == [{"family": "rank-one", "features": "columns"}]
 
 
 def test_invalid_toml_names_the_file_and_the_line(tmp_path: Path) -> None:
@@ -247,18 +316,22 @@ def test_set_a_nested_value_even_if_its_table_is_not_written(tmp_path: Path) -> 
 
 def test_set_a_dataset_by_name(tmp_path: Path) -> None:
     config = setting("dataset.made.rows=99", folder=tmp_path)
-    assert [dataset.rows for dataset in config.dataset] == [50, 60, 70, 99]
+    assert [dataset.rows for dataset in config.dataset] == [50, 60, 70, 99, 90, 40]
 
 
 def test_set_lists_and_tables(tmp_path: Path) -> None:
     config = setting(
-        'methods=["best-kernel", "align"]',
+        'methods=["best-kernel", {method = "align", q = 1.25}]',
         'dataset.made.kernels=[{family = "gaussian", log2_gamma = [1, 2]}]',
         "fit.svm={from = 0, to = 1, step = 1}",
         folder=tmp_path,
     )
-    assert config.methods == ["best-kernel", "align"]
-    assert config.dataset[3].kernel_names == ["gaussian(2^1)", "gaussian(2^2)"]
+    assert config.methods == ["best-kernel", AlignMethod(method="align", q=1.25)]
+    assert [label(method) for method in config.methods] == ["best-kernel", "align-q1.25"]
+    assert [name for family in config.dataset[3].gaussians for name in family.names] == [
+        "gaussian(2^1)",
+        "gaussian(2^2)",
+    ]
     assert config.fit.svm.values() == [1.0, 2.0]
 
 
@@ -284,11 +357,13 @@ def test_set_needs_a_key_and_a_value(written: str, tmp_path: Path) -> None:
 
 
 def test_set_of_an_unknown_dataset_lists_the_known_ones(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="there is no 'mad'; there are: file, open, flowers, made"):
+    with pytest.raises(ConfigError, match="there is no 'mad'; there are: file, open, flowers, made, words, reviews"):
         setting("dataset.mad.rows=3", folder=tmp_path)
 
 
-@pytest.mark.parametrize("written", ["dataset.rows=3", "seed.x=3", "seed.x.y=3", "methods.0=align"])
+@pytest.mark.parametrize(
+    "written", ["dataset.rows=3", "seed.x=3", "seed.x.y=3", "methods.0=align", "methods.align.q=3"]
+)
 def test_set_inside_what_is_not_a_table(written: str, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="is not a table"):
         setting(written, folder=tmp_path)
@@ -366,6 +441,11 @@ def test_differences_say_old_and_new() -> None:
     assert differences(new, old)[0] == "dataset[0].rows: 20 -> 10"
 
 
+def test_differences_of_methods() -> None:
+    old, new = (parsed(synthetic_values() | {"methods": ["unif", {"method": "align", "q": q}]}) for q in (1.5, 3.0))
+    assert differences(old, new) == ["methods[1].q: 1.5 -> 3.0"]
+
+
 def test_differences_of_a_value_that_only_one_has() -> None:
     assert differences(parsed(config_values()), parsed(config_values(rows=9))) == ["dataset[0].rows: not set -> 9"]
     assert differences(parsed(config_values(rows=9)), parsed(config_values())) == ["dataset[0].rows: 9 -> not set"]
@@ -389,12 +469,18 @@ def test_differences_of_a_dataset_more() -> None:
         (("protocol",), "fold", "folds", "protocol"),
         (("fit",), "krrr", "krr", "fit"),
         (("fit", "krr"), "form", "from", "fit.krr"),
+        (("fit",), "l1_svm", "l1-svm", "fit"),
+        (("fit", "align-krr"), "gama", "gamma", "fit.align-krr"),
+        (("methods", 0), "qq", "q", "methods[0]"),
         (("storage",), "tiles", "tile", "storage"),
         (("dataset", 0), "rwos", "rows", "dataset[0] (file)"),
         (("dataset", 1), "targt", "target", "dataset[1] (open)"),
         (("dataset", 2), "positve", "positive", "dataset[2] (flowers)"),
         (("dataset", 3), "nois", "noise", "dataset[3] (made)"),
         (("dataset", 3, "kernels", 0), "log2gamma", "log2_gamma", "dataset[3] (made).kernels[0]"),
+        (("dataset", 4), "mising", "missing", "dataset[4] (words)"),
+        (("dataset", 4, "kernels", 0), "feature", "features", "dataset[4] (words).kernels[0]"),
+        (("dataset", 5), "domian", "domain", "dataset[5] (reviews)"),
     ],
 )
 def test_unknown_key_names_the_nearest_one(
@@ -420,18 +506,29 @@ def test_unknown_key_unlike_any_lists_the_allowed_ones() -> None:
         (("seed",), 1.5, "seed: must be a valid integer; got 1.5"),
         (("seed",), -1, "seed: must be greater than or equal to 0; got -1"),
         (("methods",), "unif", "methods: must be a list in brackets"),
-        (("methods", 0), "unfi", "methods[0]: must be 'unif', 'align', 'alignf' or 'best-kernel'; got 'unfi'"),
+        (("methods", 0), "unfi", f"methods[0]: must be {METHODS}, or a table; got 'unfi'"),
+        (("methods", 1), 3, f"methods[1]: must be {METHODS}, or a table; got 3"),
+        (("methods", 0, "q"), 0.5, "methods[0].q: must be greater than or equal to 1; got 0.5"),
+        (("methods", 0, "q"), float("inf"), "methods[0].q: must be a finite number; got inf"),
+        (("methods", 0, "q"), "2", "methods[0].q: must be a valid number; got '2'"),
+        (("methods", 0, "method"), "alignf", "methods[0].method: must be 'align'; got 'alignf'"),
+        (("methods", 1), {"method": "align"}, "methods[1].q: is missing"),
+        (("methods", 1), {"q": 2}, "methods[1].method: is missing"),
         (("name",), 5, "name: must be a valid string; got 5"),
         (("protocol",), 3, "protocol: must be a table; got 3"),
         (("protocol", "folds"), 2, "protocol.folds: must be greater than or equal to 3; got 2"),
         (("storage", "tile"), 0, "storage.tile: must be greater than or equal to 1; got 0"),
         (("fit", "krr", "step"), 0, "fit.krr.step: must be greater than or equal to 1; got 0"),
         (("fit", "svm"), {"from": 3, "to": 1}, "fit.svm: goes from 3 to 1; 'from' must not be above 'to'"),
+        (("fit", "l1-svm"), {"from": 3, "to": 1}, "fit.l1-svm: goes from 3 to 1"),
+        (("fit", "l2-krr", "step"), 0, "fit.l2-krr.step: must be greater than or equal to 1; got 0"),
+        (("fit", "align-krr"), 3, "fit.align-krr: must be a table; got 3"),
+        (("fit", "align-krr", "gamma1"), {"from": 3, "to": 1}, "fit.align-krr.gamma1: goes from 3 to 1"),
         (("fit", "krr", "to"), 2000, "fit.krr.to: must be less than or equal to 1000; got 2000"),
         (
             ("dataset", 0, "source"),
             "fil",
-            "dataset[0] (file).source: must be one of 'file', 'openml', 'sklearn', 'synthetic'",
+            "dataset[0] (file).source: must be one of 'file', 'openml', 'sklearn', 'synthetic', 'text', 'sentiment'",
         ),
         (("dataset", 0, "format"), "cvs", "must be 'csv', 'table', 'libsvm', 'arff' or 'npz'; got 'cvs'"),
         (("dataset", 0, "task"), "clustering", "must be 'regression' or 'classification'; got 'clustering'"),
@@ -448,8 +545,19 @@ def test_unknown_key_unlike_any_lists_the_allowed_ones() -> None:
         (
             ("dataset", 3, "kernels", 0, "family"),
             "gausian",
-            "dataset[3] (made).kernels[0].family: must be 'gaussian'; got 'gausian'",
+            "dataset[3] (made).kernels[0].family: must be one of 'gaussian', 'rank-one'; got 'gausian'",
         ),
+        (
+            ("dataset", 4, "kernels", 0, "features"),
+            "words",
+            "dataset[4] (words).kernels[0].features: must be 'columns', 'unigrams' or 'bigrams'; got 'words'",
+        ),
+        (("dataset", 4, "kernels", 0, "top"), 0, "kernels[0].top: must be greater than or equal to 1; got 0"),
+        (("dataset", 4, "path"), "", "dataset[4] (words).path: must not be empty; got ''"),
+        (("dataset", 4, "missing"), "dorp", "dataset[4] (words).missing: must be 'error' or 'drop'; got 'dorp'"),
+        (("dataset", 4, "positive"), [], "dataset[4] (words).positive: needs at least 1 item(s); got []"),
+        (("dataset", 5, "domain"), "", "dataset[5] (reviews).domain: must not be empty; got ''"),
+        (("dataset", 5, "domain"), 3, "dataset[5] (reviews).domain: must be a valid string; got 3"),
         (
             ("dataset", 3, "kernels", 0, "log2_gamma"),
             [3, -3],
@@ -460,6 +568,8 @@ def test_unknown_key_unlike_any_lists_the_allowed_ones() -> None:
         (("dataset", 3, "kernels", 0, "log2_gamma"), 3, "log2_gamma:"),
         (("dataset", 3, "kernels", 0, "log2_gamma"), ["0", "1"], "log2_gamma[0]: must be a valid integer; got '0'"),
         (("dataset", 3, "kernels"), copy.deepcopy(GAUSSIAN), "dataset[3] (made).kernels: must be a list in brackets"),
+        (("dataset", 0, "name"), "zarr.json", "name: 'zarr.json' is a name that zarr keeps for itself"),
+        (("dataset", 0, "format"), "npz", "target = 'label': a file of format 'npz' marks its target itself"),
         (("dataset", 0, "name"), "../up", "dataset[0] (../up).name:"),
         (("name",), "a/b", "name:"),
         (("dataset",), 3, "dataset: must be a list in brackets; tables of a list are written [[name]]; got 3"),
@@ -477,7 +587,7 @@ def test_wrong_values_say_the_field_what_is_allowed_and_what_was_given(
 def test_grids_and_families_of_one_value() -> None:
     place = ("dataset", 3, "kernels", 0, "log2_gamma")
     assert parsed(changed(FULL, ("fit", "krr"), {"from": 1, "to": 1})).fit.krr.values() == [2.0]
-    assert parsed(changed(FULL, place, [4, 4])).dataset[3].kernel_names == ["gaussian(2^4)"]
+    assert parsed(changed(FULL, place, [4, 4])).dataset[3].gaussians[0].names == ["gaussian(2^4)"]
     assert "goes from 1 to 0" in message(changed(FULL, ("fit", "krr"), {"from": 1, "to": 0}))
     assert "[4, 3] is backwards" in message(changed(FULL, place, [4, 3]))
 
@@ -505,6 +615,11 @@ def test_a_dataset_without_a_source_is_told_so() -> None:
     ("place", "value", "expected"),
     [
         (("methods",), ["unif", "align", "unif"], "methods: names 'unif' twice"),
+        (
+            ("methods",),
+            [{"method": "align", "q": 2.0}, "align", {"method": "align", "q": 2}],
+            "methods: names 'align-q2' twice",
+        ),
         (("dataset", 0, "task"), ["regression", "regression"], "dataset[0] (file).task: names 'regression' twice"),
         (("dataset", 1, "name"), "file", "dataset: names 'file' twice"),
         (
@@ -517,6 +632,115 @@ def test_a_dataset_without_a_source_is_told_so() -> None:
 )
 def test_repeats_are_refused(place: tuple[str | int, ...], value: Any, expected: str) -> None:
     assert expected in message(changed(FULL, place, value))
+
+
+def test_a_table_for_a_method_is_not_told_which_names_there_are() -> None:
+    """Of a table it matters what is wrong inside."""
+    assert "'unif'" not in message(changed(FULL, ("methods", 0, "q"), 0.5))
+    assert "'onehot'" not in message(config_values(encode={"A": "x"}))
+
+
+@pytest.mark.parametrize(
+    ("place", "kernels", "expected"),
+    [
+        (
+            3,
+            [{"family": "rank-one"}, GAUSSIAN],
+            "(made).kernels: a rank-one family stands alone; put other families into a dataset of their own",
+        ),
+        (3, [{"family": "rank-one"}] * 2, "(made).kernels: a rank-one family stands alone"),
+        (
+            4,
+            [{"family": "rank-one", "features": "unigrams"}, {"family": "rank-one", "features": "bigrams"}],
+            "(words).kernels: a rank-one family stands alone",
+        ),
+        (
+            3,
+            [{"family": "rank-one", "features": "bigrams"}],
+            "(made).kernels: features = 'bigrams' is not what this source has; it has: columns",
+        ),
+        (
+            4,
+            [{"family": "rank-one"}],
+            "(words).kernels: features = 'columns' is not what this source has; it has: unigrams, bigrams",
+        ),
+        (
+            3,
+            [{"family": "rank-one", "top": 5}],
+            "(made).kernels[0]: top = 5 chooses among words; of the columns of a table all are taken",
+        ),
+        (4, [GAUSSIAN], "(words).kernels: documents take one family of rank-one kernels: family = 'rank-one'"),
+        (5, [GAUSSIAN], "(reviews).kernels: documents take one family of rank-one kernels: family = 'rank-one'"),
+        (4, [{"family": "rank-one", "log2_gamma": [0, 1]}], "(words).kernels[0]: unknown key 'log2_gamma'"),
+        (4, [{"features": "bigrams"}], "(words).kernels[0]: needs a key 'family'"),
+    ],
+)
+def test_families_that_do_not_go_with_each_other_or_with_the_source(
+    place: int, kernels: list[dict[str, Any]], expected: str
+) -> None:
+    assert f"dataset[{place}] {expected}" in message(changed(FULL, ("dataset", place, "kernels"), kernels))
+
+
+def test_a_rank_one_family_of_columns() -> None:
+    family = parsed(synthetic_values(kernels=[{"family": "rank-one"}])).dataset[0].rank_one
+    assert family is not None
+    assert (family.features, family.top) == ("columns", None)
+    assert parsed(synthetic_values()).dataset[0].rank_one is None
+
+
+@pytest.mark.parametrize("key", ["scale", "positive", "target", "encode"])
+def test_documents_have_no_keys_of_tables(key: str) -> None:
+    assert f"dataset[5] (reviews): unknown key {key!r}" in message(changed(FULL, ("dataset", 5, key), "x"))
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "expected"),
+    [("drop", [0], "drop = [0]: of a libsvm file"), ("scale", "minmax", "scale = 'minmax': rank-one kernels are")],
+)
+def test_a_libsvm_file_of_rank_one_kernels_stays_as_it_is(key: str, value: Any, expected: str) -> None:
+    rank_one = {"format": "libsvm", "kernels": [{"family": "rank-one"}]}
+    text = message(config_values(**rank_one, **{key: value}))
+    assert f"dataset[0] (things): {expected}" in text
+    assert "leave it out" in text
+    parsed(config_values(format="libsvm", **{key: value}))
+    parsed(config_values(**rank_one | {"format": "csv"}, **{key: value}))
+
+
+@pytest.mark.parametrize(
+    ("method", "wanted", "learned"),
+    [
+        ("l1-svm", "classification", "regression"),
+        ("l2-krr", "regression", "classification"),
+        ("align-krr", "regression", "classification"),
+    ],
+)
+def test_a_one_stage_method_needs_a_dataset_with_its_task(method: str, wanted: str, learned: str) -> None:
+    values = synthetic_values(task=learned) | {"methods": ["unif", method]}
+    text = message(values)
+    assert f"methods: {method!r} is for {wanted}, but every dataset learns {learned}" in text
+    assert "leave the method out, or set task of a dataset" in text
+    # One dataset that has it is enough.
+    values["dataset"].append({**values["dataset"][0], "name": "second", "task": wanted})
+    assert parsed(values).methods == ["unif", method]
+
+
+@pytest.mark.parametrize(
+    ("method", "task", "kernels", "rank_one", "reason"),
+    [
+        ("l1-svm", "regression", 2, False, "it is for classification"),
+        ("l2-krr", "classification", 2, False, "it is for regression"),
+        ("alignf-linear", "regression", 5001, True, "a matrix of 5,001 x 5,001; 5,000 kernels at most"),
+        ("align-krr", "regression", 5001, True, "a matrix of 5,001 x 5,001"),
+        ("each-kernel", "regression", 2, True, "single feature"),
+        ("l1-svm", "classification", 5001, True, "None"),
+        ("l2-krr", "regression", 5001, True, "None"),
+        ("align-krr", "regression", 5000, True, "None"),
+        ("each-kernel", "regression", 9, False, "None"),
+        (AlignMethod(method="align", q=3), "classification", 5001, True, "None"),
+    ],
+)
+def test_why_a_method_is_left_out(method: Method, task: str, kernels: int, rank_one: bool, reason: str) -> None:
+    assert reason in str(why_unfit(method, task, kernels, rank_one))
 
 
 def test_every_mistake_is_said_at_once() -> None:
@@ -539,7 +763,9 @@ def test_schema_is_json_and_mentions_every_key() -> None:
     schema = json.loads(result.stdout)
     assert set(schema["properties"]) == set(Config.model_fields)
     for place, _ in leaves(FULL):
-        assert f'"{place[-1]}"' in result.stdout or place[-1] in ("A", "G")
+        assert all(f'"{part}"' in result.stdout or part in ("A", "G") for part in place if isinstance(part, str))
+    for method in get_args(MethodName):
+        assert f'"{method}"' in result.stdout
 
 
 def test_set_below_an_item_of_a_list_of_texts(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from pipeline.encode import encode_features, encode_target, whole_rows
 from pipeline.errors import DataError
-from tests.pipeline.build import LABELS, ROWS, load, put, refused
+from tests.pipeline.build import LABELS, ROWS, dense, load, put, refused
 
 LETTERS = {"A": 1.0, "C": 2.0, "G": 3.0, "T": 4.0}
 NAN = float("nan")
@@ -100,8 +100,8 @@ def test_cells_without_a_usable_number_are_refused_or_left_out(cell: str, tmp_pa
         assert word in text
     samples = load(tmp_path, missing="drop")
     assert samples.left_out == 1
-    assert len(samples.features) == 9
-    assert np.isfinite(samples.features).all()
+    assert len(dense(samples)) == 9
+    assert np.isfinite(dense(samples)).all()
 
 
 def test_a_gap_in_the_target_is_refused_or_left_out(tmp_path: Path) -> None:

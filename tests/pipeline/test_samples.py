@@ -6,7 +6,18 @@ import numpy as np
 import pytest
 
 from pipeline.samples import Samples, load_samples
-from tests.pipeline.build import FEATURES, LABELS, ROWS, config_values, load, parsed, put, refused, synthetic_values
+from tests.pipeline.build import (
+    FEATURES,
+    LABELS,
+    ROWS,
+    config_values,
+    dense,
+    load,
+    parsed,
+    put,
+    refused,
+    synthetic_values,
+)
 
 NUMBERS = "".join(f"{i},{i * i},{7 * i % 11}\n" for i in range(20))
 
@@ -146,18 +157,18 @@ def test_features_are_not_scaled_unless_told(tmp_path: Path) -> None:
 def test_standard_scale(tmp_path: Path) -> None:
     put(tmp_path, NUMBERS)
     samples = load(tmp_path, task="regression", scale="standard")
-    np.testing.assert_allclose(samples.features.mean(axis=0), 0, atol=1e-14)
-    np.testing.assert_allclose(samples.features.std(axis=0), 1)
+    np.testing.assert_allclose(dense(samples).mean(axis=0), 0, atol=1e-14)
+    np.testing.assert_allclose(dense(samples).std(axis=0), 1)
     i = samples.order
-    np.testing.assert_allclose(samples.features[:, 0], (i - 9.5) / np.std(np.arange(20)))
+    np.testing.assert_allclose(dense(samples)[:, 0], (i - 9.5) / np.std(np.arange(20)))
 
 
 def test_minmax_scale(tmp_path: Path) -> None:
     put(tmp_path, NUMBERS)
     samples = load(tmp_path, task="regression", scale="minmax")
-    np.testing.assert_allclose(samples.features[:, 0], samples.order / 19)
-    assert samples.features.min() == 0
-    assert samples.features.max() == 1
+    np.testing.assert_allclose(dense(samples)[:, 0], samples.order / 19)
+    assert dense(samples).min() == 0
+    assert dense(samples).max() == 1
 
 
 @pytest.mark.parametrize("scale", ["standard", "minmax"])
@@ -165,16 +176,37 @@ def test_minmax_scale(tmp_path: Path) -> None:
 def test_a_constant_column_becomes_zero(scale: str, constant: str, tmp_path: Path) -> None:
     # The mean of 0.1 is not 0.1 to the last digit, and the rest divided by nearly nothing would be noise.
     put(tmp_path, "".join(f"{constant},{i},{'ab'[i % 2]}\n" for i in range(9)))
-    samples = load(tmp_path, scale=scale)
-    assert not samples.features[:, 0].any()
-    assert np.ptp(samples.features[:, 1]) > 0
+    features = dense(load(tmp_path, scale=scale))
+    assert not features[:, 0].any()
+    assert np.ptp(features[:, 1]) > 0
 
 
 def test_the_sample_alone_decides_the_scale(tmp_path: Path) -> None:
     put(tmp_path, NUMBERS)
-    features = load(tmp_path, task="regression", scale="minmax", rows=7).features
+    features = dense(load(tmp_path, task="regression", scale="minmax", rows=7))
     assert features.min(axis=0).tolist() == [0, 0]
     assert features.max(axis=0).tolist() == [1, 1]
+
+
+# Kernels
+
+
+def test_kernels_are_called_by_their_families(tmp_path: Path) -> None:
+    assert synthetic(tmp_path).kernels == ("gaussian(2^-1)", "gaussian(2^0)")
+
+
+@pytest.mark.parametrize(("header", "names"), [(False, ("0", "1")), (True, ("u", "v"))])
+def test_rank_one_kernels_are_called_by_their_columns(header: bool, names: tuple[str, ...], tmp_path: Path) -> None:
+    put(tmp_path, ("u,v,label\n" if header else "") + ROWS)
+    samples = load(tmp_path, header=header, kernels=[{"family": "rank-one"}])
+    assert samples.kernels == names
+    np.testing.assert_array_equal(samples.features, FEATURES[samples.order])
+
+
+def test_rank_one_kernels_of_coded_text_are_called_by_column_and_word(tmp_path: Path) -> None:
+    put(tmp_path, "".join(f"{'xyz'[i % 3]},{i},{'ab'[i % 2]}\n" for i in range(9)))
+    samples = load(tmp_path, encode="onehot", kernels=[{"family": "rank-one"}])
+    assert samples.kernels == ("0_x", "0_y", "0_z", "1")
 
 
 # The fingerprint
@@ -204,7 +236,7 @@ def test_fingerprint_sees_every_number(tmp_path: Path) -> None:
     samples = synthetic(tmp_path, rows=6)
     seen = {samples.fingerprint}
     for place in np.ndindex(samples.features.shape):
-        features = samples.features.copy()
+        features = dense(samples).copy()
         features[place] = np.nextafter(features[place], 9)
         seen.add(replace(samples, features=features).fingerprint)
     for row in range(6):
@@ -216,6 +248,14 @@ def test_fingerprint_sees_every_number(tmp_path: Path) -> None:
         fold[row] += 1
         seen |= {replace(samples, order=order).fingerprint, replace(samples, fold=fold).fingerprint}
     assert len(seen) == 1 + samples.features.size + 3 * 6
+
+
+def test_fingerprint_sees_the_names_of_rank_one_kernels(tmp_path: Path) -> None:
+    prints = set()
+    for header in ("u,v,label\n", "u,w,label\n"):
+        put(tmp_path, header + ROWS)
+        prints.add(load(tmp_path, header=True, kernels=[{"family": "rank-one"}]).fingerprint)
+    assert len(prints) == 2
 
 
 def test_fingerprint_depends_on_folds_and_scale(tmp_path: Path) -> None:
@@ -230,11 +270,11 @@ def test_fingerprint_depends_on_folds_and_scale(tmp_path: Path) -> None:
 def test_fingerprint_tells_a_column_from_a_row() -> None:
     """The same bytes in another shape are other data."""
     values = parsed(config_values())
-    tall = Samples(values.name, np.ones((4, 1)), {"regression": np.ones(4)}, np.arange(4), np.arange(4), 0)
+    tall = Samples(values.name, np.ones((4, 1)), ("0",), {"regression": np.ones(4)}, np.arange(4), np.arange(4), 0)
     assert tall.fingerprint != replace(tall, features=np.ones((1, 4))).fingerprint
 
 
 def test_standard_scale_of_tiny_numbers(tmp_path: Path) -> None:
     put(tmp_path, "".join(f"{i}e-200,{'ab'[i % 2]}\n" for i in range(9)))
-    features = load(tmp_path, scale="standard").features
+    features = dense(load(tmp_path, scale="standard"))
     np.testing.assert_allclose(features.std(axis=0), 1)

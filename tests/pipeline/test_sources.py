@@ -8,19 +8,21 @@ import pandas as pd
 import pytest
 from sklearn.utils import Bunch
 
-from pipeline.config import Dataset
+from pipeline.datasets import NumbersSource
 from pipeline.errors import DataError
 from pipeline.samples import Samples, load_samples
 from pipeline.sources import DATA_DIR_VARIABLE, data_folder, read_source
-from tests.pipeline.build import GAUSSIAN, ROWS, config_values, load, parsed, put
+from tests.pipeline.build import GAUSSIAN, ROWS, config_values, file_dataset, load, parsed, put
 
 
-def dataset_of(source: str, **fields: Any) -> Dataset:
+def dataset_of(source: str, **fields: Any) -> NumbersSource:
     values = config_values()
     values["dataset"] = [
         {"name": "things", "task": "classification", "source": source, "kernels": [GAUSSIAN], **fields}
     ]
-    return parsed(values).dataset[0]
+    dataset = parsed(values).dataset[0]
+    assert isinstance(dataset, NumbersSource)
+    return dataset
 
 
 def ready(source: str, **fields: Any) -> Samples:
@@ -35,7 +37,7 @@ def ready(source: str, **fields: Any) -> Samples:
 def columns(folder: Path, content: str = "u,v,label\n" + ROWS, **dataset: Any) -> tuple[list[Any], Any]:
     """The names of the feature columns and of the target column."""
     put(folder, content)
-    features, target = read_source(parsed(config_values(**dataset)).dataset[0], folder, 0)
+    features, target = read_source(file_dataset(**dataset), folder, 0)
     return list(features.columns), target.name
 
 
