@@ -1,50 +1,16 @@
 """The config as values: every field, its default and what it allows.
 
-Each field is written once, here; the schema, the resolved config and the error messages all follow from it.
+Each field is written once, here and in `datasets` and `methods`; the schema, the resolved config and the error
+messages all follow from it.
 """
 
-from collections import Counter
-from difflib import get_close_matches
-from typing import Annotated, Literal, Self, get_args
+from typing import Self
 
-from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
-from tasks.gaussian import kernel_names
-
-Method = Literal["unif", "align", "alignf", "best-kernel"]
-TaskName = Literal["regression", "classification"]
-# Names become parts of paths and of task names.
-Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", max_length=100)]
-Exponent = Annotated[int, Field(ge=-1000, le=1000)]
-Tasks = Annotated[
-    list[TaskName],
-    Field(min_length=1, description="one task, or a list of both"),
-    WithJsonSchema(
-        {
-            "anyOf": [
-                {"enum": list(get_args(TaskName))},
-                {"type": "array", "minItems": 1, "items": {"enum": list(get_args(TaskName))}},
-            ]
-        }
-    ),
-]
-
-
-class Model(BaseModel):
-    """Strict, closed and unchangeable: a misspelt key or a text for a number is an error."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
-
-    @model_validator(mode="before")
-    @classmethod
-    def _known_keys(cls, data: object) -> object:
-        known = [field.alias or name for name, field in cls.model_fields.items()]
-        for key in data if isinstance(data, dict) else ():
-            if key not in known:
-                nearest = get_close_matches(str(key), known, n=1)
-                hint = f"; did you mean {nearest[0]!r}?" if nearest else "."
-                raise ValueError(f"unknown key {key!r}{hint} Allowed: {', '.join(known)}")
-        return data
+from pipeline.datasets import Dataset
+from pipeline.methods import TASKS, Method, label
+from pipeline.model import Exponent, Model, Name, distinct
 
 
 class Grid(Model):
@@ -65,15 +31,39 @@ class Grid(Model):
         return [2.0**exponent for exponent in range(self.start, self.stop + 1, self.step)]
 
 
+class AlignKrrGrid(Model):
+    """The parameters of `align-krr`, every combination; labels have norm one, kernels trace one."""
+
+    gamma: Grid = Field(Grid(**{"from": -6, "to": 0, "step": 6}), description="weight of the alignment")
+    gamma1: Grid = Field(Grid(**{"from": -40, "to": -10, "step": 30}), description="weight of mu'mu")
+    gamma2: Grid = Field(Grid(**{"from": -32, "to": -4, "step": 4}), description="weight of mu'M mu")
+
+    def values(self) -> list[tuple[float, float, float]]:
+        """(gamma, gamma1, gamma2), from the most to the least regularised in gamma2."""
+        return [
+            (gamma, gamma1, gamma2)
+            for gamma in self.gamma.values()
+            for gamma1 in self.gamma1.values()
+            for gamma2 in self.gamma2.values()[::-1]
+        ]
+
+
 class Fit(Model):
     """The regularisation paths, for kernels scaled to trace one."""
 
     krr: Grid = Field(Grid(**{"from": -30, "to": 0}), description="ridges of kernel ridge regression")
     svm: Grid = Field(Grid(**{"from": -4, "to": 18}), description="C of the support vector machine")
+    l1_svm: Grid = Field(Grid(**{"from": -4, "to": 18}), alias="l1-svm", description="Lambda of l1-svm, whose C is 1")
+    l2_krr: Grid = Field(Grid(**{"from": 0, "to": 30}), alias="l2-krr", description="Lambda of l2-krr; its ridge is 1")
+    align_krr: AlignKrrGrid = Field(AlignKrrGrid(), alias="align-krr", description="the grid of align-krr")
 
-    def path(self, task: str) -> list[float]:
-        """The values for a task, from the most to the least regularised."""
-        return self.krr.values()[::-1] if task == "regression" else self.svm.values()
+    def path(self, task: str, method: str = "") -> list[tuple[float, ...]]:
+        """The values for a cell, from the most to the least regularised; one-stage methods have their own."""
+        if method == "align-krr":
+            return list(self.align_krr.values())
+        grids = {"l1-svm": self.l1_svm.values(), "l2-krr": self.l2_krr.values()}
+        values = self.krr.values()[::-1] if task == "regression" else self.svm.values()
+        return [(value,) for value in grids.get(method, values)]
 
 
 class Protocol(Model):
@@ -88,136 +78,15 @@ class Storage(Model):
     tile: int = Field(512, ge=1, le=8192, description="side of a tile: one zarr chunk holds it for all kernels")
 
 
-class GaussianFamily(Model):
-    """Gaussian kernels exp(-gamma ||x - z||^2) with gamma = 2 ** (lo..hi)."""
-
-    family: Literal["gaussian"]
-    log2_gamma: tuple[Exponent, Exponent] = Field(description="[lo, hi], both included", strict=False)
-
-    @field_validator("log2_gamma")
-    @classmethod
-    def _ascending(cls, value: tuple[int, int]) -> tuple[int, int]:
-        if value[0] > value[1]:
-            raise ValueError(f"{list(value)} is backwards; write [{value[1]}, {value[0]}]")
-        return value
-
-    @property
-    def names(self) -> list[str]:
-        """One name a kernel."""
-        return kernel_names(self.log2_gamma)
-
-
-class DatasetBase(Model):
-    """What all sources share."""
-
-    name: Name = Field(description="of the rows in the tables and the groups of the arrays")
-    task: Tasks
-    rows: int | None = Field(None, ge=1, description="a seeded sample of so many rows; all without it")
-    scale: Literal["none", "standard", "minmax"] = Field("none", description="how feature columns are scaled")
-    kernels: list[GaussianFamily] = Field(min_length=1, description="families of base kernels")
-
-    @field_validator("task", mode="before")
-    @classmethod
-    def _one_or_many(cls, value: object) -> object:
-        return [value] if isinstance(value, str) else value
-
-    @field_validator("task")
-    @classmethod
-    def _no_repeats(cls, value: list[str]) -> list[str]:
-        return _distinct(value)
-
-    @field_validator("name")
-    @classmethod
-    def _not_zarrs(cls, value: str) -> str:
-        if value == "zarr.json":
-            raise ValueError("'zarr.json' is a name that zarr keeps for itself")
-        return value
-
-    @field_validator("kernels")
-    @classmethod
-    def _no_kernel_twice(cls, value: list[GaussianFamily]) -> list[GaussianFamily]:
-        _distinct([name for family in value for name in family.names])
-        return value
-
-    @property
-    def kernel_names(self) -> list[str]:
-        """One name a kernel, family after family."""
-        return [name for family in self.kernels for name in family.names]
-
-
-class TableDataset(DatasetBase):
-    """What sources with columns share: which one is the target, and how text becomes numbers."""
-
-    target: int | str = Field(-1, description="column number (-1 is the last) or name")
-    positive: list[str] | None = Field(
-        None, min_length=1, description="labels that become +1, all others -1; without it the greater of two"
-    )
-    drop: list[int | str] = Field([], description="columns to leave out")
-    encode: Literal["onehot"] | dict[str, Annotated[float, Field(allow_inf_nan=False)]] | None = Field(
-        None,
-        description="text columns: 'onehot', or a number for each word or letter; a column of words "
-        "over coded letters becomes a feature a letter",
-    )
-    missing: Literal["error", "drop"] = Field(
-        "error", description="rows with an empty cell or a text without a code: refuse them or leave them out"
-    )
-
-
-class FileDataset(TableDataset):
-    """A file under the data directory; .gz is read as it is."""
-
-    source: Literal["file"]
-    path: str = Field(min_length=1, description="under --data-dir, else PIPELINE_DATA_DIR, else the config's folder")
-    format: Literal["csv", "table", "libsvm", "arff", "npz"] = Field(
-        description="'table' has columns split by blanks; npz holds 'features' and 'target'"
-    )
-    header: bool | None = Field(
-        None, description="csv and table: the first line names the columns; without it, if 'target' is a name"
-    )
-
-    @model_validator(mode="after")
-    def _target_is_marked(self) -> Self:
-        if self.format in ("libsvm", "npz") and self.target != -1:
-            raise ValueError(f"target = {self.target!r}: a file of format {self.format!r} marks its target itself")
-        return self
-
-
-class OpenmlDataset(TableDataset):
-    """A dataset of openml.org, fetched once and cached by scikit-learn."""
-
-    source: Literal["openml"]
-    id: int | str = Field(description="data id or name")
-    target: int | str = Field("", description="column name; the dataset's own without it")
-
-
-class SklearnDataset(DatasetBase):
-    """A dataset that scikit-learn carries."""
-
-    source: Literal["sklearn"]
-    id: Literal["breast_cancer", "diabetes", "digits", "iris", "wine"]
-    positive: list[str] | None = Field(None, min_length=1, description="labels that become +1, all others -1")
-
-
-class SyntheticDataset(DatasetBase):
-    """Friedman's first regression problem; classification asks for the side of its median."""
-
-    source: Literal["synthetic"]
-    task: list[TaskName] = Field(min_length=1, max_length=1, description="one task")
-    rows: int = Field(1000, ge=1, description="samples to make")
-    features: int = Field(10, ge=5, description="columns; the target depends on the first five")
-    noise: float = Field(1.0, ge=0, allow_inf_nan=False, description="standard deviation of what is added to it")
-
-
-Dataset = Annotated[FileDataset | OpenmlDataset | SklearnDataset | SyntheticDataset, Field(discriminator="source")]
-
-
 class Config(Model):
     """A sweep: datasets x methods x trials x regularisation values."""
 
     name: Name = Field(description="of the sweep, and of its run directory")
     description: str = Field("", description="one line for `pipeline configs`")
     seed: int = Field(0, ge=0, description="of samples and folds")
-    methods: list[Method] = Field(min_length=1, description="rules that give the weights")
+    methods: list[Method] = Field(
+        min_length=1, description="rules that give the weights; those that do not fit a task are left out there"
+    )
     protocol: Protocol = Protocol()
     fit: Fit = Fit()
     storage: Storage = Storage()
@@ -225,18 +94,24 @@ class Config(Model):
 
     @field_validator("methods")
     @classmethod
-    def _no_repeats(cls, value: list[str]) -> list[str]:
-        return _distinct(value)
+    def _no_repeats(cls, value: list[Method]) -> list[Method]:
+        distinct([label(method) for method in value])
+        return value
 
     @field_validator("dataset")
     @classmethod
     def _one_name_a_dataset(cls, value: list[Dataset]) -> list[Dataset]:
-        _distinct([dataset.name for dataset in value])
+        distinct([dataset.name for dataset in value])
         return value
 
-
-def _distinct(names: list[str]) -> list[str]:
-    repeated = [name for name, count in Counter(names).items() if count > 1]
-    if repeated:
-        raise ValueError(f"names {repeated[0]!r} twice")
-    return names
+    @model_validator(mode="after")
+    def _every_method_has_a_task(self) -> Self:
+        learned = sorted({task for dataset in self.dataset for task in dataset.task})
+        for method in self.methods:
+            wanted = TASKS.get(label(method))
+            if wanted is not None and wanted not in learned:
+                raise ValueError(
+                    f"methods: {label(method)!r} is for {wanted}, but every dataset learns {' or '.join(learned)}; "
+                    "leave the method out, or set task of a dataset"
+                )
+        return self

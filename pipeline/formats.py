@@ -3,23 +3,38 @@
 import gzip
 import warnings
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 import pandas as pd
+import scipy.sparse
 
-from pipeline.config import FileDataset
+from pipeline.datasets import FileDataset
 from pipeline.errors import DataError
+from tasks.arrays import Floats
 
 TARGET = "target"
 
 
 def read_table(path: Path, dataset: FileDataset) -> pd.DataFrame:
     """Read a file. In formats that mark the target themselves it comes as the last column, `target`."""
-    try:
+    with _in_words(path, dataset):
         return READERS[dataset.format](path, dataset)
+
+
+def read_libsvm(path: Path, dataset: FileDataset) -> tuple[scipy.sparse.csr_array, Floats]:
+    """Read a libsvm file without filling in its zeros: features and target."""
+    with _in_words(path, dataset):
+        return _load_libsvm(path)
+
+
+@contextmanager
+def _in_words(path: Path, dataset: FileDataset) -> Iterator[None]:
+    try:
+        yield
     except Exception as error:  # the readers raise whatever they meet in a broken file
         reason = str(error).strip() or "no data found"
         raise DataError(f"dataset {dataset.name!r}: cannot read {path} as {dataset.format!r}: {reason}") from None
@@ -46,10 +61,15 @@ def _delimited(separator: str) -> Callable[[Path, FileDataset], pd.DataFrame]:
 
 
 def _libsvm(path: Path, dataset: FileDataset) -> pd.DataFrame:
+    features, target = _load_libsvm(path)
+    return _with_target(features.toarray(), target)
+
+
+def _load_libsvm(path: Path) -> tuple[scipy.sparse.csr_array, Floats]:
     from sklearn.datasets import load_svmlight_file
 
     features, target = load_svmlight_file(str(path))
-    return _with_target(features.toarray(), target)
+    return scipy.sparse.csr_array(features), target
 
 
 def _arff(path: Path, dataset: FileDataset) -> pd.DataFrame:

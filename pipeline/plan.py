@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from pipeline import memory
-from pipeline.config import Config, Dataset
+from pipeline.config import Config
+from pipeline.datasets import Dataset
 from pipeline.errors import TooLargeError
 from pipeline.samples import Samples
 from pipeline.stages.combine import CombineTask

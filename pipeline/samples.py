@@ -5,16 +5,30 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
+import scipy.sparse
 
-from pipeline.config import Config, Dataset, TableDataset
+from pipeline.config import Config
+from pipeline.datasets import (
+    Dataset,
+    DocumentsDataset,
+    FileDataset,
+    NumbersDataset,
+    NumbersSource,
+    SentimentDataset,
+    TableDataset,
+)
 from pipeline.encode import encode_features, encode_target, whole_rows
 from pipeline.errors import DataError
-from pipeline.sources import read_source
+from pipeline.sources import Table, read_source
+from pipeline.sparse_sources import read_sparse
 from tasks.arrays import Floats, Integers
 from tasks.folds import deal_folds
 
 # A trial takes two folds away from training, so a class needs samples in three.
 LEAST_OF_A_CLASS = 3
+# The least rating of a review that praises.
+LEAST_LIKED = 4
 
 
 @dataclass(frozen=True)
@@ -22,8 +36,10 @@ class Samples:
     """The samples of one dataset, in fold order."""
 
     name: str
-    features: Floats
+    features: Floats | scipy.sparse.csr_array
     """(m, d)"""
+    kernels: tuple[str, ...]
+    """The names of the base kernels."""
     targets: dict[str, Floats]
     """(m,) a task"""
     order: Integers
@@ -34,37 +50,67 @@ class Samples:
 
     @property
     def fingerprint(self) -> str:
-        """A digest of every number that learning sees."""
-        digest = hashlib.sha256()
-        for array in (self.features, *self.targets.values(), self.order, self.fold):
+        """A digest of every number that learning sees, and of what the columns are called."""
+        digest = hashlib.sha256(repr((self.features.shape, self.kernels)).encode())
+        features = self.features
+        parts = [features] if isinstance(features, np.ndarray) else [features.data, features.indices, features.indptr]
+        for array in (*parts, *self.targets.values(), self.order, self.fold):
             digest.update(str(array.shape).encode() + np.ascontiguousarray(array).tobytes())
         return digest.hexdigest()
 
 
 def load_samples(config: Config, dataset: Dataset, folder: Path) -> Samples:
     """Read a dataset and make it ready, or say in a `DataError` what is wrong with it."""
+    if isinstance(dataset, DocumentsDataset) or (isinstance(dataset, FileDataset) and dataset.sparse):
+        table = read_sparse(dataset, folder)
+    else:
+        table = _numbers(config, dataset, folder)
+    chosen = _sample(len(table.target), dataset, config)
+    features, target = table.features[chosen], table.target.iloc[chosen]
+    targets = {task: _target(target, task, dataset) for task in dataset.task}
+    for values in targets.values():
+        _check_classes(values, dataset.name)
+    if not _varies(features):
+        raise DataError(f"dataset {dataset.name!r}: every feature column is constant; there is nothing to learn from")
+    if isinstance(dataset, NumbersDataset) and isinstance(features, np.ndarray):
+        features = _scale(features, dataset.scale)
+    place, fold = deal_folds(targets[dataset.task[-1]], config.protocol.folds)
+    gaussians = [name for family in dataset.gaussians for name in family.names]
+    return Samples(
+        name=dataset.name,
+        features=features[place],
+        kernels=tuple(gaussians or table.names),
+        targets={task: values[place] for task, values in targets.items()},
+        order=table.rows[chosen[place]],
+        fold=fold,
+        left_out=table.left_out,
+    )
+
+
+def _numbers(config: Config, dataset: NumbersSource, folder: Path) -> Table:
     table, target = read_source(dataset, folder, config.seed)
     encode, missing = (dataset.encode, dataset.missing) if isinstance(dataset, TableDataset) else (None, "error")
     encoded = encode_features(table, encode, dataset.name)
     whole = whole_rows(encoded, target, missing, dataset.name)
-    features, target = encoded[whole].to_numpy(np.float64), target[whole]
-    chosen = _sample(len(features), dataset, config)
-    features, target = features[chosen], target.iloc[chosen]
-    positive = getattr(dataset, "positive", None)
-    targets = {task: encode_target(target, task, positive, dataset.name) for task in dataset.task}
-    for values in targets.values():
-        _check_classes(values, dataset.name)
-    if not np.ptp(features, axis=0).any():
-        raise DataError(f"dataset {dataset.name!r}: every feature column is constant; there is nothing to learn from")
-    place, fold = deal_folds(targets[dataset.task[-1]], config.protocol.folds)
-    return Samples(
-        name=dataset.name,
-        features=_scale(features, dataset.scale)[place],
-        targets={task: values[place] for task, values in targets.items()},
-        order=np.flatnonzero(whole)[chosen[place]],
-        fold=fold,
+    return Table(
+        features=encoded[whole].to_numpy(np.float64),
+        names=[str(column) for column in encoded.columns],
+        target=target[whole],
+        rows=np.flatnonzero(whole),
         left_out=int((~whole).sum()),
     )
+
+
+def _target(target: pd.Series, task: str, dataset: Dataset) -> Floats:
+    if isinstance(dataset, SentimentDataset) and task == "classification":
+        target = target >= LEAST_LIKED
+    return encode_target(target, task, getattr(dataset, "positive", None), dataset.name)
+
+
+def _varies(features: Floats | scipy.sparse.csr_array) -> bool:
+    if isinstance(features, np.ndarray):
+        return bool(np.ptp(features, axis=0).any())
+    return bool((features.max(axis=0) - features.min(axis=0)).nnz)
 
 
 def _sample(available: int, dataset: Dataset, config: Config) -> Integers:

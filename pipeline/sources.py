@@ -3,15 +3,18 @@
 import os
 import warnings
 from collections.abc import Hashable
+from dataclasses import dataclass
 from http.client import HTTPException
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pandas as pd
+import scipy.sparse
 
-from pipeline.config import (
-    Dataset,
+from pipeline.datasets import (
     FileDataset,
+    NumbersSource,
     OpenmlDataset,
     SklearnDataset,
     SyntheticDataset,
@@ -19,8 +22,24 @@ from pipeline.config import (
 )
 from pipeline.errors import DataError
 from pipeline.formats import TARGET, read_table
+from tasks.arrays import Floats, Integers
 
 DATA_DIR_VARIABLE = "PIPELINE_DATA_DIR"
+
+
+@dataclass(frozen=True)
+class Table:
+    """Samples as numbers, with their labels as the source has them."""
+
+    features: Floats | scipy.sparse.csr_array
+    """(m, d)"""
+    names: list[str]
+    """Of the columns."""
+    target: pd.Series
+    rows: Integers
+    """(m,): which row of the source, such as a line of a file, each one was."""
+    left_out: int
+    """Rows of the source that are not here."""
 
 
 def data_folder(option: Path | None, config_folder: Path) -> Path:
@@ -30,7 +49,17 @@ def data_folder(option: Path | None, config_folder: Path) -> Path:
     return Path(os.environ.get(DATA_DIR_VARIABLE) or config_folder)
 
 
-def read_source(dataset: Dataset, folder: Path, seed: int) -> tuple[pd.DataFrame, pd.Series]:
+def existing(path: Path, kind: Literal["file", "folder"], name: str) -> Path:
+    """The path itself; refuses one where there is no such thing."""
+    if not (path.is_file() if kind == "file" else path.is_dir()):
+        raise DataError(
+            f"dataset {name!r}: there is no {kind} {path}. Put it there, or say where the data are: "
+            f"--data-dir DIR, or the environment variable {DATA_DIR_VARIABLE}"
+        )
+    return path
+
+
+def read_source(dataset: NumbersSource, folder: Path, seed: int) -> tuple[pd.DataFrame, pd.Series]:
     """The feature columns and the target column of a dataset, as its source has them."""
     if isinstance(dataset, SyntheticDataset):
         table = _synthetic(dataset, seed)
@@ -76,13 +105,7 @@ def _column(table: pd.DataFrame, wanted: int | str, field: str, name: str) -> Ha
 
 
 def _file(dataset: FileDataset, folder: Path) -> pd.DataFrame:
-    path = folder / dataset.path
-    if not path.is_file():
-        raise DataError(
-            f"dataset {dataset.name!r}: there is no file {path}. Put it there, or say where the data are: "
-            f"--data-dir DIR, or the environment variable {DATA_DIR_VARIABLE}"
-        )
-    return read_table(path, dataset)
+    return read_table(existing(folder / dataset.path, "file", dataset.name), dataset)
 
 
 def _sklearn(dataset: SklearnDataset) -> pd.DataFrame:

@@ -1,5 +1,7 @@
 """Centering of kernels in feature space, with the means of the training samples (the paper, section 2.2)."""
 
+import numpy as np
+
 from tasks.arrays import Floats, Integers
 
 
@@ -16,3 +18,13 @@ def center_on(kernel: Floats, train: Integers) -> Floats:
     columns -= means[:, None]
     columns -= (means[train] - means[train].mean())[None, :]
     return columns
+
+
+def positive_part(centered: Floats, train: Integers) -> Floats:
+    """The same for the nearest positive semi-definite kernel: negative directions of the training part are cut off.
+
+    Weights of any sign may give an indefinite kernel, of which an SVM would make something in silence.
+    """
+    values, vectors = np.linalg.eigh(centered[train])
+    kept = vectors[:, values > 0]
+    return np.asarray((centered @ kept) @ kept.T)

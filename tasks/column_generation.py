@@ -19,8 +19,8 @@ EXCHANGES_A_KERNEL = 3
 
 # M of some kernels
 Products = Callable[[Integers], Floats]
-# (kernels, weights) -> M v of all kernels
-Pricing = Callable[[Integers, Floats], Floats]
+# M v of all kernels
+Pricing = Callable[[Floats], Floats]
 
 
 def solve_by_columns(a: Floats, products: Products, pricing: Pricing) -> tuple[Floats, float]:
@@ -41,7 +41,9 @@ def solve_by_columns(a: Floats, products: Products, pricing: Pricing) -> tuple[F
     for _ in range(ROUNDS):
         solution = block_pivoting(products(working), a[working], passive)
         support, weights = working[solution > 0], solution[solution > 0]
-        gradient = pricing(support, weights) - a
+        v[:] = 0.0
+        v[support] = weights
+        gradient = pricing(v) - a
         residual = (
             max(float(np.abs(gradient[support]).max(initial=0.0)), float(-np.minimum(gradient, 0.0).min())) / scale
         )
@@ -52,7 +54,6 @@ def solve_by_columns(a: Floats, products: Products, pricing: Pricing) -> tuple[F
         chosen = paying[np.argsort(gradient[paying], kind="stable")][: max(FIRST_SET, len(support))]
         working = np.concatenate([support, chosen])
         passive = np.arange(len(working)) < len(support)
-    v[support] = weights
     return v, residual
 
 

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from tasks.arrays import Floats, Integers
-from tasks.centering import center_on
 from tasks.ridge import ridge_path
 from tasks.svm import svm_path
 
@@ -18,10 +17,13 @@ class PathResult:
     The best value is the most regularised of those with the least validation error.
     """
 
-    values: list[float]
+    values: list[tuple[float, ...]]
+    """The parameters of each fit; most methods have one."""
     validation_errors: list[float | None]
     test_errors: list[float | None]
     best: int
+    certificates: list[float] | None = None
+    """Of each fit, where a method has one a value."""
 
 
 def misclassification(predictions: Floats, labels: Floats) -> Floats:
@@ -39,7 +41,7 @@ METRICS = {"regression": "rmse", "classification": "misclassification"}
 
 def fit_path(
     task: str,
-    kernel: Floats,
+    centered: Floats,
     target: Floats,
     train: Integers,
     validation: Integers,
@@ -52,20 +54,30 @@ def fit_path(
     ----------
     task
         "regression" (kernel ridge regression) or "classification" (support vector machine).
-    kernel
-        (m, m): the combined kernel of all samples, not centered.
+    centered
+        (m, n): the kernel of all samples against the training samples, from `center_on`.
     values
         Regularisation values, from the most to the least regularised.
     """
-    centered = center_on(kernel, train)
     fit, error = (ridge_path, rmse) if task == "regression" else (svm_path, misclassification)
     held_out = np.concatenate([validation, test])
     predictions = fit(centered[train], target[train], centered[held_out], values)
     validation_errors = error(predictions[: len(validation)], target[validation])
     test_errors = error(predictions[len(validation) :], target[test])
+    return choose([(float(value),) for value in values], validation_errors, test_errors)
+
+
+def choose(
+    values: Sequence[tuple[float, ...]],
+    validation_errors: Floats,
+    test_errors: Floats,
+    certificates: list[float] | None = None,
+) -> PathResult:
+    """The path with its best value; errors of NaN are fits that are not there."""
     return PathResult(
-        values=[float(value) for value in values],
+        values=list(values),
         validation_errors=[None if np.isnan(found) else float(found) for found in validation_errors],
         test_errors=[None if np.isnan(found) else float(found) for found in test_errors],
         best=int(np.nanargmin(validation_errors)),
+        certificates=certificates,
     )

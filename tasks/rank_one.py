@@ -9,13 +9,13 @@ with a centered vector or matrix needs no `c_k` at all.
 """
 
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 import scipy.sparse
+from scipy.sparse.linalg import LinearOperator, cg
 
 from tasks.arrays import Booleans, Floats, Integers
-from tasks.column_generation import solve_by_columns
+from tasks.base_kernels import Images, Solver, dense_solver
 
 # A column whose centered sum of squares is this small beside the uncentered one does not vary.
 CONSTANT = 1e-13
@@ -23,11 +23,14 @@ CONSTANT = 1e-13
 FEW_ENTRIES = 32
 # Rows of the dense product that prices the other columns, at a time.
 PRODUCT_BYTES = 64 << 20
+# Of the steps of an outer method, which checks what it gets.
+ITERATIVE_ACCURACY = 1e-3
+REFINEMENTS = 2
 
 
 @dataclass(frozen=True)
 class RankOneKernels:
-    """p rank-one kernels on a training set of n samples."""
+    """p rank-one kernels on a training set of n samples; see `tasks.base_kernels.BaseKernels`."""
 
     columns: scipy.sparse.csc_array
     """(n, p): the columns, scaled so that they have norm one once centered; 0 for a constant one."""
@@ -35,9 +38,11 @@ class RankOneKernels:
     """(p,): the mean of each scaled column."""
     trace: Floats
     """(p,): of each centered kernel before scaling; 0 for a constant one."""
+    held_out: scipy.sparse.csc_array
+    """(q, p): the columns of other samples, scaled alike."""
 
     @classmethod
-    def of(cls, counts: scipy.sparse.csr_array) -> "RankOneKernels":
+    def of(cls, counts: scipy.sparse.csr_array, held_out: scipy.sparse.csr_array | None = None) -> "RankOneKernels":
         """The kernels of the columns of `counts`, (n, p)."""
         n = counts.shape[0]
         columns = scipy.sparse.csc_array(counts, dtype=np.float64)
@@ -46,39 +51,114 @@ class RankOneKernels:
         trace = squares - n * means**2
         trace[trace <= CONSTANT * squares] = 0.0
         inverse = np.divide(1.0, np.sqrt(trace), out=np.zeros_like(trace), where=trace > 0)
-        return cls((columns @ scipy.sparse.diags_array(inverse)).tocsc(), means * inverse, trace)
-
-    def only(self, chosen: Integers) -> "RankOneKernels":
-        """Some of the kernels."""
-        return RankOneKernels(self.columns[:, chosen], self.means[chosen], self.trace[chosen])
+        scale = scipy.sparse.diags_array(inverse)
+        others = counts[:0] if held_out is None else held_out
+        return cls((columns @ scale).tocsc(), means * inverse, trace, (others @ scale).tocsc())
 
     @property
     def count(self) -> int:
-        """The number of kernels."""
+        """p"""
         return len(self.trace)
 
-    def label_products(self, centered_labels: Floats) -> Floats:
-        """`a_k` of all kernels."""
-        return np.asarray(self.columns.T @ centered_labels) ** 2
+    @property
+    def varies(self) -> Booleans:
+        """(p,): which kernels are not constant."""
+        return np.asarray(self.trace > 0)
 
-    def products(self, chosen: Integers) -> Floats:
-        """`M` of some kernels."""
-        part = self.columns[:, chosen]
-        inner = (part.T @ part).toarray()
-        inner -= self.columns.shape[0] * np.outer(self.means[chosen], self.means[chosen])
-        inner *= inner
-        return np.asarray(inner)
+    def only(self, chosen: Integers) -> "RankOneKernels":
+        """Some of the kernels."""
+        return RankOneKernels(self.columns[:, chosen], self.means[chosen], self.trace[chosen], self.held_out[:, chosen])
 
-    def combined(self, chosen: Integers, weights: Floats) -> Floats:
-        """The centered kernel `sum_k weights_k v_k v_k'` of some kernels, (n, n)."""
-        root = self.columns[:, chosen] @ scipy.sparse.diags_array(np.sqrt(weights))
-        kernel = (root @ root.T).toarray()
+    def projections(self, alpha: Floats) -> Floats:
+        """(p,) or (p, columns of alpha): `v_k . alpha`."""
+        total = alpha.sum(axis=0)
+        return np.asarray(
+            self.columns.T @ alpha - (np.outer(self.means, total) if alpha.ndim > 1 else self.means * total)
+        )
+
+    def expand(self, parts: Floats) -> Floats:
+        """(n,): `sum_k parts_k v_k`."""
+        return np.asarray(self.columns @ parts - self.means @ parts)
+
+    def images(self, alpha: Floats) -> "RankOneImages":
+        """`K_k alpha` of all kernels."""
+        return RankOneImages(self, self.projections(alpha))
+
+    def combined(self, weights: Floats) -> Floats:
+        """`K_w`, (n, n)."""
+        used = np.flatnonzero(weights)
+        part = self.columns[:, used]
+        kernel = ((part @ scipy.sparse.diags_array(weights[used])) @ part.T).toarray()
         kernel -= kernel.mean(axis=0)[None, :]
         kernel -= kernel.mean(axis=1)[:, None]
         return np.asarray(kernel)
 
+    def predict(self, weights: Floats, alpha: Floats) -> Floats:
+        """`K_w alpha` of the held-out samples."""
+        parts = weights * self.projections(alpha)
+        return np.asarray(self.held_out @ parts - self.means @ parts)
+
+    def products(self) -> Floats:
+        """`M`."""
+        inner = (self.columns.T @ self.columns).toarray()
+        inner -= self.columns.shape[0] * np.outer(self.means, self.means)
+        inner *= inner
+        return np.asarray(inner)
+
+    def solver(self, diagonal: Floats | float, weights: Floats, squares: Floats, images: Images) -> Solver:
+        """By the cheaper of two factorisations, or by conjugate gradients where the diagonal is constant.
+
+        `(K_k alpha)(K_k alpha)'` is `(v_k . alpha)^2 K_k`, so the matrix is that of other weights.
+        """
+        total = weights + squares * images.forms
+        if 2 * self.count < self.columns.shape[0]:
+            return self._by_columns(diagonal, total)
+        if np.ndim(diagonal) == 0:
+            return self._by_conjugate_gradients(float(diagonal), total)
+        return dense_solver(self.combined(total), diagonal)
+
+    def _by_columns(self, diagonal: Floats | float, weights: Floats) -> Solver:
+        """Woodbury's formula, refined for the digits that it loses."""
+        inverse = 1.0 / np.broadcast_to(diagonal, self.columns.shape[:1])
+        scaled = self.columns @ scipy.sparse.diags_array(np.sqrt(weights))
+        means = self.means * np.sqrt(weights)
+        weighted = scipy.sparse.diags_array(inverse) @ scaled
+        small = (scaled.T @ weighted).toarray()
+        cross = np.outer(weighted.sum(axis=0), means)
+        small += np.outer(means, means) * inverse.sum() - cross - cross.T
+        solve_small = dense_solver(small, 1.0)
+
+        def down(x: Floats) -> Floats:
+            return np.asarray(scaled.T @ x - np.multiply.outer(means, x.sum(axis=0)))
+
+        def up(x: Floats) -> Floats:
+            return np.asarray(scaled @ x - means @ x)
+
+        def once(b: Floats) -> Floats:
+            first = (inverse * b.T).T
+            return np.asarray(first - (inverse * up(solve_small(down(first))).T).T)
+
+        def solve(b: Floats) -> Floats:
+            x = once(b)
+            for _ in range(REFINEMENTS):
+                x = x + once(b - (x.T / inverse).T - up(down(x)))
+            return x
+
+        return solve
+
+    def _by_conjugate_gradients(self, ridge: float, weights: Floats) -> Solver:
+        n = self.columns.shape[0]
+
+        def times(x: Floats) -> Floats:
+            return ridge * x + self.expand(weights * self.projections(x))
+
+        matrix = LinearOperator((n, n), matvec=times, dtype=np.float64)
+        return lambda b: np.column_stack(
+            [cg(matrix, column, rtol=ITERATIVE_ACCURACY, maxiter=n)[0] for column in np.atleast_2d(b.T)]
+        ).reshape(b.shape)
+
     def quadratic_forms(self, kernel: Floats) -> Floats:
-        """`v_k' K v_k` of all kernels for a centered K: with `K = combined(S, v)` this is `M[:, S] v`."""
+        """`v_k' K v_k` of all kernels for a centered K: with `K = combined(v)` this is `M v`."""
         entries = np.diff(self.columns.indptr)
         forms = np.empty(self.count)
         few = np.flatnonzero(entries <= FEW_ENTRIES)
@@ -104,52 +184,26 @@ class RankOneKernels:
         return forms
 
 
-def distinct_columns(columns: scipy.sparse.csc_array) -> Integers:
-    """For each column the number of the first one that is equal to it, up to rounding.
-
-    Two words that only ever occur together, or once in the same document, are one kernel; kept apart they would
-    make M singular.
-    """
-    first: dict[bytes, int] = {}
-    indptr, indices = columns.indptr, columns.indices
-    rounded = np.round(columns.data, 12)
-    return np.array(
-        [
-            first.setdefault(indices[s:e].tobytes() + rounded[s:e].tobytes(), k)
-            for k, (s, e) in enumerate(pairwise(indptr))
-        ],
-        dtype=np.int64,
-    )
-
-
 @dataclass(frozen=True)
-class RankOneEvidence:
-    """What the rules for weights ask about rank-one kernels; see `tasks.weights.Evidence`."""
+class RankOneImages:
+    """Images `K_k alpha = (v_k . alpha) v_k`, kept as the numbers in parentheses."""
 
     kernels: RankOneKernels
-    centered_labels: Floats
-    """(n,)"""
+    projections: Floats
 
     @property
-    def varies(self) -> Booleans:
-        """(p,): which kernels are not constant."""
-        return np.asarray(self.kernels.trace > 0)
+    def forms(self) -> Floats:
+        """`alpha' K_k alpha`; with the centered labels for alpha these are the `a_k`."""
+        return self.projections**2
 
-    def own_alignments(self) -> Floats:
-        """`a_k / ||yc yc'||`, since each kernel has norm one."""
-        norm = float(self.centered_labels @ self.centered_labels)
-        products = self.kernels.label_products(self.centered_labels)
-        return products / norm if norm > 0 else np.zeros_like(products)
+    def sum(self, weights: Floats) -> Floats:
+        """`sum_k weights_k K_k alpha`."""
+        return self.kernels.expand(weights * self.projections)
 
-    def largest_alignment(self) -> tuple[Floats, float]:
-        """By column generation over distinct columns; equal ones share their weight."""
-        first = distinct_columns(self.kernels.columns)
-        chosen, group = np.unique(first, return_inverse=True)
-        distinct = self.kernels.only(chosen)
-        v, residual = solve_by_columns(
-            distinct.label_products(self.centered_labels),
-            distinct.products,
-            lambda support, weights: distinct.quadratic_forms(distinct.combined(support, weights)),
-        )
-        shares = v / np.bincount(group)
-        return np.where(self.varies, shares[group], 0.0), residual
+    def dot(self, vector: Floats) -> Floats:
+        """`vector' K_k alpha`."""
+        return self.projections * self.kernels.projections(vector)
+
+    def columns(self) -> Floats:
+        """The images themselves, dense."""
+        return np.asarray((self.kernels.columns.toarray() - self.kernels.means) * self.projections)

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tasks.arrays import Booleans, Floats, Integers
+from tasks.linear_system import minimum_norm_solution
 from tasks.qp import nonnegative_qp
 from tasks.sums import Sums
 
@@ -47,6 +48,10 @@ class Statistics:
     def largest_alignment(self) -> tuple[Floats, float]:
         """The weights of the largest alignment, up to a factor (the paper's Proposition 9), and their KKT residual."""
         return nonnegative_qp(self.M, self.a)
+
+    def unconstrained_alignment(self) -> tuple[Floats, float]:
+        """The same for weights of any sign (Proposition 8): the solution of `Mv = a` of least norm, its residual."""
+        return minimum_norm_solution(self.M, self.a)
 
     def scaled(self, trace: Floats) -> "Statistics":
         """The statistics of the kernels `K_k / trace_k`, 0 where trace is 0."""

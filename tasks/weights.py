@@ -1,7 +1,7 @@
 """The rules that give the weights `mu` of the trace-one kernels, from what alignment knows of the kernels alone.
 
-Every rule returns weights that sum to one, so that `K_mu` has trace one, and a certificate: how far the
-weights are from solving the rule's own problem, 0 where they follow from a closed form.
+Every rule returns weights whose absolute values sum to one, so that `K_mu` has trace one where none is negative, and a
+certificate: how far the weights are from solving the rule's own problem, 0 where they follow from a closed form.
 """
 
 from collections.abc import Callable
@@ -25,6 +25,9 @@ class Evidence(Protocol):
     def largest_alignment(self) -> tuple[Floats, float]:
         """The solution of `min_{v >= 0} v'Mv - 2 v'a`, and its KKT residual relative to max|a|."""
 
+    def unconstrained_alignment(self) -> tuple[Floats, float]:
+        """The solution of `Mv = a` of least norm, and its residual relative to max|a|."""
+
 
 Rule = Callable[[Evidence], tuple[Floats, float]]
 
@@ -41,14 +44,30 @@ def unif(evidence: Evidence) -> tuple[Floats, float]:
     return _sum_to_one(evidence.varies.astype(np.float64)), 0.0
 
 
-def align(evidence: Evidence) -> tuple[Floats, float]:
-    """Weights proportional to each kernel's own centered alignment (the paper, equation 4)."""
-    return _sum_to_one(evidence.own_alignments()), 0.0
+def align(evidence: Evidence, q: float = 2.0) -> tuple[Floats, float]:
+    """Weights proportional to each kernel's own centered alignment (the paper, equation 4).
+
+    With `q` they are the solution of its problem 5 for kernels of norm one, whose weights are bounded in the L_q norm:
+    proportional to the power 1 / (q - 1) of the alignment (Proposition 7). As q goes to 1, the best kernel takes all.
+    """
+    if q == 1.0:
+        return best_kernel(evidence)
+    values = evidence.own_alignments()
+    largest = float(values.max(initial=0.0))
+    if largest <= 0.0:
+        raise NoWeightsError
+    return _sum_to_one((values / largest) ** (1.0 / (q - 1.0))), 0.0
 
 
 def alignf(evidence: Evidence) -> tuple[Floats, float]:
     """The weights `mu >= 0` of the largest alignment, by the QP of the paper's section 3.2.2."""
     v, residual = evidence.largest_alignment()
+    return _sum_to_one(v), residual
+
+
+def alignf_linear(evidence: Evidence) -> tuple[Floats, float]:
+    """The weights of any sign of the largest alignment, `M^-1 a` (the paper's Proposition 8)."""
+    v, residual = evidence.unconstrained_alignment()
     return _sum_to_one(v), residual
 
 
@@ -61,11 +80,17 @@ def best_kernel(evidence: Evidence) -> tuple[Floats, float]:
     return _sum_to_one(mu), 0.0
 
 
-RULES: dict[str, Rule] = {"unif": unif, "align": align, "alignf": alignf, "best-kernel": best_kernel}
+RULES: dict[str, Rule] = {
+    "unif": unif,
+    "align": align,
+    "alignf": alignf,
+    "alignf-linear": alignf_linear,
+    "best-kernel": best_kernel,
+}
 
 
 def _sum_to_one(values: Floats) -> Floats:
-    total = float(values.sum())
+    total = float(np.abs(values).sum())
     if not total > 0:
         raise NoWeightsError
     return values / total

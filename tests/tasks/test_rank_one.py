@@ -8,7 +8,8 @@ from scipy.optimize import nnls
 from tasks.arrays import Floats
 from tasks.column_generation import block_pivoting, solve_by_columns
 from tasks.qp import kkt_residual, nonnegative_qp
-from tasks.rank_one import FEW_ENTRIES, RankOneEvidence, RankOneKernels, distinct_columns
+from tasks.rank_one import FEW_ENTRIES, RankOneKernels
+from tasks.rank_one_evidence import RankOneEvidence, distinct_columns
 from tasks.weights import RULES
 
 
@@ -38,7 +39,7 @@ def test_every_product_is_that_of_the_dense_kernels(density: float) -> None:
     assert kernels.trace[4] == kernels.trace[7] == 0.0
     y = np.random.default_rng(1).normal(size=60)
     yc = y - y.mean()
-    np.testing.assert_allclose(kernels.label_products(yc), [yc @ k @ yc for k in grams], atol=1e-12)
+    np.testing.assert_allclose(kernels.forms(yc), [yc @ k @ yc for k in grams], atol=1e-12)
     M = np.array([[np.sum(k * other) for other in grams] for k in grams])
     chosen = np.array([0, 3, 4, 7, 11, 24])
     np.testing.assert_allclose(kernels.products(chosen), M[np.ix_(chosen, chosen)], atol=1e-12)

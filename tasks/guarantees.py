@@ -1,0 +1,84 @@
+"""What the paper's theorems promise of a learned kernel, with expectations taken over the training set.
+
+They hold for all distributions, and are far from tight: below one of them is news.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from tasks.alignment import alignment_predictor
+from tasks.arrays import Floats, Integers
+from tasks.paths import misclassification, rmse
+
+CONFIDENCE = 0.95
+
+
+def concentration_bound(samples: int, ratio: float, delta: float = 1 - CONFIDENCE) -> float:
+    """Theorem 12: how far the alignment of a sample may be from that of its distribution, with probability 1 - delta.
+
+    Parameters
+    ----------
+    ratio
+        `max(R^2 R'^2 / E[K_c^2], R^2 R'^2 / E[K'_c^2])`, where `R^2` and `R'^2` bound `K(x, x)` and `K'(x, x)`.
+    """
+    return 18 * ratio * (3 / samples + 8 * math.sqrt(math.log(6 / delta) / (2 * samples)))
+
+
+def generalisation_bound(
+    empirical: float,
+    samples: int,
+    ridge: float,
+    largest_label: float,
+    largest_kernel: float,
+    delta: float = 1 - CONFIDENCE,
+) -> float:
+    """Theorem 17: the squared error of two-stage kernel ridge regression, with probability 1 - delta.
+
+    For weights that sum to one (`Lambda_1` = 1) and base kernels of trace one, for which `||D mu|| ||K_c||` is at most 2.
+
+    Parameters
+    ----------
+    empirical
+        The mean squared error on the training set.
+    ridge
+        `lambda = m lambda_0`, what is added to the diagonal of the kernel matrix.
+    largest_label, largest_kernel
+        `M` bounds the labels, `R^2` bounds `K_k(x, x)` of all base kernels.
+    """
+    lambda0 = ridge / samples
+    m1 = 2 * (1 + math.sqrt(largest_kernel / lambda0)) * largest_label
+    m2 = 2 * largest_kernel / lambda0 * (1 + 1 / lambda0) * largest_label
+    spread = math.sqrt(math.log(1 / delta) / (2 * samples))
+    return empirical + 2 * m1 * m2 / samples + (1 + 16 * m2 / m1) * m1 * m2 / 4 * spread
+
+
+@dataclass(frozen=True)
+class Guarantees:
+    """Of one learned kernel."""
+
+    alignment_bound: float
+    """How far its alignment on the training set may be from the true one (Theorem 12)."""
+    predictor_bound: float
+    """On the error of the alignment predictor: `1 - rho / Gamma` (Theorem 13), or `2 (1 - rho)` (Theorem 14) of the
+    labels' variance."""
+    predictor_error: float
+    """Of the alignment predictor on the test fold, in the task's own measure."""
+
+
+def guarantees(task: str, kernel: Floats, target: Floats, train: Integers, test: Integers) -> Guarantees:
+    """Evaluate the theorems for a kernel of all samples against the training samples, (m, n), centered on the latter."""
+    matrix, labels = kernel[train], target[train]
+    mean, deviation = float(labels.mean()), float(labels.std())
+    mean_square = float(np.mean(matrix**2))
+    rho = float(np.mean((labels - mean) / deviation * alignment_predictor(matrix, matrix, labels)))
+    largest = float(np.diag(matrix).max()) * float(np.max((labels - mean) ** 2))
+    ratio = max(largest / mean_square, largest / deviation**4)
+    gamma = math.sqrt(float(np.mean(matrix**2, axis=1).max()) / mean_square)
+    predicted = alignment_predictor(matrix, kernel[test], labels)
+    if task == "classification":
+        bound, error = 1 - rho / gamma, misclassification(predicted[:, None], target[test])
+    else:
+        bound, error = 2 * (1 - rho), rmse((mean + deviation * predicted)[:, None], target[test])
+    return Guarantees(concentration_bound(len(train), ratio), bound, float(error[0]))

@@ -1,0 +1,32 @@
+"""What a one-stage method learns."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tasks.arrays import Floats
+
+# A weight below this part of the largest one is what an iteration leaves of zero.
+NEGLIGIBLE = 1e-7
+
+
+class NotSolvedError(ValueError):
+    """A method stopped before its certificate was good enough."""
+
+
+@dataclass(frozen=True)
+class Learned:
+    """Weights, and the predictor `x -> sum_i coefficients_i K_mu(x, x_i) + intercept`."""
+
+    weights: Floats
+    """(p,): mu >= 0, as the method's own problem scales them."""
+    coefficients: Floats
+    """(n,)"""
+    intercept: float
+    certificate: float
+    """Relative duality gap or KKT residual, whichever the method promises."""
+
+
+def without_negligible(weights: Floats) -> Floats:
+    """The weights with those that are rounding set to zero."""
+    return np.where(weights > NEGLIGIBLE * weights.max(initial=0.0), weights, 0.0)

@@ -1,0 +1,43 @@
+"""The solution of least norm of a symmetric system that may be singular."""
+
+import numpy as np
+import scipy.linalg
+from scipy.linalg import lapack
+
+from tasks.arrays import Floats, require_finite
+
+# A worse conditioned matrix is taken for singular; directions below its rounding are left out.
+WELL_CONDITIONED = 1e-10
+
+
+def minimum_norm_solution(M: Floats, a: Floats) -> tuple[Floats, float]:
+    """`M^-1 a`, of least norm where M is singular, for a symmetric positive semi-definite M.
+
+    Returns
+    -------
+    v, residual
+        The solution, and `max |Mv - a|` relative to `max |a|`.
+    """
+    require_finite("M and a", M, a)
+    scale = float(np.abs(a).max(initial=0.0))
+    if scale == 0.0:
+        return np.zeros_like(a), 0.0
+    v = _by_cholesky(M, a)
+    if v is None:
+        values, vectors = np.linalg.eigh(M)
+        reached = values > np.finfo(float).eps * len(a) * values[-1]
+        v = vectors[:, reached] @ ((vectors[:, reached].T @ a) / values[reached])
+    return v, float(np.abs(M @ v - a).max() / scale)
+
+
+def _by_cholesky(M: Floats, a: Floats) -> Floats | None:
+    """None if M is singular or close to it."""
+    try:
+        factor, lower = scipy.linalg.cho_factor(M)
+    except np.linalg.LinAlgError:
+        return None
+    inverse_condition, _ = lapack.dpocon(factor, np.abs(M).sum(axis=0).max(), uplo="L" if lower else "U")
+    if inverse_condition < WELL_CONDITIONED:
+        return None
+    v = scipy.linalg.cho_solve((factor, lower), a)
+    return np.asarray(v + scipy.linalg.cho_solve((factor, lower), a - M @ v))

@@ -1,0 +1,75 @@
+"""What the rules for weights ask about rank-one kernels, answered without a p x p matrix."""
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import scipy.sparse
+
+from tasks.arrays import Booleans, Floats, Integers
+from tasks.column_generation import solve_by_columns
+from tasks.linear_system import minimum_norm_solution
+from tasks.rank_one import RankOneKernels
+
+
+@dataclass(frozen=True)
+class RankOneEvidence:
+    """What the rules for weights ask about rank-one kernels; see `tasks.weights.Evidence`."""
+
+    kernels: RankOneKernels
+    centered_labels: Floats
+    """(n,)"""
+
+    @property
+    def varies(self) -> Booleans:
+        """(p,): which kernels are not constant."""
+        return np.asarray(self.kernels.trace > 0)
+
+    def own_alignments(self) -> Floats:
+        """`a_k / ||yc yc'||`, since each kernel has norm one."""
+        norm = float(self.centered_labels @ self.centered_labels)
+        products = self.kernels.images(self.centered_labels).forms
+        return products / norm if norm > 0 else np.zeros_like(products)
+
+    def largest_alignment(self) -> tuple[Floats, float]:
+        """By column generation over distinct columns; equal ones share their weight."""
+        distinct, group = self._distinct()
+        v, residual = solve_by_columns(
+            distinct.images(self.centered_labels).forms,
+            lambda chosen: distinct.only(chosen).products(),
+            lambda weights: distinct.quadratic_forms(distinct.combined(weights)),
+        )
+        return self._shared(v, group), residual
+
+    def unconstrained_alignment(self) -> tuple[Floats, float]:
+        """With M of the distinct columns; of all ways to share a weight among equals, equal shares have least norm."""
+        distinct, group = self._distinct()
+        v, residual = minimum_norm_solution(distinct.products(), distinct.images(self.centered_labels).forms)
+        return self._shared(v, group), residual
+
+    def _distinct(self) -> tuple[RankOneKernels, Integers]:
+        """The kernels without repetitions, and for each kernel which of them it is."""
+        chosen, group = np.unique(distinct_columns(self.kernels.columns), return_inverse=True)
+        return self.kernels.only(chosen), group
+
+    def _shared(self, weights: Floats, group: Integers) -> Floats:
+        shares = weights / np.bincount(group)
+        return np.where(self.varies, shares[group], 0.0)
+
+
+def distinct_columns(columns: scipy.sparse.csc_array) -> Integers:
+    """For each column the number of the first one that is equal to it, up to rounding.
+
+    Two words that only ever occur together, or once in the same document, are one kernel; kept apart they would
+    make M singular.
+    """
+    first: dict[bytes, int] = {}
+    indptr, indices = columns.indptr, columns.indices
+    rounded = np.round(columns.data, 12)
+    return np.array(
+        [
+            first.setdefault(indices[s:e].tobytes() + rounded[s:e].tobytes(), k)
+            for k, (s, e) in enumerate(pairwise(indptr))
+        ],
+        dtype=np.int64,
+    )
