@@ -5,7 +5,8 @@ from sklearn.preprocessing import KernelCenterer
 from sklearn.svm import SVC
 
 import tasks.paths
-from tasks.paths import METRICS, fit_path, misclassification, rmse
+from tasks.centering import center_on
+from tasks.paths import METRICS, PathResult, fit_path, misclassification, rmse
 from tests.tasks import dense
 from tests.tasks.dense import Floats, Integers
 
@@ -45,6 +46,19 @@ def make_problem(seed: int, task: str) -> tuple[Floats, Floats, Integers, Intege
     return kernel, target, np.sort(shuffled[:50]), np.sort(shuffled[50:63]), np.sort(shuffled[63:])
 
 
+def path_of(
+    task: str,
+    kernel: Floats,
+    target: Floats,
+    train: Integers,
+    validation: Integers,
+    test: Integers,
+    values: list[float],
+) -> PathResult:
+    """The path of a kernel as it is."""
+    return fit_path(task, center_on(kernel, train), target, train, validation, test, values)
+
+
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("task", ["regression", "classification"])
 def test_against_a_plain_script(task: str, seed: int) -> None:
@@ -68,10 +82,11 @@ def test_against_a_plain_script(task: str, seed: int) -> None:
                 errors.append(float(np.mean(machine.predict(K) != target[rows])))
     best = min(range(len(values)), key=lambda index: (validation_errors[index], index))
 
-    before = kernel.copy()
-    path = fit_path(task, kernel, target, train, validation, test, values)
-    np.testing.assert_array_equal(kernel, before)
-    assert path.values == values
+    centered = center_on(kernel, train)
+    before = centered.copy()
+    path = fit_path(task, centered, target, train, validation, test, values)
+    np.testing.assert_array_equal(centered, before)
+    assert path.values == [(value,) for value in values]
     np.testing.assert_allclose(np.array(path.validation_errors), validation_errors, rtol=1e-8)
     np.testing.assert_allclose(np.array(path.test_errors), test_errors, rtol=1e-8)
     assert path.best == best
@@ -80,7 +95,7 @@ def test_against_a_plain_script(task: str, seed: int) -> None:
 
 def test_the_problems_above_choose_something() -> None:
     # Were the best always the first or the last, they would not tell a choice from none.
-    chosen = {fit_path("regression", *make_problem(seed, "regression"), RIDGES).best for seed in range(4)}
+    chosen = {path_of("regression", *make_problem(seed, "regression"), RIDGES).best for seed in range(4)}
     assert chosen - {0, len(RIDGES) - 1}
 
 
@@ -88,7 +103,7 @@ def test_the_problems_above_choose_something() -> None:
 def test_ties_go_to_the_most_regularised(task: str, values: list[float]) -> None:
     # A constant kernel knows nothing of the samples: every value of the path predicts the same.
     kernel, target, train, validation, test = make_problem(0, task)
-    path = fit_path(task, np.ones_like(kernel), target, train, validation, test, values)
+    path = path_of(task, np.ones_like(kernel), target, train, validation, test, values)
     assert len(set(path.validation_errors)) == 1
     assert path.best == 0
 
@@ -102,7 +117,7 @@ def test_ties_that_are_not_the_first_values(monkeypatch: pytest.MonkeyPatch) -> 
         return np.stack([-right, right, right, -right], axis=1)
 
     monkeypatch.setattr(tasks.paths, "svm_path", made_up)
-    path = fit_path("classification", kernel, target, train, validation, test, [1.0, 2.0, 3.0, 4.0])
+    path = path_of("classification", kernel, target, train, validation, test, [1.0, 2.0, 3.0, 4.0])
     assert path.validation_errors == path.test_errors == [1.0, 0.0, 0.0, 1.0]
     assert path.best == 1
 
@@ -110,16 +125,16 @@ def test_ties_that_are_not_the_first_values(monkeypatch: pytest.MonkeyPatch) -> 
 def test_held_out_labels_change_errors_but_not_predictions() -> None:
     # Nothing of the test fold may reach the choice.
     kernel, target, train, validation, test = make_problem(1, "regression")
-    path = fit_path("regression", kernel, target, train, validation, test, RIDGES)
+    path = path_of("regression", kernel, target, train, validation, test, RIDGES)
     changed = target.copy()
     changed[test] += 100.0
-    other = fit_path("regression", kernel, changed, train, validation, test, RIDGES)
+    other = path_of("regression", kernel, changed, train, validation, test, RIDGES)
     assert other.best == path.best
     assert other.validation_errors == path.validation_errors
     assert other.test_errors != path.test_errors
     hidden = kernel.copy()
     hidden[np.ix_(test, test)] = 7.0
-    assert fit_path("regression", hidden, target, train, validation, test, RIDGES) == path
+    assert path_of("regression", hidden, target, train, validation, test, RIDGES) == path
 
 
 def test_a_value_without_a_fit_has_no_errors_and_is_never_the_best(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -130,7 +145,7 @@ def test_a_value_without_a_fit_has_no_errors_and_is_never_the_best(monkeypatch: 
         return np.stack([np.full_like(right, np.nan), right + 2.0, right + 1.0, np.full_like(right, np.nan)], axis=1)
 
     monkeypatch.setattr(tasks.paths, "ridge_path", made_up)
-    path = fit_path("regression", kernel, target, train, validation, test, [4.0, 3.0, 2.0, 1.0])
+    path = path_of("regression", kernel, target, train, validation, test, [4.0, 3.0, 2.0, 1.0])
     for errors in (path.validation_errors, path.test_errors):
         assert errors == [None, pytest.approx(2.0), pytest.approx(1.0), None]
     assert path.best == 2
@@ -142,7 +157,7 @@ def test_a_kernel_that_only_a_large_ridge_mends() -> None:
     v = rng.normal(size=len(kernel))
     v[train] -= v[train].mean()
     kernel = kernel - 3.0 * np.outer(v, v) / (v[train] @ v[train])  # an eigenvalue of about -3 on the training set
-    path = fit_path("regression", kernel, target, train, validation, test, [10.0, 5.0, 1e-3])
+    path = path_of("regression", kernel, target, train, validation, test, [10.0, 5.0, 1e-3])
     assert path.validation_errors[2] is path.test_errors[2] is None
     assert None not in (*path.validation_errors[:2], *path.test_errors[:2])
     assert path.best < 2

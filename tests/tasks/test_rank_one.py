@@ -39,20 +39,22 @@ def test_every_product_is_that_of_the_dense_kernels(density: float) -> None:
     assert kernels.trace[4] == kernels.trace[7] == 0.0
     y = np.random.default_rng(1).normal(size=60)
     yc = y - y.mean()
-    np.testing.assert_allclose(kernels.forms(yc), [yc @ k @ yc for k in grams], atol=1e-12)
+    np.testing.assert_allclose(kernels.images(yc).forms, [yc @ k @ yc for k in grams], atol=1e-12)
     M = np.array([[np.sum(k * other) for other in grams] for k in grams])
     chosen = np.array([0, 3, 4, 7, 11, 24])
-    np.testing.assert_allclose(kernels.products(chosen), M[np.ix_(chosen, chosen)], atol=1e-12)
-    weights = np.array([0.5, 0.1, 0.0, 2.0, 0.3, 1.0])
-    combined = kernels.combined(chosen, weights)
-    np.testing.assert_allclose(combined, sum(w * grams[k] for w, k in zip(weights, chosen, strict=True)), atol=1e-12)
-    np.testing.assert_allclose(kernels.quadratic_forms(combined), M[:, chosen] @ weights, atol=1e-12)
+    np.testing.assert_allclose(kernels.products(), M, atol=1e-12)
+    np.testing.assert_allclose(kernels.only(chosen).products(), M[np.ix_(chosen, chosen)], atol=1e-12)
+    weights = np.zeros(25)
+    weights[chosen] = [0.5, 0.1, 0.0, 2.0, 0.3, 1.0]
+    combined = kernels.combined(weights)
+    np.testing.assert_allclose(combined, np.tensordot(weights, grams, 1), atol=1e-12)
+    np.testing.assert_allclose(kernels.quadratic_forms(combined), M @ weights, atol=1e-12)
 
 
 def test_long_and_short_columns_are_priced_alike(monkeypatch: pytest.MonkeyPatch) -> None:
     x = counts(2, 3 * FEW_ENTRIES, 40, 0.4)
     kernels = RankOneKernels.of(scipy.sparse.csr_array(x))
-    combined = kernels.combined(np.arange(5), np.ones(5))
+    combined = kernels.combined(np.where(np.arange(40) < 5, 1.0, 0.0))
     monkeypatch.setattr("tasks.rank_one.PRODUCT_BYTES", 8 * len(x) * 3)  # several rounds of three columns
     mixed = kernels.quadratic_forms(combined)
     for few in (0, 10**9):
@@ -126,9 +128,9 @@ def test_column_generation_prices_every_kernel(monkeypatch: pytest.MonkeyPatch) 
     M, a = root.T @ root, root.T @ np.random.default_rng(4).random(50)
     priced: list[int] = []
 
-    def pricing(support: np.ndarray[tuple[int], np.dtype[np.int64]], weights: Floats) -> Floats:
-        priced.append(len(support))
-        return np.asarray(M[:, support] @ weights)
+    def pricing(weights: Floats) -> Floats:
+        priced.append(int(np.count_nonzero(weights)))
+        return np.asarray(M @ weights)
 
     v, residual = solve_by_columns(a, lambda chosen: M[np.ix_(chosen, chosen)], pricing)
     assert len(priced) > 1
