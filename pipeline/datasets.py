@@ -4,6 +4,7 @@ from typing import Annotated, ClassVar, Literal, Self, get_args
 
 from pydantic import Field, WithJsonSchema, field_validator, model_validator
 
+from pipeline.methods import Method
 from pipeline.model import Exponent, Model, Name, distinct
 from tasks.gaussian import kernel_names
 
@@ -242,3 +243,6 @@ class SentimentDataset(DocumentsDataset):
 
 NumbersSource = FileDataset | OpenmlDataset | SklearnDataset | SyntheticDataset
 Dataset = Annotated[NumbersSource | TextDataset | SentimentDataset, Field(discriminator="source")]
+
+# Tasks of a dataset, and methods that fit them.
+Fitting = list[tuple[TaskName, Method]]

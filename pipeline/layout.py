@@ -1,12 +1,16 @@
 """The run directory: its names, which are a contract, and the arrays it starts with."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import scipy.sparse
 
 from pipeline.plan import DatasetPlan
 from pipeline.samples import Samples
+from pipeline.stages.combine import CombineTask
 from pipeline.store import COMBINED, DATA, GRAM, STATISTICS, WEIGHTS, RunStore
+from tasks.arrays import Floats
 from tasks.sums import Sums
 
 CONFIG = "config.toml"
@@ -26,62 +30,96 @@ STATISTICS_ARRAYS = {
     "alignment": ("p", "centered alignment of each kernel, training set"),
     "alignment_test": ("p", "centered alignment of each kernel, test fold"),
     "uncentered": ("p", "alignment of each kernel without centering, training set"),
+    "unnormalised": ("p", "unnormalised centered alignment of each kernel, training set"),
+    "alignment_bound": ("p", "how far the alignment may be from that of the distribution, with probability 0.95"),
 }
+
+
+# What rank-one kernels have of them: M is left out, being the squares of the columns' own products.
+WITHOUT_M = tuple(name for name in STATISTICS_ARRAYS if name not in ("M", "M_test", "a_test"))
 
 
 def create_arrays(root: Path, plan: DatasetPlan, samples: Samples) -> None:
     """Make the arrays of a dataset; tasks fill them. What is there already stays."""
     store = RunStore(root)
     name, m, p, trials = plan.name, plan.samples, len(plan.kernels), plan.folds
-    named = {"kernels": list(plan.kernels)}
+    integers = {"order": samples.order, "fold": samples.fold}
+    for key, about in (("order", "row of the source at each place"), ("fold", "fold of each place")):
+        store.create(GRAM, f"{name}/{key}", (m,), (m,), about, dtype="int64")
+        store.write(GRAM, f"{name}/{key}", integers[key])
+    targets = np.column_stack([samples.targets[task] for task in plan.tasks_learned])
+    _keep(store, f"{name}/targets", targets, "a column of labels a task")
+    if plan.rank_one:
+        _rank_one_arrays(store, plan, samples)
+    else:
+        _gram_arrays(store, plan, samples)
+    sizes = {"p": (p,), "pp": (p, p), "2": (2,)}
+    kept = WITHOUT_M if plan.rank_one else tuple(STATISTICS_ARRAYS)
+    for task in plan.tasks_learned:
+        for key in kept:
+            shape_name, about = STATISTICS_ARRAYS[key]
+            shape = sizes[shape_name]
+            # The names stand once: there may be a million of them.
+            named = {"kernels": list(plan.kernels)} if key == "trace" else None
+            store.create(STATISTICS, f"{name}/{task}/{key}", (trials, *shape), (1, *shape), about, attributes=named)
+    for task, method in plan.cells:
+        about = "weights of the trace-one kernels, in the order of the statistics; their absolute values sum to one"
+        store.create(WEIGHTS, f"{name}/{task}/{method}", (trials, p), (1, p), about)
+        store.create(
+            WEIGHTS,
+            f"{name}/{task}/certificate/{method}",
+            (trials,),
+            (1,),
+            "how far the weights are from optimal; 0 for a closed form",
+        )
+
+
+def _gram_arrays(store: RunStore, plan: DatasetPlan, samples: Samples) -> None:
+    name, m, p, trials = plan.name, plan.samples, len(plan.kernels), plan.folds
     store.create(
         GRAM,
         f"{name}/gram",
         (p, m, m),
         (p, plan.tile, plan.tile),
         "kernel k of samples order[i], order[j]; tiles on and above the diagonal",
-        attributes=named,
+        attributes={"kernels": list(plan.kernels)},
     )
-    integers = {"order": samples.order, "fold": samples.fold}
-    for key, about in (("order", "row of the source at each place"), ("fold", "fold of each place")):
-        store.create(GRAM, f"{name}/{key}", (m,), (m,), about, dtype="int64")
-        store.write(GRAM, f"{name}/{key}", integers[key])
-    targets = np.column_stack([samples.targets[task] for task in plan.tasks_learned])
-    for key, values, about in (
-        ("features", samples.features, "features of samples order[i]"),
-        ("targets", targets, "a column of labels a task"),
-    ):
-        store.create(DATA, f"{name}/{key}", values.shape, values.shape, about)
-        store.write(DATA, f"{name}/{key}", values)
+    _keep(store, f"{name}/features", np.asarray(samples.features), "features of samples order[i]")
     batches, tasks = len(plan.stages["tiles"]), len(plan.tasks_learned)
     for key, values in Sums.zeros(trials, p, tasks, m).arrays().items():
         shape = values.shape
         store.create(STATISTICS, f"{name}/sums/{key}", (batches, *shape), (1, *shape), "sums of one batch of tiles")
-    sizes = {"p": (p,), "pp": (p, p), "2": (2,)}
-    for task in plan.tasks_learned:
-        for key, (shape_name, about) in STATISTICS_ARRAYS.items():
-            shape = sizes[shape_name]
-            store.create(STATISTICS, f"{name}/{task}/{key}", (trials, *shape), (1, *shape), about, attributes=named)
-        for method in plan.methods:
-            store.create(
-                WEIGHTS,
-                f"{name}/{task}/{method}",
-                (trials, p),
-                (1, p),
-                "weights of the trace-one kernels; they sum to one",
-                attributes=named,
-            )
-            store.create(
-                WEIGHTS,
-                f"{name}/{task}/certificate/{method}",
-                (trials,),
-                (1,),
-                "how far the weights are from optimal; 0 is exact",
-            )
+    for task in plan.of(CombineTask)[:1]:
+        for learned, method in task.cells:
             store.create(
                 COMBINED,
-                f"{name}/{task}/{method}",
+                f"{name}/{learned}/{method}",
                 (trials, m, m),
                 (1, plan.tile, plan.tile),
-                "K_mu of each trial; tiles on and above the diagonal",
+                "K_mu of samples order[i], order[j]; tiles on and above the diagonal",
             )
+
+
+def _rank_one_arrays(store: RunStore, plan: DatasetPlan, samples: Samples) -> None:
+    """The columns, as a sparse array by rows, with what was taken off each to keep the digits of what varies."""
+    columns, offset = split_columns(samples.features)
+    parts = {"data": columns.data, "indices": columns.indices, "indptr": columns.indptr, "offset": offset}
+    for key, values in parts.items():
+        about = (
+            "feature columns of samples order[i], compressed by rows" if key != "offset" else "taken off each column"
+        )
+        _keep(store, f"{plan.name}/columns/{key}", values, about)
+
+
+def split_columns(features: Floats | scipy.sparse.csr_array) -> tuple[scipy.sparse.csr_array, Floats]:
+    """Sparse columns, and what was taken off each: the mean of a column of a table, nothing of sparse ones."""
+    if not isinstance(features, np.ndarray):
+        return features, np.zeros(features.shape[1])
+    offset = features.mean(axis=0)
+    return scipy.sparse.csr_array(features - offset), offset
+
+
+def _keep(store: RunStore, name: str, values: Any, about: str) -> None:
+    dtype = "float64" if values.dtype.kind == "f" else "int64"
+    store.create(DATA, name, values.shape, values.shape, about, dtype=dtype)
+    store.write(DATA, name, values)

@@ -5,14 +5,12 @@ from typing import TypeVar
 
 from pipeline import memory
 from pipeline.config import Config
-from pipeline.datasets import Dataset
-from pipeline.errors import TooLargeError
+from pipeline.datasets import Dataset, Fitting
+from pipeline.errors import ConfigError, TooLargeError
+from pipeline.gram_plan import gram_stages
+from pipeline.methods import EACH_KERNEL, label, why_unfit
+from pipeline.rank_one_plan import rank_one_stages
 from pipeline.samples import Samples
-from pipeline.stages.combine import CombineTask
-from pipeline.stages.fits import FitTask
-from pipeline.stages.reduce import ReduceTask
-from pipeline.stages.tiles import TilesTask, batches, tiles_on_and_above_diagonal
-from pipeline.stages.weights import WeightsTask, trial_batches
 from pipeline.task import Task
 
 T = TypeVar("T", bound=Task)
@@ -26,28 +24,22 @@ class DatasetPlan:
     tasks_learned: tuple[str, ...]
     samples: int
     features: int
+    entries: int
+    """Numbers that are stored of the features."""
     kernels: tuple[str, ...]
+    rank_one: bool
     folds: int
     tile: int
-    tiles: int
-    methods: tuple[str, ...]
+    cells: tuple[tuple[str, str], ...]
+    """(task, method) of what gives weights, each for all trials."""
+    unfit: tuple[tuple[str, str, str], ...]
+    """(task, method, why) of what is left out."""
     left_out: int
     stages: dict[str, tuple[Task, ...]]
     memory: dict[str, int]
     """Projected peak bytes of a worker process, by stage."""
-
-    @property
-    def disk_bytes(self) -> int:
-        """What the arrays take on disk; chunks at the border of a Gram matrix are stored whole."""
-        learned = len(self.tasks_learned)
-        kernels = len(self.kernels) + learned * len(self.methods) * self.folds  # base and combined
-        sums = memory.sum_floats(self.samples, len(self.kernels), self.folds, learned)
-        floats = (
-            self.tiles * kernels * self.tile**2
-            + len(self.stages["tiles"]) * sums
-            + self.samples * (self.features + learned)
-        )
-        return floats * memory.FLOAT
+    disk_bytes: int
+    """What the arrays take on disk."""
 
     @property
     def tasks(self) -> list[Task]:
@@ -84,6 +76,16 @@ class Plan:
             key=lambda item: item[0],
         )
 
+    def notes(self) -> list[str]:
+        """What a person should know: rows and methods that are left out."""
+        notes = []
+        for dataset in self.datasets:
+            if dataset.left_out:
+                notes.append(f"note: dataset {dataset.name!r}: {dataset.left_out} rows with gaps are left out")
+            for task, method, why in dataset.unfit:
+                notes.append(f"note: dataset {dataset.name!r}, {task}: {method} is left out; {why}")
+        return notes
+
     def check_memory(self, limit: int, workers: int) -> None:
         """Refuse a sweep whose largest task does not fit a worker."""
         size, stage, dataset = self.largest
@@ -106,69 +108,45 @@ class Plan:
 
 def make_plan(config: Config, samples: list[Samples]) -> Plan:
     """Lay out all tasks. The batches depend on sizes only, never on where or by how many workers they run."""
-    return Plan(
-        config=config,
-        datasets=tuple(
-            _plan_dataset(config, dataset, loaded) for dataset, loaded in zip(config.dataset, samples, strict=True)
-        ),
+    datasets = tuple(
+        _plan_dataset(config, dataset, loaded) for dataset, loaded in zip(config.dataset, samples, strict=True)
     )
+    for method in map(label, config.methods):
+        reasons = [why for dataset in datasets for _, name, why in dataset.unfit if name == method]
+        if len(reasons) == sum(len(dataset.tasks_learned) for dataset in datasets):
+            raise ConfigError(
+                f"methods: {method!r} fits no dataset of this sweep: {'; '.join(dict.fromkeys(reasons))}. Leave it out"
+            )
+    return Plan(config, datasets)
 
 
 def _plan_dataset(config: Config, dataset: Dataset, samples: Samples) -> DatasetPlan:
     m, d = samples.features.shape
-    kernels = dataset.kernel_names
-    tile = min(config.storage.tile, m)
-    folds = config.protocol.folds
-    tiles = tiles_on_and_above_diagonal(m, tile)
-    cells = tuple((task, method) for task in dataset.task for method in config.methods)
-    common = {"dataset": dataset.name, "fingerprint": samples.fingerprint}
-    gram_batches = list(enumerate(batches(tiles, tile, m, len(kernels))))
-    combine_batches = list(enumerate(batches(tiles, tile, m, len(kernels) + folds * len(cells))))
-    stages: dict[str, tuple[Task, ...]] = {
-        "tiles": tuple(
-            TilesTask(
-                **common,
-                number=number,
-                log2_gammas=tuple(family.log2_gamma for family in dataset.kernels),
-                tile=tile,
-                tiles=batch,
-            )
-            for number, batch in gram_batches
-        ),
-        "reduce": (ReduceTask(**common, tasks=tuple(dataset.task), folds=folds, batches=len(gram_batches)),),
-        "weights": tuple(
-            WeightsTask(**common, task=task, method=method, trials=batch)
-            for task, method in cells
-            for batch in trial_batches(folds, len(kernels))
-        ),
-        "combine": tuple(
-            CombineTask(**common, number=number, cells=cells, tile=tile, tiles=batch)
-            for number, batch in combine_batches
-        ),
-        "fits": tuple(
-            FitTask(
-                **common,
-                task=task,
-                task_index=dataset.task.index(task),
-                method=method,
-                trial=trial,
-                values=tuple(config.fit.path(task)),
-            )
-            for task, method in cells
-            for trial in range(folds)
-        ),
+    p, rank_one = len(samples.kernels), dataset.rank_one is not None
+    reasons = {
+        (task, label(method)): why_unfit(method, task, p, rank_one)
+        for task in dataset.task
+        for method in config.methods
     }
+    fitting: Fitting = [
+        (task, method) for task in dataset.task for method in config.methods if not reasons[task, label(method)]
+    ]
+    layout = rank_one_stages if rank_one else gram_stages
+    planned = layout(config, dataset, samples, fitting)
     return DatasetPlan(
         name=dataset.name,
         tasks_learned=tuple(dataset.task),
         samples=m,
         features=d,
-        kernels=tuple(kernels),
-        folds=folds,
-        tile=tile,
-        tiles=len(tiles),
-        methods=tuple(config.methods),
+        entries=samples.features.size,
+        kernels=samples.kernels,
+        rank_one=rank_one,
+        folds=config.protocol.folds,
+        tile=min(config.storage.tile, m),
+        cells=tuple((task, label(method)) for task, method in fitting if method != EACH_KERNEL),
+        unfit=tuple((task, method, why) for (task, method), why in reasons.items() if why),
         left_out=samples.left_out,
-        stages=stages,
-        memory=memory.projection(m, d, len(kernels), folds, tile, len(cells), dataset.task),
+        stages=planned.stages,
+        memory=planned.memory,
+        disk_bytes=planned.disk_bytes,
     )

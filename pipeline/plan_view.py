@@ -4,7 +4,9 @@ from rich.console import Console
 from rich.table import Table
 
 from pipeline.memory import text
+from pipeline.methods import label
 from pipeline.plan import Plan
+from pipeline.stages.tiles import TilesTask
 from pipeline.task import STAGES
 
 
@@ -12,7 +14,7 @@ def print_plan(console: Console, plan: Plan, workers: int, limit: int) -> None:
     """Print what would run and what it costs."""
     config = plan.config
     console.print(
-        f"[bold]{config.name}[/bold]: methods {', '.join(config.methods)}; {config.protocol.folds} folds; "
+        f"[bold]{config.name}[/bold]: methods {', '.join(map(label, config.methods))}; {config.protocol.folds} folds; "
         f"{len(config.fit.krr.values())} ridges, {len(config.fit.svm.values())} values of C",
         highlight=False,
         soft_wrap=True,
@@ -26,7 +28,7 @@ def print_plan(console: Console, plan: Plan, workers: int, limit: int) -> None:
             "\n".join(dataset.tasks_learned),
             f"{dataset.samples:,} x {dataset.features:,}",
             f"{len(dataset.kernels):,}",
-            f"{dataset.tiles:,}",
+            f"{sum(len(task.tiles) for task in dataset.of(TilesTask)):,}",
             f"{len(dataset.tasks):,}",
             text(dataset.disk_bytes),
             text(max(dataset.memory.values())),
@@ -42,3 +44,5 @@ def print_plan(console: Console, plan: Plan, workers: int, limit: int) -> None:
         highlight=False,
         soft_wrap=True,
     )
+    for line in plan.notes():
+        console.print(line, highlight=False, soft_wrap=True, markup=False)

@@ -66,7 +66,9 @@ def run_sweep(
     print_summary(console, summary)
     failed = rows[rows["status"] != "ok"]
     for row in failed.itertuples():
-        console.print(f"[bold]{row.dataset}, {row.method}, trial {row.trial}[/bold] {row.status}", highlight=False)
+        console.print(
+            f"[bold]{row.dataset}, {row.task}, {row.method}, trial {row.trial}[/bold] {row.status}", highlight=False
+        )
     _say_where(console, root, time.monotonic() - begin)
     return FAILED_CELLS if len(failed) else 0
 
@@ -102,7 +104,7 @@ def _run_tasks(
                 finished[done.name] = done
                 log.info("done %s in %.3f s", done.name, done.seconds)
                 for line in _constant_kernels(plan, done):
-                    console.print(line, highlight=False)
+                    console.print(line, highlight=False, soft_wrap=True, markup=False)
                 progress.advance(_stage(done))
 
             execute(opened.client, opened.workers, Schedule(plan, set(finished)), store, record)
@@ -113,17 +115,24 @@ def _stage(done: Finished) -> str:
 
 
 def _constant_kernels(plan: Plan, done: Finished) -> Iterator[str]:
-    """Says once, a kernel, that it does not vary on the training set of some trials."""
-    constant: dict[int, list[int]] = {}
-    for trial, kernel in done.result.get("constant", []):
-        constant.setdefault(kernel, []).append(trial)
-    for kernel, trials in constant.items():
-        dataset = next(d for d in plan.datasets if d.name == done.name.split("/")[1])
-        where = "every trial" if len(trials) == dataset.folds else f"trial {', '.join(map(str, trials))}"
-        yield (
-            f"note: dataset {dataset.name!r}: kernel {dataset.kernels[kernel]} is constant on the training set of "
-            f"{where}; its weight there is 0"
-        )
+    """Says once, for the kernels of a dataset, which do not vary on the training set of some trials."""
+    constant = done.result.get("constant", {"count": 0, "first": []})
+    if not constant["count"]:
+        return
+    dataset = next(d for d in plan.datasets if d.name == done.name.split("/")[1])
+    named = [
+        f"{dataset.kernels[kernel]} ({'every trial' if len(trials) == dataset.folds else _trials(trials)})"
+        for kernel, trials in constant["first"]
+    ]
+    more = constant["count"] - len(named)
+    yield (
+        f"note: dataset {dataset.name!r}: {constant['count']:,} of {len(dataset.kernels):,} kernels are constant on a "
+        f"training set; their weight there is 0: {', '.join(named)}{f' and {more:,} more' if more else ''}"
+    )
+
+
+def _trials(numbers: list[int]) -> str:
+    return f"trial {', '.join(map(str, numbers))}"
 
 
 def _announce(console: Console, plan: Plan, root: Path, done: int, total: int) -> None:
@@ -135,19 +144,15 @@ def _announce(console: Console, plan: Plan, root: Path, done: int, total: int) -
         highlight=False,
         soft_wrap=True,
     )
-    for dataset in plan.datasets:
-        if dataset.left_out:
-            console.print(
-                f"note: dataset {dataset.name!r}: {dataset.left_out} rows with gaps are left out",
-                highlight=False,
-            )
+    for line in plan.notes():
+        console.print(line, highlight=False, soft_wrap=True, markup=False)
 
 
 def _say_where(console: Console, root: Path, seconds: float) -> None:
     where = escape(str(root))
     console.print(
         f"Done in {seconds:.1f} s. The tables are in {where}/results: "
-        "rows.csv (a row a trial), summary.md, summary.tex, path.csv, kernels.csv.\n"
+        "rows.csv (a row a trial), summary.md, summary.tex, path.csv, kernels.csv, bounds.csv.\n"
         f"Look further: `pipeline status {where}`; the same command again goes on where a run stopped.",
         highlight=False,
         soft_wrap=True,

@@ -9,6 +9,7 @@ from rich.markup import escape
 from pipeline.directory import ledger_path, read_directory_config
 from pipeline.layout import RESULTS
 from pipeline.ledger import Ledger
+from pipeline.methods import EACH_KERNEL, TASKS, label
 from pipeline.summary import print_summary, summarise
 from pipeline.tables import read_rows
 from pipeline.task import STAGES
@@ -19,9 +20,15 @@ def print_status(console: Console, root: Path) -> None:
     config = read_directory_config(root)
     finished = Ledger(ledger_path(root)).read()
     done = Counter(name.partition("/")[0] for name in finished)
-    cells = sum(len(dataset.task) for dataset in config.dataset) * len(config.methods) * config.protocol.folds
+    fitted = sum(name.startswith("fits/") and f"/{EACH_KERNEL}/" not in name for name in finished)
+    cells = config.protocol.folds * sum(
+        label(method) != EACH_KERNEL and TASKS.get(label(method), task) == task
+        for dataset in config.dataset
+        for task in dataset.task
+        for method in config.methods
+    )
     console.print(
-        f"[bold]{config.name}[/bold]: {done['fits']} of {cells} cells are fitted. Finished tasks: "
+        f"[bold]{config.name}[/bold]: {fitted} of at most {cells} cells are fitted. Finished tasks: "
         + ", ".join(f"{stage} {done[stage]}" for stage in STAGES),
         highlight=False,
         soft_wrap=True,

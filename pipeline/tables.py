@@ -6,11 +6,13 @@ from typing import Any
 import pandas as pd
 
 from pipeline.files import write_whole
+from pipeline.kernel_tables import correlation_table, kernel_table
 from pipeline.layout import RESULTS
 from pipeline.plan import DatasetPlan, Plan
-from pipeline.stages.fits import FitTask
+from pipeline.stages.cells import CellTask
+from pipeline.stages.one_stage import EachKernelTask
 from pipeline.stages.weights import WeightsTask
-from pipeline.store import STATISTICS, RunStore
+from pipeline.store import RunStore
 from pipeline.task import Finished
 from tasks.paths import METRICS
 
@@ -31,35 +33,71 @@ ROW_COLUMNS = (
     "status",
 )
 COUNTS = {"n_kernels": "Int64", "n_active": "Int64"}
+PATH_COLUMNS = (
+    "dataset",
+    "task",
+    "method",
+    "trial",
+    "gamma",
+    "gamma1",
+    "regularisation",
+    "train_error",
+    "validation_error",
+    "test_error",
+    "certificate",
+)
+BOUND_COLUMNS = (
+    "dataset",
+    "task",
+    "method",
+    "trial",
+    "alignment_train",
+    "alignment_bound",
+    "predictor_error",
+    "predictor_bound",
+    "generalisation_bound",
+)
 
 
 def write_tables(root: Path, plan: Plan, finished: dict[str, Finished]) -> pd.DataFrame:
-    """Write rows, path, kernels and timings.
+    """Write rows, path, bounds, kernels, correlation and timings.
 
     Returns
     -------
     The rows: one a dataset, task, method and trial.
     """
-    rows, paths = [], []
+    rows: list[dict[str, Any]] = []
+    paths: list[dict[str, Any]] = []
+    bounds: list[dict[str, Any]] = []
     for dataset in plan.datasets:
         weights = _weights(dataset, finished)
-        for task in dataset.of(FitTask):
-            row, path = _cell(task, weights[task.part], finished)
-            rows.append(row)
-            paths.extend(path)
+        for task in dataset.tasks:
+            if isinstance(task, CellTask) and not isinstance(task, EachKernelTask):
+                row = _row(task, weights.get(task.part, {}), finished[task.name].result)
+                rows.append(row)
+                paths.extend(_path(row))
+                bounds.extend(_bounds(row))
     table = pd.DataFrame(rows, columns=list(ROW_COLUMNS)).astype(COUNTS)
-    kernels = [row for dataset in plan.datasets for row in _kernels(RunStore(root), dataset)]
+    kernels = [kernel_table(RunStore(root), dataset, finished) for dataset in plan.datasets]
     timings = [
         {"task": task.name, "seconds": done.seconds, "peak_memory_bytes": done.peak_memory}
         for task in plan.tasks
         for done in [finished[task.name]]
     ]
+    tables = {
+        "rows": table,
+        "path": pd.DataFrame(paths, columns=list(PATH_COLUMNS)),
+        "bounds": pd.DataFrame(bounds, columns=list(BOUND_COLUMNS)),
+        "kernels": pd.concat(kernels, ignore_index=True),
+        "timings": pd.DataFrame(timings),
+    }
+    if (correlation := correlation_table(tables["kernels"])) is not None:
+        tables["correlation"] = correlation
     results = root / RESULTS
     results.mkdir(exist_ok=True)
-    write_whole(results / "rows.csv", _csv(table))
     write_whole(results / "rows.parquet", table.to_parquet(index=False))
-    for name, records in (("path", paths), ("kernels", kernels), ("timings", timings)):
-        write_whole(results / f"{name}.csv", _csv(pd.DataFrame(records)))
+    for name, written in tables.items():
+        write_whole(results / f"{name}.csv", str(written.to_csv(index=False, lineterminator="\n")))
     return table
 
 
@@ -77,52 +115,57 @@ def _weights(dataset: DatasetPlan, finished: dict[str, Finished]) -> dict[str, d
     }
 
 
-def _cell(
-    task: FitTask, weights: dict[str, Any], finished: dict[str, Finished]
-) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """The row of a fit task, and the rows of its path."""
-    result = finished[task.name].result
-    key = {"dataset": task.dataset, "task": task.task, "method": task.method, "trial": task.trial}
-    row = {**key, "metric": METRICS[task.task], **weights, **result}
-    path = result.get("path")
-    if path is None:
-        return row, []
-    best = path["best"]
-    row |= {
-        "error": path["test_errors"][best],
-        "validation_error": path["validation_errors"][best],
-        "regularisation": path["values"][best],
+def _row(task: CellTask, weights: dict[str, Any], result: dict[str, Any]) -> dict[str, Any]:
+    """The row of a cell, with all that its task found: cells that learn weights and fits at once bring both."""
+    row = {
+        "dataset": task.dataset,
+        "task": task.task,
+        "method": task.method,
+        "trial": task.trial,
+        "metric": METRICS[task.task],
+        **weights,
+        **result.get("weights", {}),
+        **result,
     }
-    columns = zip(path["values"], path["validation_errors"], path["test_errors"], strict=True)
-    return row, [
-        {**key, "regularisation": value, "validation_error": validation, "test_error": test}
-        for value, validation, test in columns
+    if (path := result.get("path")) is not None:
+        best = path["best"]
+        row |= {
+            "error": path["test_errors"][best],
+            "validation_error": path["validation_errors"][best],
+            "regularisation": path["values"][best][-1],
+        }
+    return row
+
+
+def _path(row: dict[str, Any]) -> list[dict[str, Any]]:
+    """The rows of a cell's path; the last parameter is the one that rows call regularisation."""
+    path = row.get("path")
+    if path is None:
+        return []
+    key = {name: row[name] for name in ("dataset", "task", "method", "trial")}
+    certificates = path["certificates"] or [None] * len(path["values"])
+    columns = zip(
+        path["values"],
+        path["train_errors"],
+        path["validation_errors"],
+        path["test_errors"],
+        certificates,
+        strict=True,
+    )
+    return [
+        {
+            **key,
+            **dict(zip(("gamma", "gamma1"), value[:-1], strict=False)),
+            "regularisation": value[-1],
+            "train_error": train,
+            "validation_error": validation,
+            "test_error": test,
+            "certificate": certificate,
+        }
+        for value, train, validation, test, certificate in columns
     ]
 
 
-def _kernels(store: RunStore, dataset: DatasetPlan) -> list[dict[str, Any]]:
-    """A row a base kernel and trial."""
-    rows = []
-    for task in dataset.tasks_learned:
-        train, test, uncentered = (
-            store.read(STATISTICS, f"{dataset.name}/{task}/{array}")
-            for array in ("alignment", "alignment_test", "uncentered")
-        )
-        rows += [
-            {
-                "dataset": dataset.name,
-                "task": task,
-                "trial": trial,
-                "kernel": kernel,
-                "alignment_train": train[trial, k],
-                "alignment_test": test[trial, k],
-                "uncentered_alignment_train": uncentered[trial, k],
-            }
-            for trial in range(dataset.folds)
-            for k, kernel in enumerate(dataset.kernels)
-        ]
-    return rows
-
-
-def _csv(table: pd.DataFrame) -> str:
-    return str(table.to_csv(index=False, lineterminator="\n"))
+def _bounds(row: dict[str, Any]) -> list[dict[str, Any]]:
+    """What the theorems say of a cell's kernel, if it is one of a two-stage method."""
+    return [{**row, **row["guarantees"]}] if "guarantees" in row else []

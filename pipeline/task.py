@@ -52,6 +52,17 @@ class Task(ABC):
         """Do the work: read from the store, write whole chunks, say what was written."""
 
 
+@dataclass(frozen=True)
+class StagePlan:
+    """The tasks of one dataset by stage, and what they cost."""
+
+    stages: dict[str, tuple[Task, ...]]
+    memory: dict[str, int]
+    """Projected peak bytes of a worker process, by stage."""
+    disk_bytes: int
+    """What the arrays take on disk."""
+
+
 @dataclass
 class Output:
     """What a task leaves behind."""

@@ -13,6 +13,8 @@ from tasks.arrays import Floats
 
 # K = E + SHIFT; whoever needs sums of K itself gets them from sums of E and this number.
 SHIFT = 1.0
+# `K(x, x)` is 1, so that of the centered kernel, the squared distance to a mean of unit vectors, is at most this.
+LARGEST_CENTERED = 4.0
 # Squared distances below this part of the squared norms are rounding of the matrix product.
 RESOLUTION = 4e-15
 

@@ -26,6 +26,22 @@ def concentration_bound(samples: int, ratio: float, delta: float = 1 - CONFIDENC
     return 18 * ratio * (3 / samples + 8 * math.sqrt(math.log(6 / delta) / (2 * samples)))
 
 
+def alignment_bounds(squared_norms: Floats, largest: Floats, labels: Floats) -> Floats:
+    """`concentration_bound` of each base kernel with the labels; infinite for a constant kernel or constant labels.
+
+    Parameters
+    ----------
+    squared_norms, largest
+        (p,): `||K_c||_F^2` and a bound on `K(x, x)`.
+    """
+    n = len(labels)
+    deviations = (labels - labels.mean()) ** 2
+    scale = largest * float(deviations.max())
+    smaller = np.minimum(squared_norms, float(deviations.sum()) ** 2) / n**2
+    ratios = np.divide(scale, smaller, out=np.full_like(scale, np.inf), where=smaller > 0)
+    return np.asarray(concentration_bound(n, 1.0) * ratios)
+
+
 def generalisation_bound(
     empirical: float,
     samples: int,
@@ -36,7 +52,7 @@ def generalisation_bound(
 ) -> float:
     """Theorem 17: the squared error of two-stage kernel ridge regression, with probability 1 - delta.
 
-    For weights that sum to one (`Lambda_1` = 1) and base kernels of trace one, for which `||D mu|| ||K_c||` is at most 2.
+    For weights that sum to one (`Lambda_1` = 1) and kernels of trace one, for which `||D mu|| ||K_c||` is at most 2.
 
     Parameters
     ----------
@@ -68,7 +84,7 @@ class Guarantees:
 
 
 def guarantees(task: str, kernel: Floats, target: Floats, train: Integers, test: Integers) -> Guarantees:
-    """Evaluate the theorems for a kernel of all samples against the training samples, (m, n), centered on the latter."""
+    """Evaluate the theorems for a kernel of all samples against the training samples, (m, n), centered on these."""
     matrix, labels = kernel[train], target[train]
     mean, deviation = float(labels.mean()), float(labels.std())
     mean_square = float(np.mean(matrix**2))

@@ -57,13 +57,15 @@ def learn(
         raise NoWeightsError
     alive = kernels.only(varying)
     learned = LEARNERS[method](alive, target[train], values)
-    predictions = np.column_stack([alive.predict(found.weights, found.coefficients) for found in learned])
-    predictions += np.array([found.intercept for found in learned])
+    intercepts = np.array([found.intercept for found in learned])
+    fitted = np.column_stack([alive.images(found.coefficients).sum(found.weights) for found in learned]) + intercepts
+    held_out = np.column_stack([alive.predict(found.weights, found.coefficients) for found in learned]) + intercepts
     error = misclassification if method == "l1-svm" else rmse
     path = choose(
         values,
-        error(predictions[: len(validation)], target[validation]),
-        error(predictions[len(validation) :], target[test]),
+        error(fitted, target[train]),
+        error(held_out[: len(validation)], target[validation]),
+        error(held_out[len(validation) :], target[test]),
         [found.certificate for found in learned],
     )
     best = learned[path.best]

@@ -19,6 +19,7 @@ class PathResult:
 
     values: list[tuple[float, ...]]
     """The parameters of each fit; most methods have one."""
+    train_errors: list[float | None]
     validation_errors: list[float | None]
     test_errors: list[float | None]
     best: int
@@ -60,15 +61,20 @@ def fit_path(
         Regularisation values, from the most to the least regularised.
     """
     fit, error = (ridge_path, rmse) if task == "regression" else (svm_path, misclassification)
-    held_out = np.concatenate([validation, test])
-    predictions = fit(centered[train], target[train], centered[held_out], values)
-    validation_errors = error(predictions[: len(validation)], target[validation])
-    test_errors = error(predictions[len(validation) :], target[test])
-    return choose([(float(value),) for value in values], validation_errors, test_errors)
+    measured = np.concatenate([train, validation, test])
+    predictions = fit(centered[train], target[train], centered[measured], values)
+    parts = np.split(predictions, [len(train), len(train) + len(validation)])
+    return choose(
+        [(float(value),) for value in values],
+        error(parts[0], target[train]),
+        error(parts[1], target[validation]),
+        error(parts[2], target[test]),
+    )
 
 
 def choose(
     values: Sequence[tuple[float, ...]],
+    train_errors: Floats,
     validation_errors: Floats,
     test_errors: Floats,
     certificates: list[float] | None = None,
@@ -76,8 +82,13 @@ def choose(
     """The path with its best value; errors of NaN are fits that are not there."""
     return PathResult(
         values=list(values),
-        validation_errors=[None if np.isnan(found) else float(found) for found in validation_errors],
-        test_errors=[None if np.isnan(found) else float(found) for found in test_errors],
+        train_errors=_listed(train_errors),
+        validation_errors=_listed(validation_errors),
+        test_errors=_listed(test_errors),
         best=int(np.nanargmin(validation_errors)),
         certificates=certificates,
     )
+
+
+def _listed(errors: Floats) -> list[float | None]:
+    return [None if np.isnan(error) else float(error) for error in errors]

@@ -93,6 +93,13 @@ class RankOneKernels:
         kernel -= kernel.mean(axis=1)[:, None]
         return np.asarray(kernel)
 
+    def largest_diagonals(self) -> Floats:
+        """(p,): the largest `K_k(x, x)` of a training sample."""
+        most, least = (
+            np.asarray(extreme(axis=0).toarray()).ravel() for extreme in (self.columns.max, self.columns.min)
+        )
+        return np.asarray(np.maximum(most - self.means, self.means - least) ** 2)
+
     def predict(self, weights: Floats, alpha: Floats) -> Floats:
         """`K_w alpha` of the held-out samples."""
         parts = weights * self.projections(alpha)

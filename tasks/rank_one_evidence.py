@@ -8,6 +8,7 @@ import scipy.sparse
 
 from tasks.arrays import Booleans, Floats, Integers
 from tasks.column_generation import solve_by_columns
+from tasks.guarantees import alignment_bounds
 from tasks.linear_system import minimum_norm_solution
 from tasks.rank_one import RankOneKernels
 
@@ -21,15 +22,19 @@ class RankOneEvidence:
     """(n,)"""
 
     @property
+    def label_norm(self) -> float:
+        """`||yc yc'||_F`."""
+        return float(self.centered_labels @ self.centered_labels)
+
+    @property
     def varies(self) -> Booleans:
         """(p,): which kernels are not constant."""
         return np.asarray(self.kernels.trace > 0)
 
     def own_alignments(self) -> Floats:
         """`a_k / ||yc yc'||`, since each kernel has norm one."""
-        norm = float(self.centered_labels @ self.centered_labels)
         products = self.kernels.images(self.centered_labels).forms
-        return products / norm if norm > 0 else np.zeros_like(products)
+        return products / self.label_norm if self.label_norm > 0 else np.zeros_like(products)
 
     def largest_alignment(self) -> tuple[Floats, float]:
         """By column generation over distinct columns; equal ones share their weight."""
@@ -73,3 +78,38 @@ def distinct_columns(columns: scipy.sparse.csc_array) -> Integers:
         ],
         dtype=np.int64,
     )
+
+
+def rank_one_statistics(
+    columns: scipy.sparse.csr_array, offset: Floats, target: Floats, train: Integers, test: Integers
+) -> dict[str, Floats]:
+    """What is stored of every kernel: as for Gram families, but for what only a p x p matrix could hold.
+
+    Parameters
+    ----------
+    columns, offset
+        (m, p) and (p,): the columns of all samples, and what was taken off each; only uncentered alignment sees it.
+    """
+    training, testing = RankOneKernels.of(columns[train]), RankOneKernels.of(columns[test])
+    labels, test_labels = target[train], target[test]
+    evidence = RankOneEvidence(training, labels - labels.mean())
+    test_evidence = RankOneEvidence(testing, test_labels - test_labels.mean())
+    return {
+        "a": training.images(evidence.centered_labels).forms,
+        "trace": training.trace,
+        "label_norms": np.array([evidence.label_norm, test_evidence.label_norm]),
+        "alignment": evidence.own_alignments(),
+        "alignment_test": test_evidence.own_alignments(),
+        "uncentered": _uncentered_alignments(columns[train], offset, labels),
+        "unnormalised": training.images(evidence.centered_labels).forms / len(labels) ** 2,
+        "alignment_bound": alignment_bounds(training.varies.astype(np.float64), training.largest_diagonals(), labels),
+    }
+
+
+def _uncentered_alignments(columns: scipy.sparse.csr_array, offset: Floats, labels: Floats) -> Floats:
+    """`(v . y)^2 / (||v||^2 ||y||^2)` of the columns as they were."""
+    n, sums = columns.shape[0], np.asarray(columns.sum(axis=0))
+    products = (columns.T @ labels + offset * labels.sum()) ** 2
+    squares = np.asarray(columns.multiply(columns).sum(axis=0)) + 2 * offset * sums + n * offset**2
+    norms = squares * float(labels @ labels)
+    return np.asarray(np.divide(products, norms, out=np.zeros_like(norms), where=norms > 0))

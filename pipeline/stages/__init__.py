@@ -1,1 +1,1 @@
-"""One module a stage: what its task is, and what it reads and writes."""
+"""The kinds of tasks, a module a stage."""

@@ -42,16 +42,3 @@ class CombineTask(TileBatchTask):
         mu = store.read(WEIGHTS, f"{self.dataset}/{task}/{method}")
         trace = store.read(STATISTICS, f"{self.dataset}/{task}/trace")
         return np.asarray(np.divide(mu, trace, out=np.zeros_like(mu), where=trace > 0))
-
-
-def read_combined(store: RunStore, dataset: str, task: str, method: str, trial: int) -> Floats:
-    """The whole combined kernel of one cell, (m, m), from the tiles on and above the diagonal."""
-    name = f"{dataset}/{task}/{method}"
-    _, samples, _ = store.array(COMBINED, name).shape
-    side = store.array(COMBINED, name).chunks[1]
-    kernel = np.empty((samples, samples))
-    for start in range(0, samples, side):
-        rows, right = slice(start, min(start + side, samples)), slice(start, samples)
-        kernel[rows, right] = store.read(COMBINED, name, (trial, rows, right))
-        kernel[right, rows] = kernel[rows, right].T
-    return kernel

@@ -1,54 +1,43 @@
-"""Fits: one task a cell, with its whole regularisation path, and what is measured of it."""
+"""Fits: one task a cell of a two-stage method, with its whole regularisation path."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from pipeline.stages.combine import CombineTask, read_combined
-from pipeline.store import DATA, GRAM, WEIGHTS, RunStore
+from pipeline.stages.cells import CellTask, failed, fit_kernel
+from pipeline.stages.combine import CombineTask
+from pipeline.stages.matrices import read_symmetric
+from pipeline.store import COMBINED, STATISTICS, WEIGHTS, RunStore
 from pipeline.task import Output, Task
-from tasks.folds import trials
-from tasks.paths import fit_path
+from tasks.gaussian import LARGEST_CENTERED
 from tasks.ridge import NotPositiveDefiniteError
 from tasks.svm import NotConvergedError
 from tasks.weights import NoWeightsError
 
 
 @dataclass(frozen=True, kw_only=True)
-class FitTask(Task):
-    """The fits of one cell: dataset x task x method x trial."""
+class FitTask(CellTask):
+    """The fits of one combined kernel."""
 
     stage: ClassVar[str] = "fits"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     reads: ClassVar[tuple[type[Task], ...]] = (CombineTask,)
 
-    task: str
-    task_index: int
-    method: str
-    trial: int
     values: tuple[float, ...]
 
-    @property
-    def part(self) -> str:
-        return f"{self.task}/{self.method}/{self.trial}"
-
     def run(self, store: RunStore) -> Output:
-        mu = store.read(WEIGHTS, f"{self.dataset}/{self.task}/{self.method}", self.trial)
+        group = f"{self.dataset}/{self.task}"
+        mu = store.read(WEIGHTS, f"{group}/{self.method}", self.trial)
         if not mu.any():
-            return Output(result={"status": f"failed: {NoWeightsError()}"})
-        fold = store.read(GRAM, f"{self.dataset}/fold")
-        trial = trials(int(fold[-1]) + 1)[self.trial]
+            return failed(NoWeightsError())
+        trace = store.read(STATISTICS, f"{group}/trace", self.trial)
+        kernel = read_symmetric(store, COMBINED, f"{group}/{self.method}", self.trial)
+        largest = LARGEST_CENTERED / float(trace[trace > 0].min())
         try:
-            path = fit_path(
-                self.task,
-                read_combined(store, self.dataset, self.task, self.method, self.trial),
-                store.read(DATA, f"{self.dataset}/targets")[:, self.task_index],
-                np.flatnonzero(np.isin(fold, trial.train)),
-                np.flatnonzero(fold == trial.validation),
-                np.flatnonzero(fold == trial.test),
-                self.values,
+            found = fit_kernel(
+                self.task, kernel, self.split(store), self.values, signed=bool((mu < 0).any()), largest=largest
             )
-        except (NotPositiveDefiniteError, NotConvergedError) as error:
-            return Output(result={"status": f"failed: {error}"})
-        return Output(result={"status": "ok", "path": asdict(path)})
+        except (NotPositiveDefiniteError, NotConvergedError, np.linalg.LinAlgError) as error:
+            return failed(error)
+        return Output(result={"status": "ok", **found})

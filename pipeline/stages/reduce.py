@@ -5,12 +5,14 @@ from typing import ClassVar
 
 import numpy as np
 
+from pipeline.stages.statistics import constant_kernels
 from pipeline.stages.tiles import TilesTask
 from pipeline.store import DATA, GRAM, STATISTICS, RunStore
 from pipeline.task import Output, Task
 from tasks.arrays import Floats
 from tasks.folds import fold_bounds, trials
 from tasks.gaussian import SHIFT
+from tasks.guarantees import alignment_bounds
 from tasks.statistics import Statistics, statistics, uncentered_alignments
 from tasks.sums import Sums
 
@@ -20,7 +22,7 @@ class ReduceTask(Task):
     """The statistics of one dataset, for each of its tasks."""
 
     stage: ClassVar[str] = "reduce"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     reads: ClassVar[tuple[type[Task], ...]] = (TilesTask,)
 
     tasks: tuple[str, ...]
@@ -36,7 +38,8 @@ class ReduceTask(Task):
         targets = store.read(DATA, f"{self.dataset}/targets")
         offsets = targets.mean(axis=0)
         targets -= offsets  # as the tiles did
-        bounds = fold_bounds(store.read(GRAM, f"{self.dataset}/fold"))
+        fold = store.read(GRAM, f"{self.dataset}/fold")
+        bounds = fold_bounds(fold)
         output = Output()
         for index, task in enumerate(self.tasks):
             target, offset = targets[:, index], float(offsets[index])
@@ -45,12 +48,13 @@ class ReduceTask(Task):
                 train = statistics(sums, target, index, trial.train, bounds, SHIFT)
                 test = statistics(sums, target, index, [trial.test], bounds, SHIFT)
                 uncentered = uncentered_alignments(sums, target, index, trial.train, bounds, SHIFT, offset)
-                by_trial.append(_arrays(train, test, uncentered))
+                inside = np.isin(fold, trial.train)
+                by_trial.append(_arrays(train, test, uncentered, target[inside]))
             for name in by_trial[0]:
                 values = np.stack([arrays[name] for arrays in by_trial])
                 output.digests |= store.write(STATISTICS, f"{self.dataset}/{task}/{name}", values)
-        constant = np.argwhere(np.stack([arrays["trace"] for arrays in by_trial]) == 0)
-        output.result["constant"] = constant.tolist()  # (trial, kernel); no label has a part in it
+        traces = np.stack([arrays["trace"] for arrays in by_trial])
+        output.result["constant"] = constant_kernels(traces)  # no label has a part in it
         return output
 
     def _total(self, store: RunStore) -> Sums:
@@ -66,8 +70,9 @@ class ReduceTask(Task):
         return total
 
 
-def _arrays(train: Statistics, test: Statistics, uncentered: Floats) -> dict[str, Floats]:
+def _arrays(train: Statistics, test: Statistics, uncentered: Floats, labels: Floats) -> dict[str, Floats]:
     """What is stored of one trial: the statistics of kernels that have trace one on the training set."""
+    bounds = alignment_bounds(np.diag(train.M), np.ones_like(train.a), labels)  # K(x, x) is 1
     scaled, scaled_test = train.scaled(train.trace), test.scaled(train.trace)
     return {
         "M": scaled.M,
@@ -79,4 +84,6 @@ def _arrays(train: Statistics, test: Statistics, uncentered: Floats) -> dict[str
         "alignment": train.own_alignments(),
         "alignment_test": test.own_alignments(),
         "uncentered": uncentered,
+        "unnormalised": scaled.a / len(labels) ** 2,
+        "alignment_bound": bounds,
     }

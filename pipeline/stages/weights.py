@@ -1,16 +1,19 @@
-"""Weights: one solve a method and trial, from the statistics alone."""
+"""Weights: one solve a two-stage method and trial, from the statistics alone."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 
+from pipeline.stages.cells import measured
 from pipeline.stages.reduce import ReduceTask
-from pipeline.store import STATISTICS, WEIGHTS, RunStore
+from pipeline.stages.statistics import read_statistics
+from pipeline.store import WEIGHTS, RunStore
 from pipeline.task import Output, Task
 from tasks.arrays import Floats
 from tasks.statistics import Statistics, alignment
-from tasks.weights import RULES, NoWeightsError
+from tasks.weights import RULES, NoWeightsError, Rule, align
 
 # Up to so many kernels a solve takes milliseconds, and one task takes all trials.
 KERNELS_OF_A_SHORT_SOLVE = 1000
@@ -23,6 +26,11 @@ def trial_batches(trials: int, kernels: int) -> list[tuple[int, ...]]:
     return [(trial,) for trial in range(trials)]
 
 
+def find_rule(method: str, q: float | None) -> Rule:
+    """The rule of a method; `q` is that of `align`, where it is given."""
+    return RULES[method] if q is None else partial(align, q=q)
+
+
 @dataclass(frozen=True, kw_only=True)
 class WeightsTask(Task):
     """The weights of one method, for consecutive trials."""
@@ -33,6 +41,7 @@ class WeightsTask(Task):
 
     task: str
     method: str
+    q: float | None
     trials: tuple[int, ...]
 
     @property
@@ -40,7 +49,8 @@ class WeightsTask(Task):
         return f"{self.task}/{self.method}/{self.trials[0]}-{self.trials[-1]}"
 
     def run(self, store: RunStore) -> Output:
-        solved = [self._solve(*statistics) for statistics in self._statistics(store)]
+        statistics = read_statistics(store, self.dataset, self.task, self.trials)
+        solved = [self._solve(train, test) for train, test in statistics]
         group = f"{self.dataset}/{self.task}"
         certificates = [result["certificate"] for _, result in solved]
         output = Output(result={"trials": {str(t): result for t, (_, result) in zip(self.trials, solved, strict=True)}})
@@ -50,26 +60,7 @@ class WeightsTask(Task):
 
     def _solve(self, train: Statistics, test: Statistics) -> tuple[Floats, dict[str, Any]]:
         try:
-            mu, certificate = RULES[self.method](train)
+            mu, certificate = find_rule(self.method, self.q)(train)
         except NoWeightsError:
             mu, certificate = np.zeros_like(train.a), 0.0  # the fit makes it a row that says so
-        return mu, {
-            "certificate": certificate,
-            "alignment_train": alignment(train, mu),
-            "alignment_test": alignment(test, mu),
-            "n_kernels": len(mu),
-            "n_active": int((mu > 0).sum()),
-        }
-
-    def _statistics(self, store: RunStore) -> list[tuple[Statistics, Statistics]]:
-        """By trial, of the kernels scaled to trace one on the training set: there, and on the test fold."""
-        chosen = slice(self.trials[0], self.trials[-1] + 1)
-        names = ("M", "a", "M_test", "a_test", "trace", "label_norms")
-        arrays = [store.read(STATISTICS, f"{self.dataset}/{self.task}/{name}", chosen) for name in names]
-        return [
-            (
-                Statistics(M, a, (trace > 0).astype(np.float64), float(norms[0])),
-                Statistics(M_test, a_test, (trace > 0).astype(np.float64), float(norms[1])),
-            )
-            for M, a, M_test, a_test, trace, norms in zip(*arrays, strict=True)
-        ]
+        return mu, measured(mu, certificate, alignment(train, mu), alignment(test, mu))

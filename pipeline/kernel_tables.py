@@ -1,0 +1,86 @@
+"""Tables of base kernels: their alignments, their own errors where asked for, and how the two go together."""
+
+import numpy as np
+import pandas as pd
+
+from pipeline.plan import DatasetPlan
+from pipeline.stages.one_stage import EachKernelTask
+from pipeline.store import STATISTICS, RunStore
+from pipeline.task import Finished
+from tasks.arrays import Floats
+
+# The table leaves out datasets with more kernels; the arrays have them all.
+MOST_KERNELS = 5000
+# array: column
+COLUMNS = {
+    "alignment": "alignment_train",
+    "alignment_test": "alignment_test",
+    "uncentered": "uncentered_alignment_train",
+    "unnormalised": "unnormalised_alignment_train",
+    "alignment_bound": "alignment_bound",
+}
+KEYS = ["dataset", "task", "trial", "kernel"]
+
+
+def kernel_table(store: RunStore, dataset: DatasetPlan, finished: dict[str, Finished]) -> pd.DataFrame:
+    """A row a base kernel and trial."""
+    tables = [pd.DataFrame(columns=[*KEYS, *COLUMNS.values()])]
+    for task in dataset.tasks_learned if len(dataset.kernels) <= MOST_KERNELS else ():
+        arrays = {
+            column: store.read(STATISTICS, f"{dataset.name}/{task}/{array}").ravel()
+            for array, column in COLUMNS.items()
+        }
+        keys = {
+            "dataset": dataset.name,
+            "task": task,
+            "trial": np.repeat(np.arange(dataset.folds), len(dataset.kernels)),
+            "kernel": np.tile(np.array(dataset.kernels, dtype=object), dataset.folds),
+        }
+        errors = _own_errors(dataset, task, finished)
+        table = pd.DataFrame(keys | arrays)
+        tables.append(table if errors is None else table.assign(error=errors.ravel()))
+    return pd.concat([table for table in tables if len(table)] or tables, ignore_index=True)
+
+
+def _own_errors(dataset: DatasetPlan, task: str, finished: dict[str, Finished]) -> Floats | None:
+    """(trials, p): the test errors of the kernels alone; None if they were not asked for."""
+    fits = [fit for fit in dataset.of(EachKernelTask) if fit.task == task]
+    if not fits:
+        return None
+    errors = np.full((dataset.folds, len(dataset.kernels)), np.nan)
+    for fit in fits:
+        found = finished[fit.name].result["errors"]
+        errors[fit.trial, list(fit.kernels)] = [np.nan if error is None else error for error in found]
+    return errors
+
+
+def correlation_table(kernels: pd.DataFrame) -> pd.DataFrame | None:
+    """Over the base kernels of a dataset, how alignment and accuracy go together, centered and not (Table 1).
+
+    Both are means over the trials; accuracy is 1 - error. None if no kernel was fitted alone.
+    """
+    if "error" not in kernels:
+        return None
+    fitted = kernels.dropna(subset="error")
+    means = fitted.groupby(["dataset", "task", "kernel"], sort=False)[
+        ["alignment_train", "uncentered_alignment_train", "error"]
+    ].mean()
+    return pd.DataFrame(
+        [
+            {
+                "dataset": dataset,
+                "task": task,
+                "kernels": len(group),
+                "centered": _correlation(group["alignment_train"], -group["error"]),
+                "uncentered": _correlation(group["uncentered_alignment_train"], -group["error"]),
+            }
+            for (dataset, task), group in means.groupby(level=["dataset", "task"], sort=False)
+        ]
+    )
+
+
+def _correlation(first: pd.Series, second: pd.Series) -> float:
+    """Pearson's; NaN where one of them does not vary."""
+    if len(first) < 2 or first.nunique() == 1 or second.nunique() == 1:
+        return float("nan")
+    return float(np.corrcoef(first, second)[0, 1])

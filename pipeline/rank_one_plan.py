@@ -1,0 +1,42 @@
+"""The stages of a dataset with rank-one kernels: statistics of the columns, then whole cells."""
+
+from pipeline import memory
+from pipeline.config import Config
+from pipeline.datasets import Dataset, Fitting
+from pipeline.methods import NEEDS_M, AlignMethod, label
+from pipeline.samples import Samples
+from pipeline.stages.rank_one import RankOneCellTask, RankOneStatisticsTask
+from pipeline.task import StagePlan, Task
+
+
+def rank_one_stages(config: Config, dataset: Dataset, samples: Samples, fitting: Fitting) -> StagePlan:
+    """Lay out the tasks; `fitting` are the tasks and methods that go together."""
+    (m, p), folds = samples.features.shape, config.protocol.folds
+    common = {"dataset": dataset.name, "fingerprint": samples.fingerprint}
+    stages: dict[str, tuple[Task, ...]] = {
+        "tiles": (),
+        "reduce": (RankOneStatisticsTask(**common, tasks=tuple(dataset.task), folds=folds),),
+        "weights": (),
+        "combine": (),
+        "fits": tuple(
+            RankOneCellTask(
+                **common,
+                task=task,
+                task_index=dataset.task.index(task),
+                method=label(method),
+                trial=trial,
+                q=method.q if isinstance(method, AlignMethod) else None,
+                values=tuple(config.fit.path(task, label(method))),
+            )
+            for task, method in fitting
+            for trial in range(folds)
+        ),
+    }
+    entries, learned = samples.features.size, len(dataset.task)
+    numbers = 2 * entries + m * (learned + 3) + folds * p * (5 * learned + len(fitting))
+    needs_m = any(label(method) in NEEDS_M for _, method in fitting)
+    return StagePlan(
+        stages=stages,
+        memory=memory.rank_one_projection(m, entries, p, folds, dataset.task, needs_m),
+        disk_bytes=numbers * memory.FLOAT,
+    )

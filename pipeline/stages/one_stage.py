@@ -1,0 +1,101 @@
+"""One-stage cells of Gram families, and fits of every base kernel alone: tasks that read the base Gram matrices."""
+
+from dataclasses import asdict, dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from pipeline.stages.cells import CellTask, failed, measured
+from pipeline.stages.matrices import read_symmetric
+from pipeline.stages.reduce import ReduceTask
+from pipeline.stages.statistics import read_statistics
+from pipeline.stages.tiles import TilesTask
+from pipeline.store import GRAM, STATISTICS, RunStore
+from pipeline.task import Output, Task
+from tasks.base_kernels import GramKernels
+from tasks.centering import center_on
+from tasks.learned import NotSolvedError
+from tasks.one_stage import learn
+from tasks.paths import fit_path
+from tasks.ridge import NotPositiveDefiniteError
+from tasks.statistics import alignment
+from tasks.svm import NotConvergedError
+from tasks.weights import NoWeightsError
+
+# Of the fits of single kernels: about a second of work.
+OPERATIONS_A_TASK = 10**10
+
+
+@dataclass(frozen=True, kw_only=True)
+class OneStageTask(CellTask):
+    """The weights and the path of one cell of a one-stage method."""
+
+    stage: ClassVar[str] = "fits"
+    version: ClassVar[int] = 1
+    reads: ClassVar[tuple[type[Task], ...]] = (TilesTask, ReduceTask)
+
+    values: tuple[tuple[float, ...], ...]
+
+    def run(self, store: RunStore) -> Output:
+        split = self.split(store)
+        trace = store.read(STATISTICS, f"{self.dataset}/{self.task}/trace", self.trial)
+        gram = read_symmetric(store, GRAM, f"{self.dataset}/gram")
+        kernels = GramKernels.of(gram, trace, split.train, split.held_out)
+        del gram  # as large as what was made of it
+        try:
+            found = learn(self.method, kernels, split.target, split.train, split.validation, split.test, self.values)
+        except (NoWeightsError, NotSolvedError) as error:
+            return failed(error)
+        ((train, test),) = read_statistics(store, self.dataset, self.task, [self.trial])
+        row = measured(
+            found.weights, found.certificate, alignment(train, found.weights), alignment(test, found.weights)
+        )
+        return Output(
+            digests=self.write_weights(store, found.weights, found.certificate),
+            result={"status": "ok", "weights": row, "path": asdict(found.path)},
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class EachKernelTask(CellTask):
+    """The fits of some base kernels, each alone."""
+
+    stage: ClassVar[str] = "fits"
+    version: ClassVar[int] = 1
+    reads: ClassVar[tuple[type[Task], ...]] = (TilesTask, ReduceTask)
+
+    kernels: tuple[int, ...]
+    """Consecutive ones."""
+    values: tuple[float, ...]
+
+    @property
+    def part(self) -> str:
+        return f"{super().part}/{self.kernels[0]}-{self.kernels[-1]}"
+
+    def run(self, store: RunStore) -> Output:
+        split = self.split(store)
+        traces = store.read(STATISTICS, f"{self.dataset}/{self.task}/trace", self.trial)
+        chosen = slice(self.kernels[0], self.kernels[-1] + 1)
+        grams = read_symmetric(store, GRAM, f"{self.dataset}/gram", chosen)
+        errors: list[float | None] = []
+        for gram, trace in zip(grams, traces[chosen], strict=True):
+            if trace == 0.0:
+                errors.append(None)  # a constant kernel predicts nothing
+                continue
+            centered = center_on(gram, split.train)
+            centered /= trace
+            try:
+                path = fit_path(
+                    self.task, centered, split.target, split.train, split.validation, split.test, self.values
+                )
+            except (NotPositiveDefiniteError, NotConvergedError):
+                errors.append(None)
+            else:
+                errors.append(path.test_errors[path.best])
+        return Output(result={"errors": errors})
+
+
+def kernel_batches(kernels: int, samples: int) -> list[tuple[int, ...]]:
+    """Which kernels a task of fits takes together."""
+    size = int(np.clip(OPERATIONS_A_TASK // samples**3, 1, kernels))
+    return [tuple(range(start, min(start + size, kernels))) for start in range(0, kernels, size)]

@@ -1,0 +1,134 @@
+"""Rank-one families: statistics and whole cells from sparse columns; no Gram matrix of a base kernel is ever formed."""
+
+from dataclasses import asdict, dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse
+
+from pipeline.methods import ONE_STAGE
+from pipeline.stages.cells import CellTask, Split, failed, fit_kernel, measured
+from pipeline.stages.statistics import constant_kernels
+from pipeline.stages.weights import find_rule
+from pipeline.store import DATA, GRAM, STATISTICS, RunStore
+from pipeline.task import Output, Task
+from tasks.alignment import alignment_with_labels
+from tasks.arrays import Floats
+from tasks.folds import trials
+from tasks.learned import NotSolvedError
+from tasks.one_stage import learn
+from tasks.rank_one import RankOneKernels
+from tasks.rank_one_evidence import RankOneEvidence, rank_one_statistics
+from tasks.ridge import NotPositiveDefiniteError
+from tasks.svm import NotConvergedError
+from tasks.weights import NoWeightsError
+
+COLUMNS = ("data", "indices", "indptr", "offset")
+
+
+def read_columns(store: RunStore, dataset: str) -> tuple[scipy.sparse.csr_array, Floats]:
+    """The feature columns, (m, p), and what was taken off each of them."""
+    data, indices, indptr, offset = (store.read(DATA, f"{dataset}/columns/{name}") for name in COLUMNS)
+    return scipy.sparse.csr_array((data, indices, indptr), shape=(len(indptr) - 1, len(offset))), offset
+
+
+@dataclass(frozen=True, kw_only=True)
+class RankOneStatisticsTask(Task):
+    """The alignments of every base kernel, for each task and trial."""
+
+    stage: ClassVar[str] = "reduce"
+    version: ClassVar[int] = 1
+
+    tasks: tuple[str, ...]
+    folds: int
+
+    @property
+    def part(self) -> str:
+        return "-".join(self.tasks)
+
+    def run(self, store: RunStore) -> Output:
+        columns, offset = read_columns(store, self.dataset)
+        targets = store.read(DATA, f"{self.dataset}/targets")
+        fold = store.read(GRAM, f"{self.dataset}/fold")
+        output = Output()
+        for index, task in enumerate(self.tasks):
+            for number, trial in enumerate(trials(self.folds)):
+                arrays = rank_one_statistics(
+                    columns,
+                    offset,
+                    targets[:, index],
+                    np.flatnonzero(np.isin(fold, trial.train)),
+                    np.flatnonzero(fold == trial.test),
+                )
+                for name, values in arrays.items():
+                    key = f"{self.dataset}/{task}/{name}"
+                    output.digests |= store.write_trials(STATISTICS, key, [number], values[None])
+        traces = store.read(STATISTICS, f"{self.dataset}/{self.tasks[0]}/trace")
+        output.result["constant"] = constant_kernels(traces)
+        return output
+
+
+@dataclass(frozen=True, kw_only=True)
+class RankOneCellTask(CellTask):
+    """The weights and the fits of one cell."""
+
+    stage: ClassVar[str] = "fits"
+    version: ClassVar[int] = 1
+    reads: ClassVar[tuple[type[Task], ...]] = (RankOneStatisticsTask,)
+
+    q: float | None
+    values: tuple[tuple[float, ...], ...]
+
+    def run(self, store: RunStore) -> Output:
+        split = self.split(store)
+        columns, _ = read_columns(store, self.dataset)
+        kernels = RankOneKernels.of(columns[split.train], columns[split.held_out])
+        try:
+            if self.method in ONE_STAGE:
+                found = learn(
+                    self.method, kernels, split.target, split.train, split.validation, split.test, self.values
+                )
+                weights, certificate, fits = found.weights, found.certificate, {"path": asdict(found.path)}
+                kernel = _combined(columns, weights, kernels.trace)
+            else:
+                labels = split.target[split.train]
+                evidence = RankOneEvidence(kernels, labels - labels.mean())
+                weights, certificate = find_rule(self.method, self.q)(evidence)
+                kernel = _combined(columns, weights, kernels.trace)
+                fits = self._fit(kernel, split, weights, kernels)
+        except (
+            NoWeightsError,
+            NotSolvedError,
+            NotPositiveDefiniteError,
+            NotConvergedError,
+            np.linalg.LinAlgError,
+        ) as error:
+            return failed(error)
+        row = measured(weights, certificate, *(_alignment(kernel, split, part) for part in (split.train, split.test)))
+        return Output(
+            digests=self.write_weights(store, weights, certificate),
+            result={"status": "ok", "weights": row, **fits},
+        )
+
+    def _fit(self, kernel: Floats, split: Split, weights: Floats, kernels: RankOneKernels) -> dict[str, Any]:
+        values = tuple(value for (value,) in self.values)
+        return fit_kernel(
+            self.task,
+            kernel,
+            split,
+            values,
+            signed=bool((weights < 0).any()),
+            largest=float(kernels.largest_diagonals().max()),
+        )
+
+
+def _combined(columns: scipy.sparse.csr_array, weights: Floats, trace: Floats) -> Floats:
+    """The combined kernel of all samples, (m, m), not centered."""
+    used = np.flatnonzero(weights)
+    part = columns[:, used]
+    scaled = part @ scipy.sparse.diags_array(weights[used] / trace[used])
+    return np.asarray((scaled @ part.T).toarray())
+
+
+def _alignment(kernel: Floats, split: Split, samples: Any) -> float:
+    return alignment_with_labels(kernel[np.ix_(samples, samples)], split.target[samples])
