@@ -4,7 +4,7 @@ from typing import Any
 
 from pipeline import memory
 from pipeline.config import Config
-from pipeline.datasets import Dataset, TaskName
+from pipeline.datasets import Dataset, Fitting, TaskName
 from pipeline.methods import EACH_KERNEL, ONE_STAGE, AlignMethod, label
 from pipeline.samples import Samples
 from pipeline.stages.combine import CombineTask
