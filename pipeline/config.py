@@ -35,8 +35,8 @@ class AlignKrrGrid(Model):
     """The parameters of `align-krr`, every combination; labels have norm one, kernels trace one."""
 
     gamma: Grid = Field(Grid(**{"from": -6, "to": 0, "step": 6}), description="weight of the alignment")
-    gamma1: Grid = Field(Grid(**{"from": -40, "to": -10, "step": 30}), description="weight of mu'mu")
-    gamma2: Grid = Field(Grid(**{"from": -32, "to": -4, "step": 4}), description="weight of mu'M mu")
+    gamma1: Grid = Field(Grid(**{"from": -40, "to": -20, "step": 20}), description="weight of mu'mu")
+    gamma2: Grid = Field(Grid(**{"from": -40, "to": -8, "step": 4}), description="weight of mu'M mu")
 
     def values(self) -> list[tuple[float, float, float]]:
         """(gamma, gamma1, gamma2), from the most to the least regularised in gamma2."""

@@ -78,13 +78,18 @@ class Plan:
 
     def notes(self) -> list[str]:
         """What a person should know: rows and methods that are left out."""
-        notes = []
+        notes = [
+            f"note: dataset {dataset.name!r}: {dataset.left_out} rows with gaps are left out"
+            for dataset in self.datasets
+            if dataset.left_out
+        ]
+        places: dict[tuple[str, str], list[str]] = {}
         for dataset in self.datasets:
-            if dataset.left_out:
-                notes.append(f"note: dataset {dataset.name!r}: {dataset.left_out} rows with gaps are left out")
             for task, method, why in dataset.unfit:
-                notes.append(f"note: dataset {dataset.name!r}, {task}: {method} is left out; {why}")
-        return notes
+                places.setdefault((method, why), []).append(f"{dataset.name} ({task})")
+        return notes + [
+            f"note: {method} is left out for {', '.join(where)}: {why}" for (method, why), where in places.items()
+        ]
 
     def check_memory(self, limit: int, workers: int) -> None:
         """Refuse a sweep whose largest task does not fit a worker."""

@@ -20,7 +20,8 @@ class Progress:
 
     def __init__(self, console: Console, plan: Plan) -> None:
         self._console = console
-        self._totals = Counter(task.stage for task in plan.tasks)
+        totals = Counter(task.stage for task in plan.tasks)
+        self._totals = {stage: totals[stage] for stage in STAGES if totals[stage]}
         self._counts: Counter[str] = Counter()
         self._begin = self._last_line = time.monotonic()
         self._bars: RichProgress | None = None
@@ -33,7 +34,7 @@ class Progress:
                 TimeElapsedColumn(),
                 console=console,
             )
-            self._ids = {stage: self._bars.add_task(stage, total=self._totals[stage]) for stage in STAGES}
+            self._ids = {stage: self._bars.add_task(stage, total=total) for stage, total in self._totals.items()}
 
     def __enter__(self) -> Self:
         if self._bars:
@@ -53,5 +54,5 @@ class Progress:
             self._bars.advance(self._ids[stage])
         elif time.monotonic() - self._last_line >= SECONDS_BETWEEN_LINES:
             self._last_line = time.monotonic()
-            counts = ", ".join(f"{stage} {self._counts[stage]}/{self._totals[stage]}" for stage in STAGES)
+            counts = ", ".join(f"{stage} {self._counts[stage]}/{total}" for stage, total in self._totals.items())
             self._console.print(f"{self._last_line - self._begin:.0f} s: {counts}")

@@ -21,7 +21,8 @@ def concentration_bound(samples: int, ratio: float, delta: float = 1 - CONFIDENC
     Parameters
     ----------
     ratio
-        `max(R^2 R'^2 / E[K_c^2], R^2 R'^2 / E[K'_c^2])`, where `R^2` and `R'^2` bound `K(x, x)` and `K'(x, x)`.
+        `beta = max(R^4 / E[K_c^2], R'^4 / E[K'_c^2])`, where `R^2` and `R'^2` bound `K(x, x)` and `K'(x, x)`: that of
+        the theorem once both kernels are scaled to R = R' = 1, which changes no alignment.
     """
     return 18 * ratio * (3 / samples + 8 * math.sqrt(math.log(6 / delta) / (2 * samples)))
 
@@ -35,11 +36,17 @@ def alignment_bounds(squared_norms: Floats, largest: Floats, labels: Floats) -> 
         (p,): `||K_c||_F^2` and a bound on `K(x, x)`.
     """
     n = len(labels)
-    deviations = (labels - labels.mean()) ** 2
-    scale = largest * float(deviations.max())
-    smaller = np.minimum(squared_norms, float(deviations.sum()) ** 2) / n**2
-    ratios = np.divide(scale, smaller, out=np.full_like(scale, np.inf), where=smaller > 0)
-    return np.asarray(concentration_bound(n, 1.0) * ratios)
+    of_labels = _label_ratio(labels)
+    of_kernels = np.divide(
+        largest**2, squared_norms / n**2, out=np.full_like(squared_norms, np.inf), where=squared_norms > 0
+    )
+    return np.asarray(concentration_bound(n, 1.0) * np.maximum(of_kernels, of_labels))
+
+
+def _label_ratio(labels: Floats) -> float:
+    """`R'^4 / E[K'_c^2]` of the kernel `y y'` of centered labels; infinite for constant ones."""
+    squares = (labels - labels.mean()) ** 2
+    return float(squares.max() / squares.mean()) ** 2 if squares.any() else math.inf
 
 
 def generalisation_bound(
@@ -89,8 +96,7 @@ def guarantees(task: str, kernel: Floats, target: Floats, train: Integers, test:
     mean, deviation = float(labels.mean()), float(labels.std())
     mean_square = float(np.mean(matrix**2))
     rho = float(np.mean((labels - mean) / deviation * alignment_predictor(matrix, matrix, labels)))
-    largest = float(np.diag(matrix).max()) * float(np.max((labels - mean) ** 2))
-    ratio = max(largest / mean_square, largest / deviation**4)
+    ratio = max(float(np.diag(matrix).max()) ** 2 / mean_square, _label_ratio(labels))
     gamma = math.sqrt(float(np.mean(matrix**2, axis=1).max()) / mean_square)
     predicted = alignment_predictor(matrix, kernel[test], labels)
     if task == "classification":
