@@ -14,15 +14,16 @@ import numpy as np
 from tasks.arrays import Floats
 from tasks.base_kernels import BaseKernels, dense_solver
 from tasks.column_generation import block_pivoting
-from tasks.learned import Learned, NotSolvedError, without_negligible
+from tasks.learned import Learned, NotSolvedError, label_forms, without_negligible
 from tasks.qp import nonnegative_qp
-from tasks.weights import NoWeightsError
 
 KKT_RESIDUAL = 1e-8
 PROMISED_RESIDUAL = 1e-6
 STEPS = 60
 LEAST_STEP = 1e-10
 DESCENT = 1e-4
+# What rounding may add to the objective, which is 1 for no weights: a last step gains less, and still makes them exact.
+ROUNDING = 1e-14
 # OSQP is the surer one, pivoting the faster one where there are many kernels.
 FEW_KERNELS = 200
 
@@ -34,13 +35,8 @@ def align_krr_path(kernels: BaseKernels, target: Floats, values: Sequence[tuple[
     """
     mean = float(target.mean())
     centered = target - mean
-    norm = float(np.linalg.norm(centered))
-    if norm == 0.0:
-        raise NoWeightsError
-    y = centered / norm
-    a = kernels.images(y).forms
-    if not a.max(initial=0.0) > 0:
-        raise NoWeightsError
+    forms, norm = label_forms(kernels, centered), float(np.linalg.norm(centered))
+    y, a = centered / norm, forms / norm**2
     M = kernels.products()
     mu = np.zeros(kernels.count)
     learned = []
@@ -96,7 +92,7 @@ def _solve(problem: _Problem, mu: Floats) -> tuple[Floats, Floats, float]:
         else:
             goal = block_pivoting(hessian, pull, mu > 0)
         step, length = goal - mu, 1.0
-        while problem.value(mu + length * step) > value + DESCENT * length * float(gradient @ step):
+        while problem.value(mu + length * step) > value + DESCENT * length * float(gradient @ step) + ROUNDING:
             length /= 2
             if length < LEAST_STEP:
                 return best

@@ -12,6 +12,10 @@ from tasks.centering import center_on
 
 Solver = Callable[[Floats], Floats]
 
+# What is added to a unit diagonal that rounding has made indefinite, at first.
+LEAST_RIDGE = 1e-15
+REFINEMENTS = 2
+
 
 class Images(Protocol):
     """The images `K_k alpha` of one vector."""
@@ -116,7 +120,9 @@ class GramKernels:
     def images(self, alpha: Floats) -> GramImages:
         """`K_k alpha` of all kernels."""
         matrix = np.ascontiguousarray((self.train @ alpha).T)
-        return GramImages(matrix, np.asarray(alpha @ matrix))
+        # A kernel of trace one gives no less than that, but for rounding, which may be negative.
+        rounding = np.finfo(float).eps * float(alpha @ alpha)
+        return GramImages(matrix, np.maximum(alpha @ matrix, rounding))
 
     def combined(self, weights: Floats) -> Floats:
         """`K_w`."""
@@ -140,7 +146,30 @@ class GramKernels:
 
 
 def dense_solver(matrix: Floats, diagonal: Floats | float) -> Solver:
-    """Solves `(matrix + diagonal) x = b` by one Cholesky factorisation; the matrix is overwritten."""
-    matrix[np.diag_indices(len(matrix))] += diagonal
-    factor = scipy.linalg.cho_factor(matrix, overwrite_a=True, check_finite=False)
-    return lambda b: np.asarray(scipy.linalg.cho_solve(factor, b, check_finite=False))
+    """Solves `(matrix + diagonal) x = b` by one Cholesky factorisation; the matrix is overwritten.
+
+    Near the end of an interior-point method the entries differ by twenty orders of magnitude. So the diagonal is scaled
+    to one, what rounding makes indefinite gets just enough of a ridge, and solutions are refined.
+    """
+    places = np.diag_indices(len(matrix))
+    matrix[places] += diagonal
+    scale = 1.0 / np.sqrt(np.diag(matrix))
+    matrix *= scale[:, None]
+    matrix *= scale
+    factor, ridge = None, 0.0
+    while factor is None:
+        try:
+            factor = scipy.linalg.cho_factor(matrix + ridge * np.eye(len(matrix)) if ridge else matrix)
+        except np.linalg.LinAlgError:
+            ridge = max(LEAST_RIDGE, 10 * ridge)
+            if ridge > 1.0:
+                raise
+
+    def solve(b: Floats) -> Floats:
+        scaled = (b.T * scale).T
+        x = scipy.linalg.cho_solve(factor, scaled)
+        for _ in range(REFINEMENTS):
+            x = x + scipy.linalg.cho_solve(factor, scaled - matrix @ x)
+        return np.asarray((x.T * scale).T)
+
+    return solve

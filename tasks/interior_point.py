@@ -16,8 +16,10 @@ from tasks.base_kernels import BaseKernels
 STEPS = 60
 # Of the way to the border that a step may take.
 TO_THE_BORDER = 0.995
+# A step is shortened that takes a point so many times as far from optimal, for curvature it did not see.
+GROWTH, LEAST_STEP = 2.0, 1e-3
 # A gap that grows this much above the best one says that rounding has taken over.
-LOST = 1e3
+LOST = 1e6
 
 
 @dataclass
@@ -42,6 +44,11 @@ class Point:
         """Of the machine: the multiplier of the equality."""
         return self.nu / 2
 
+    @property
+    def room(self) -> Floats:
+        """(n,): of `alpha <= 1`, never rounded to zero."""
+        return np.maximum(1.0 - self.alpha, np.finfo(float).eps)
+
     def moved(self, step: "Point", length: float) -> "Point":
         """The point a part of a step away."""
         names = [field.name for field in fields(self)]
@@ -49,20 +56,20 @@ class Point:
 
     def complementarity(self) -> float:
         """The mean product of slacks and multipliers."""
-        total = self.slack @ self.weights + self.alpha @ self.lower + (1 - self.alpha) @ self.upper
+        total = self.slack @ self.weights + self.alpha @ self.lower + self.room @ self.upper
         return float(total) / (len(self.slack) + 2 * len(self.alpha))
 
     def reach(self, step: "Point") -> float:
         """How much of a step keeps everything positive, and at most 1."""
         pairs = (
             (self.alpha, step.alpha),
-            (1 - self.alpha, -step.alpha),
+            (self.room, -step.alpha),
             (self.slack, step.slack),
             (self.weights, step.weights),
             (self.lower, step.lower),
             (self.upper, step.upper),
         )
-        least = min(float(np.min(np.where(change < 0, -value / change, np.inf))) for value, change in pairs)
+        least = min(float(np.min(-value[change < 0] / change[change < 0], initial=np.inf)) for value, change in pairs)
         return min(1.0, TO_THE_BORDER * least)
 
 
@@ -98,7 +105,7 @@ def _relative_gap(kernels: BaseKernels, y: Floats, budget: float, point: Point) 
 
 
 def _step(kernels: BaseKernels, y: Floats, budget: float, point: Point) -> Point:
-    images, room = kernels.images(y * point.alpha), 1 - point.alpha
+    images, room = kernels.images(y * point.alpha), point.room
     dual = -2 + 2 * y * images.sum(point.weights) - point.lower + point.upper + point.nu * y
     dual_t = budget - point.weights.sum()
     primal, equality = images.forms + point.slack - point.t, float(y @ point.alpha)
@@ -140,4 +147,15 @@ def _step(kernels: BaseKernels, y: Floats, budget: float, point: Point) -> Point
         target - products[2] + predictor.alpha * predictor.upper,
         primal + length**2 * kernels.images(y * predictor.alpha).forms,
     )
-    return point.moved(corrector, point.reach(corrector))
+    length, allowed = point.reach(corrector), GROWTH * _distance(kernels, y, budget, point)
+    moved = point.moved(corrector, length)
+    while length > LEAST_STEP and not _distance(kernels, y, budget, moved) <= allowed:
+        length /= 2
+        moved = point.moved(corrector, length)
+    return moved
+
+
+def _distance(kernels: BaseKernels, y: Floats, budget: float, point: Point) -> float:
+    """From optimal: of the products of slacks and multipliers, and of slacks that are not exact."""
+    residual = kernels.images(y * point.alpha).forms + point.slack - point.t
+    return point.complementarity() + budget * float(np.abs(residual).max()) / len(y)

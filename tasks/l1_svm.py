@@ -15,8 +15,7 @@ import numpy as np
 from tasks.arrays import Floats, Integers
 from tasks.base_kernels import BaseKernels, Images
 from tasks.interior_point import Point, solve_qcqp
-from tasks.learned import Learned, NotSolvedError
-from tasks.weights import NoWeightsError
+from tasks.learned import Learned, NotSolvedError, label_forms
 
 PROMISED_GAP, GAP = 1e-4, 5e-5
 # Of the interior-point method: while kernels still join, less will do.
@@ -36,10 +35,7 @@ def l1_svm_path(kernels: BaseKernels, target: Floats, values: Sequence[tuple[flo
     of the machine with kernel `K_mu`, over all kernels.
     """
     balanced = np.where(target > 0, np.mean(target < 0), np.mean(target > 0))
-    forms = kernels.images(target * balanced).forms
-    if not forms.max(initial=0.0) > 0:
-        raise NoWeightsError
-    working = _largest(forms, FIRST_SET)
+    working = _largest(label_forms(kernels, target * balanced), FIRST_SET)
     learned = []
     for (budget,) in values:
         found, working = _solve(kernels, target, budget, working)

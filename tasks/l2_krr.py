@@ -13,9 +13,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from tasks.arrays import Floats
-from tasks.base_kernels import BaseKernels
-from tasks.learned import Learned, NotSolvedError
-from tasks.weights import NoWeightsError
+from tasks.base_kernels import BaseKernels, Images
+from tasks.learned import Learned, NotSolvedError, label_forms
 
 GAP = 1e-7
 PROMISED_GAP = 1e-6
@@ -23,6 +22,8 @@ STEPS = 100
 LEAST_STEP = 1e-10
 # Armijo's condition: the part of the promised descent that a step must keep.
 DESCENT = 1e-4
+# What rounding may add to the objective, as a part of `y'y`: a last step gains less, and still makes alpha exact.
+ROUNDING = 1e-14
 
 
 def l2_krr_path(kernels: BaseKernels, target: Floats, values: Sequence[tuple[float, ...]]) -> list[Learned]:
@@ -33,8 +34,7 @@ def l2_krr_path(kernels: BaseKernels, target: Floats, values: Sequence[tuple[flo
     """
     mean = float(target.mean())
     y = target - mean
-    if not kernels.images(y).forms.max(initial=0.0) > 0:
-        raise NoWeightsError
+    label_forms(kernels, y)
     alpha = y.copy()
     learned = []
     for (budget,) in values:
@@ -52,9 +52,7 @@ def _solve(kernels: BaseKernels, y: Floats, budget: float, alpha: Floats) -> tup
         norm = float(np.linalg.norm(images.forms))
         weights = budget * images.forms / norm
         image = images.sum(weights)
-        lower = float(2 * alpha @ y - alpha @ alpha) - budget * norm
-        upper = float((y - image) @ (y - image) + alpha @ image)
-        gap = (upper - lower) / upper
+        gap = _gap(images, y, budget, weights, alpha)
         if gap < best[2]:
             best = alpha, weights, gap
         if gap <= GAP:
@@ -69,7 +67,29 @@ def _solve(kernels: BaseKernels, y: Floats, budget: float, alpha: Floats) -> tup
         if length == 0.0:
             break
         alpha = alpha + length * step
-    return best
+    return best if best[2] <= GAP else _refitted(kernels, y, budget, best)
+
+
+def _refitted(
+    kernels: BaseKernels, y: Floats, budget: float, found: tuple[Floats, Floats, float]
+) -> tuple[Floats, Floats, float]:
+    """The same weights with the alpha that is best for them, if that is better.
+
+    Where weights are so large that rounding ends Newton's method early, the value hardly depends on the weights any
+    more, but very much on alpha.
+    """
+    alpha, weights, gap = found
+    images = kernels.images(alpha)
+    alpha = kernels.solver(1.0, weights, np.zeros(kernels.count), images)(y)
+    refitted = _gap(kernels.images(alpha), y, budget, weights, alpha)
+    return (alpha, weights, refitted) if refitted < gap else found
+
+
+def _gap(images: Images, y: Floats, budget: float, weights: Floats, alpha: Floats) -> float:
+    image = images.sum(weights)
+    lower = float(2 * alpha @ y - alpha @ alpha) - budget * float(np.linalg.norm(images.forms))
+    upper = float((y - image) @ (y - image) + alpha @ image)
+    return (upper - lower) / upper
 
 
 def _line_search(kernels: BaseKernels, y: Floats, budget: float, alpha: Floats, step: Floats, slope: float) -> float:
@@ -79,7 +99,8 @@ def _line_search(kernels: BaseKernels, y: Floats, budget: float, alpha: Floats, 
         return float(point @ point - 2 * point @ y) + budget * float(np.linalg.norm(kernels.images(point).forms))
 
     start, length = objective(alpha), 1.0
-    while objective(alpha + length * step) > start + DESCENT * length * 2 * slope:
+    rounding = ROUNDING * float(y @ y)
+    while objective(alpha + length * step) > start + DESCENT * length * 2 * slope + rounding:
         length /= 2
         if length < LEAST_STEP:
             return 0.0

@@ -5,9 +5,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from tasks.arrays import Floats
+from tasks.base_kernels import BaseKernels
+from tasks.weights import NoWeightsError
 
 # A weight below this part of the largest one is what an iteration leaves of zero.
 NEGLIGIBLE = 1e-7
+# Of `y'K_k y` beside `y'y`, for a kernel of trace one: less is rounding.
+UNSEEN = 1e-14
 
 
 class NotSolvedError(ValueError):
@@ -25,6 +29,20 @@ class Learned:
     intercept: float
     certificate: float
     """Relative duality gap or KKT residual, whichever the method promises."""
+
+
+def label_forms(kernels: BaseKernels, labels: Floats) -> Floats:
+    """(p,): `y'K_k y` of centered labels.
+
+    Raises
+    ------
+    NoWeightsError
+        If the labels are constant, or no kernel sees anything of them.
+    """
+    forms = kernels.images(labels).forms
+    if np.ptp(labels) == 0.0 or not forms.max(initial=0.0) > UNSEEN * float(labels @ labels):
+        raise NoWeightsError
+    return forms
 
 
 def without_negligible(weights: Floats) -> Floats:

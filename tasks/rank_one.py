@@ -118,11 +118,11 @@ class RankOneKernels:
         `(K_k alpha)(K_k alpha)'` is `(v_k . alpha)^2 K_k`, so the matrix is that of other weights.
         """
         total = weights + squares * images.forms
+        if np.ndim(diagonal) > 0:  # of an interior-point method, so uneven that only a whole factorisation will do
+            return dense_solver(self.combined(total), diagonal)
         if 2 * self.count < self.columns.shape[0]:
-            return self._by_columns(diagonal, total)
-        if np.ndim(diagonal) == 0:
-            return self._by_conjugate_gradients(float(diagonal), total)
-        return dense_solver(self.combined(total), diagonal)
+            return self._by_columns(float(diagonal), total)
+        return self._by_conjugate_gradients(float(diagonal), total)
 
     def _by_columns(self, diagonal: Floats | float, weights: Floats) -> Solver:
         """Woodbury's formula, refined for the digits that it loses."""
