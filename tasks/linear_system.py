@@ -20,14 +20,22 @@ def minimum_norm_solution(M: Floats, a: Floats) -> tuple[Floats, float]:
     """
     require_finite("M and a", M, a)
     scale = float(np.abs(a).max(initial=0.0))
+    v = np.zeros_like(a)
     if scale == 0.0:
-        return np.zeros_like(a), 0.0
+        return v, 0.0
+    # a kernel without variance gets exactly 0, not what rounding leaves of it
+    if len(alive := np.flatnonzero(np.diag(M) > 0)):
+        v[alive] = _least_norm(M[np.ix_(alive, alive)], a[alive])
+    return v, float(np.abs(M @ v - a).max() / scale)
+
+
+def _least_norm(M: Floats, a: Floats) -> Floats:
     v = _by_cholesky(M, a)
     if v is None:
         values, vectors = np.linalg.eigh(M)
         reached = values > np.finfo(float).eps * len(a) * values[-1]
         v = vectors[:, reached] @ ((vectors[:, reached].T @ a) / values[reached])
-    return v, float(np.abs(M @ v - a).max() / scale)
+    return v
 
 
 def _by_cholesky(M: Floats, a: Floats) -> Floats | None:
