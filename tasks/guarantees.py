@@ -84,8 +84,8 @@ class Guarantees:
     alignment_bound: float
     """How far its alignment on the training set may be from the true one (Theorem 12)."""
     predictor_bound: float
-    """On the error of the alignment predictor: `1 - rho / Gamma` (Theorem 13), or `2 (1 - rho)` (Theorem 14) of the
-    labels' variance."""
+    """On the error of the alignment predictor: `1 - rho / Gamma` (Theorem 13, with the Gamma of its footnote, which
+    asks for no centered labels), or `2 (1 - rho)` (Theorem 14) of the labels' variance."""
     predictor_error: float
     """Of the alignment predictor on the test fold, in the task's own measure."""
 
@@ -97,7 +97,8 @@ def guarantees(task: str, kernel: Floats, target: Floats, train: Integers, test:
     mean_square = float(np.mean(matrix**2))
     rho = float(np.mean((labels - mean) / deviation * alignment_predictor(matrix, matrix, labels)))
     ratio = max(float(np.diag(matrix).max()) ** 2 / mean_square, _label_ratio(labels))
-    gamma = math.sqrt(float(np.mean(matrix**2, axis=1).max()) / mean_square)
+    # of labels -1 and +1 as they are: scaled to variance one, the rarer class would have labels above 1
+    gamma = math.sqrt(float(np.mean(matrix**2, axis=1).max()) / mean_square) / deviation**2
     predicted = alignment_predictor(matrix, kernel[test], labels)
     if task == "classification":
         bound, error = 1 - rho / gamma, misclassification(predicted[:, None], target[test])
