@@ -29,7 +29,7 @@ from tasks.folds import trials
 from tasks.qp import kkt_residual
 from tasks.rank_one import RankOneKernels
 from tasks.rank_one_evidence import RankOneEvidence, distinct_columns
-from tests.benchmarks.bench_gaussian import timed
+from tests.benchmarks.bench_sweeps import timed
 from tests.benchmarks.sentiment_counts import FOLDS, count_bigrams
 
 TOP = 4000

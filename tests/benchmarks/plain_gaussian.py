@@ -1,6 +1,7 @@
 """The script that a researcher writes in an afternoon: the Gaussian sweep with numpy, scipy and scikit-learn alone.
 
-It takes the same samples, folds, kernels, methods and grids as the pipeline, and prints the mean errors.
+It takes the same samples, folds, kernels and grids as the pipeline and its two-stage methods, and prints the mean test
+errors as lines `dataset,task,method,error`.
 """
 
 import sys
@@ -20,14 +21,15 @@ from tasks.arrays import Floats
 
 def main() -> None:
     config, _ = read_config(sys.argv[1])
+    methods = [method for method in config.methods if method in ("unif", "align", "alignf", "best-kernel")]
     for dataset in config.dataset:
         samples = load_samples(config, dataset, Path(sys.argv[2]))
         (task,) = dataset.task
         y, fold, folds = samples.targets[task], samples.fold, config.protocol.folds
         grams = []
-        for family in dataset.kernels:
+        for family in dataset.gaussians:
             low, high = family.log2_gamma
-            grams += [rbf_kernel(samples.features, gamma=2.0**e) for e in range(low, high + 1)]
+            grams += [rbf_kernel(np.asarray(samples.features), gamma=2.0**e) for e in range(low, high + 1)]
         errors: dict[str, list[float]] = {}
         for t in range(folds):
             parts = {"test": fold == t, "validation": fold == (t + 1) % folds}
@@ -52,12 +54,12 @@ def main() -> None:
                 "alignf": nnls(root, np.linalg.solve(root.T, a))[0],
                 "best-kernel": (rho == rho.max()).astype(float),
             }
-            for method in config.methods:
+            for method in methods:
                 mu = rules[method] / rules[method].sum()
                 inner = sum(m * k for m, k in zip(mu, centered, strict=True))
                 outer = {name: sum(m * k for m, k in zip(mu, held_out[name], strict=True)) for name in parts}
                 best = (np.inf, np.inf)
-                for value in config.fit.path(task):
+                for (value,) in config.fit.path(task):
                     if task == "regression":
                         model = KernelRidge(alpha=value, kernel="precomputed").fit(inner, yc)
                         found = {
@@ -71,7 +73,7 @@ def main() -> None:
                         best = (found["validation"], found["test"])
                 errors.setdefault(method, []).append(best[1])
         for name, found_errors in errors.items():
-            print(f"{dataset.name},{name},{float(np.mean(found_errors))!r}")
+            print(f"{dataset.name},{task},{name},{float(np.mean(found_errors))!r}")
 
 
 if __name__ == "__main__":
