@@ -135,6 +135,17 @@ CASES = [
         with_value(("methods",), ["unif", "l2-krr"]),
     ),
     Case(
+        "method of no dataset",
+        ["methods: 'each-kernel' fits no dataset of this sweep", "a rank-one kernel alone is a single feature"],
+        config_values(kernels=words("columns")) | {"methods": ["unif", "each-kernel"]},
+    ),
+    Case(
+        "method for fewer kernels",
+        ["methods: 'alignf-linear' fits no dataset", "a matrix of 5,001 x 5,001", "5,000 kernels at most"],
+        config_values(kernels=words("columns"), format="libsvm") | {"methods": ["unif", "alignf-linear"]},
+        "".join(f"{i % 2} 1:{i} 5001:{i * i % 7}\n" for i in range(9)),
+    ),
+    Case(
         "rank-one beside gaussian",
         ["dataset[0] (things).kernels", "a rank-one family stands alone"],
         config_values(kernels=[GAUSSIAN, {"family": "rank-one"}]),

@@ -75,21 +75,28 @@ def test_config_show_of_a_file_with_settings(folder: Path) -> None:
 
 def test_plan_of_the_default_config() -> None:
     text = shown("plan")
-    assert text.startswith("default: methods unif, align, alignf, best-kernel; 5 folds; 16 ridges, 12 values of C")
+    methods = "unif, align, alignf, alignf-linear, best-kernel, l1-svm, l2-krr, align-krr, each-kernel"
+    assert text.startswith(f"default: methods {methods}; 5 folds; 16 ridges, 12 values of C")
     # 569 rows make two tiles of 512 a side, so three on and above the diagonal; 442 rows fit in one of their own.
-    # Each has 10 kernels, and 4 methods in 5 trials.
+    # Each has 10 kernels, and 5 methods of two stages in 5 trials.
     # Sums by pair of folds and by row, features and a label come on top.
     sums = {m: 5 * 5 * 10 * (10 + 1) + 5 * 10 * (m + 1) for m in (569, 442)}
     bytes_ = {
-        "breast-cancer": 8 * (3 * 30 * 512**2 + sums[569] + 569 * 31),
-        "diabetes": 8 * (1 * 30 * 442**2 + sums[442] + 442 * 11),
+        "breast-cancer": 8 * (3 * 35 * 512**2 + sums[569] + 569 * 31),
+        "diabetes": 8 * (1 * 35 * 442**2 + sums[442] + 442 * 11),
     }
+    # A batch of tiles, a reduction, 5 tasks of weights, a batch of combinations; in 5 trials a fit of each method that
+    # fits the task, of which 5 + 1 or 5 + 2 learn weights and the last takes all kernels at once.
+    tasks = {"breast-cancer": 8 + 5 * (6 + 1), "diabetes": 8 + 5 * (7 + 1)}
     for dataset, size in bytes_.items():
         row = next(line for line in text.splitlines() if dataset in line)
         assert memory.text(size) in row
-        assert " 27 " in row  # a batch of tiles, a reduction, 4 tasks of weights, a batch of combinations, 20 fits
-    assert "54 tasks: tiles 2, reduce 2, weights 8, combine 2, fits 40" in text
+        assert f" {tasks[dataset]} " in row
+    assert "91 tasks: tiles 2, reduce 2, weights 10, combine 2, fits 75" in text
     assert f"{memory.text(sum(bytes_.values()))} on disk" in text
+    assert "note: l1-svm is left out for diabetes (regression): it is for classification\n" in text
+    for method in ("l2-krr", "align-krr"):
+        assert f"note: {method} is left out for breast-cancer (classification): it is for regression\n" in text
 
 
 def test_plan_of_a_small_sweep_worked_out_by_hand(folder: Path) -> None:

@@ -224,8 +224,8 @@ def test_defaults() -> None:
     assert config.fit.path("regression", "align-krr") == [
         (2.0**gamma, 2.0**gamma1, 2.0**gamma2)
         for gamma in (-6, 0)
-        for gamma1 in (-40, -10)
-        for gamma2 in range(-4, -33, -4)
+        for gamma1 in (-40, -20)
+        for gamma2 in range(-8, -41, -4)
     ]
     assert config.dataset[0].rows is None
     assert [name for family in config.dataset[0].gaussians for name in family.names] == [
@@ -266,7 +266,7 @@ def test_resolved_toml_has_the_names_of_methods_as_they_are_written() -> None:
     assert values["fit"] == FULL["fit"]
     defaults = tomllib.loads(to_toml(parsed(synthetic_values())))["fit"]
     assert list(defaults) == ["krr", "svm", "l1-svm", "l2-krr", "align-krr"]
-    assert defaults["align-krr"]["gamma2"] == {"from": -32, "to": -4, "step": 4}
+    assert defaults["align-krr"]["gamma2"] == {"from": -40, "to": -8, "step": 4}
 
 
 def test_resolved_toml_leaves_out_what_is_not_set() -> None:

@@ -13,12 +13,15 @@ from hypothesis import strategies as st
 
 from pipeline import memory
 from pipeline.config import Config
-from pipeline.errors import TooLargeError
-from pipeline.plan import Plan, make_plan
+from pipeline.errors import ConfigError, TooLargeError
+from pipeline.methods import why_unfit
+from pipeline.plan import DatasetPlan, Plan, make_plan
 from pipeline.samples import load_samples
 from pipeline.stages import tiles as tiles_stage
 from pipeline.stages.combine import CombineTask
 from pipeline.stages.fits import FitTask
+from pipeline.stages.one_stage import OPERATIONS_A_TASK, EachKernelTask, OneStageTask, kernel_batches
+from pipeline.stages.rank_one import RankOneCellTask, RankOneStatisticsTask
 from pipeline.stages.reduce import ReduceTask
 from pipeline.stages.tiles import TilesTask, batches, tile_slices, tiles_on_and_above_diagonal
 from pipeline.stages.weights import KERNELS_OF_A_SHORT_SOLVE, WeightsTask, trial_batches
@@ -26,7 +29,9 @@ from pipeline.task import STAGES, Task
 from tests.pipeline.build import PROJECT, parsed, synthetic_values
 
 COMMON = {"dataset": "made", "fingerprint": "f" * 64}
-# One task of each stage, and for each of its fields another value.
+CELL: dict[str, Any] = {"task": "regression", "task_index": 0, "method": "unif", "trial": 0}
+OTHER_CELL: dict[str, Any] = {"task": "classification", "task_index": 1, "method": "align", "trial": 1}
+# One task of each kind, and for each of its fields another value.
 TASKS: list[tuple[Task, dict[str, Any]]] = [
     (
         TilesTask(**COMMON, number=0, log2_gammas=((-3, 3),), tile=4, tiles=((0, 0), (0, 1))),
@@ -37,22 +42,52 @@ TASKS: list[tuple[Task, dict[str, Any]]] = [
         {"tasks": ("classification",), "folds": 6, "batches": 3},
     ),
     (
-        WeightsTask(**COMMON, task="regression", method="align", trials=(0, 1)),
-        {"task": "classification", "method": "alignf", "trials": (0, 1, 2)},
+        WeightsTask(**COMMON, task="regression", method="align", q=None, trials=(0, 1)),
+        {"task": "classification", "method": "alignf", "q": 1.5, "trials": (0, 1, 2)},
     ),
     (
         CombineTask(**COMMON, number=0, cells=(("regression", "unif"),), tile=4, tiles=((0, 0),)),
         {"number": 1, "cells": (("regression", "align"),), "tile": 5, "tiles": ((0, 1),)},
     ),
     (
-        FitTask(**COMMON, task="regression", task_index=0, method="unif", trial=0, values=(1.0, 0.5)),
-        {"task": "classification", "task_index": 1, "method": "align", "trial": 1, "values": (1.0, 0.25)},
+        FitTask(**COMMON, **CELL, values=(1.0, 0.5)),
+        {**OTHER_CELL, "values": (1.0, 0.25)},
+    ),
+    (
+        OneStageTask(**COMMON, **CELL, values=((1.0, 0.5),)),
+        {**OTHER_CELL, "values": ((1.0, 0.25),)},
+    ),
+    (
+        EachKernelTask(**COMMON, **CELL, kernels=(0, 1), values=(1.0, 0.5)),
+        {**OTHER_CELL, "kernels": (0, 1, 2), "values": (1.0, 0.25)},
+    ),
+    (
+        RankOneStatisticsTask(**COMMON, tasks=("regression",), folds=5),
+        {"tasks": ("classification",), "folds": 6},
+    ),
+    (
+        RankOneCellTask(**COMMON, **CELL, q=None, values=((1.0,),)),
+        {**OTHER_CELL, "q": 1.5, "values": ((0.5,),)},
     ),
 ]
 FIELDS = [
     (task, name, value)
     for task, others in TASKS
     for name, value in {"dataset": "other", "fingerprint": "e" * 64, **others}.items()
+]
+
+RANK_ONE = [{"family": "rank-one"}]
+EVERY_METHOD: list[Any] = [
+    "unif",
+    "align",
+    {"method": "align", "q": 1.5},
+    "alignf",
+    "alignf-linear",
+    "best-kernel",
+    "l1-svm",
+    "l2-krr",
+    "align-krr",
+    "each-kernel",
 ]
 
 sizes = st.integers(1, 60)
@@ -66,6 +101,10 @@ def plan_of(config: Config) -> Plan:
 
 def small(**dataset: Any) -> Plan:
     return plan_of(parsed(synthetic_values(**dataset)))
+
+
+def tiles_of(dataset: DatasetPlan) -> int:
+    return sum(len(task.tiles) for task in dataset.of(TilesTask))
 
 
 # Tiles
@@ -112,7 +151,9 @@ def test_plan_of_a_small_sweep() -> None:
     plan = small()
     (dataset,) = plan.datasets
     assert (dataset.samples, dataset.features, dataset.folds) == (10, 5, 3)
-    assert (dataset.tile, dataset.tiles) == (4, 6)
+    assert (dataset.tile, tiles_of(dataset)) == (4, 6)
+    assert dataset.cells == (("regression", "unif"), ("regression", "alignf"))
+    assert dataset.unfit == ()
     assert dataset.kernels == ("gaussian(2^-1)", "gaussian(2^0)")
     assert list(dataset.stages) == list(STAGES)
     assert {stage: len(tasks) for stage, tasks in dataset.stages.items()} == {
@@ -130,7 +171,7 @@ def test_plan_of_a_small_sweep() -> None:
 
 def test_a_tile_is_never_larger_than_the_samples() -> None:
     plan = plan_of(parsed(synthetic_values() | {"storage": {"tile": 512}}))
-    assert (plan.datasets[0].tile, plan.datasets[0].tiles) == (10, 1)
+    assert (plan.datasets[0].tile, tiles_of(plan.datasets[0])) == (10, 1)
 
 
 def test_batches_of_a_plan(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -170,11 +211,102 @@ def test_a_dataset_with_two_tasks_shares_its_tiles() -> None:
     counts = {stage: len(tasks) for stage, tasks in dataset.stages.items()}
     assert counts == {"tiles": 1, "reduce": 1, "weights": 4, "combine": 1, "fits": 12}
     # 2 base kernels, and 2 methods in 3 trials for each task; the sums of one batch; 4 features and two labels.
-    floats = dataset.tiles * (2 + 2 * 2 * 3) * 4 * 4 + (3 * 3 * 2 * (2 + 2) + 3 * 2 * 31) + 30 * (4 + 2)
+    floats = tiles_of(dataset) * (2 + 2 * 2 * 3) * 4 * 4 + (3 * 3 * 2 * (2 + 2) + 3 * 2 * 31) + 30 * (4 + 2)
     assert dataset.disk_bytes == 8 * floats
     paths = {task.task: task.values for task in dataset.of(FitTask)}
+    assert all(isinstance(value, float) for path in paths.values() for value in path)
     assert paths["regression"][0] > paths["regression"][-1]
     assert paths["classification"][0] < paths["classification"][-1]
+
+
+def test_one_stage_cells_and_single_kernels_need_neither_weights_nor_combined_kernels() -> None:
+    values = synthetic_values() | {"methods": ["alignf", "l2-krr", "each-kernel"]}
+    (dataset,) = plan_of(parsed(values)).datasets
+    counts = {stage: len(tasks) for stage, tasks in dataset.stages.items()}
+    assert counts == {"tiles": 1, "reduce": 1, "weights": 1, "combine": 1, "fits": 3 * 3}
+    assert [task.cells for task in dataset.of(CombineTask)] == [(("regression", "alignf"),)]
+    assert [task.values for task in dataset.of(OneStageTask)] == [tuple((2.0**e,) for e in range(0, 31, 2))] * 3
+    assert [task.kernels for task in dataset.of(EachKernelTask)] == [(0, 1)] * 3
+    # Of the combined kernels, only those of alignf are stored.
+    sums = 3 * 3 * 2 * (2 + 1) + 3 * 2 * (10 + 1)
+    assert dataset.disk_bytes == 8 * (6 * (2 + 3) * 4 * 4 + sums + 10 * (5 + 1))
+    # Base kernels are held in memory by these two, and by no other method.
+    (without,) = plan_of(parsed(values | {"methods": ["alignf"]})).datasets
+    for methods in (["l2-krr"], ["each-kernel"]):
+        (alone,) = plan_of(parsed(values | {"methods": methods})).datasets
+        assert (alone.stages["weights"], alone.stages["combine"]) == ((), ())
+        assert alone.memory["fits"] - without.memory["fits"] == 8 * 2 * 10 * (10 + 4)
+
+
+def test_the_q_of_align_goes_to_its_tasks_and_its_name() -> None:
+    values = synthetic_values() | {"methods": ["align", {"method": "align", "q": 1.5}]}
+    (gram,) = plan_of(parsed(values)).datasets
+    assert [(task.method, task.q) for task in gram.of(WeightsTask)] == [("align", None), ("align-q1.5", 1.5)]
+    values["dataset"][0]["kernels"] = RANK_ONE
+    (rank_one,) = plan_of(parsed(values)).datasets
+    assert {(task.method, task.q) for task in rank_one.of(RankOneCellTask)} == {("align", None), ("align-q1.5", 1.5)}
+
+
+@pytest.mark.parametrize(
+    ("kernels", "samples", "sizes_of_batches"),
+    [(7, 10, [7]), (7, 1000, [7]), (25, 1000, [10, 10, 5]), (3, 5000, [1, 1, 1]), (1, 100_000, [1])],
+)
+def test_single_kernels_are_fitted_about_a_second_at_a_time(
+    kernels: int, samples: int, sizes_of_batches: list[int]
+) -> None:
+    cut = kernel_batches(kernels, samples)
+    assert [kernel for batch in cut for kernel in batch] == list(range(kernels))
+    assert [len(batch) for batch in cut] == sizes_of_batches
+    assert all(len(batch) == 1 or len(batch) * samples**3 <= OPERATIONS_A_TASK for batch in cut)
+
+
+def test_a_rank_one_dataset_has_two_stages_and_stores_no_matrix() -> None:
+    values = synthetic_values(kernels=RANK_ONE) | {"methods": [*EVERY_METHOD[:6], "l2-krr", "align-krr"]}
+    (dataset,) = plan_of(parsed(values)).datasets
+    assert dataset.rank_one
+    assert dataset.kernels == ("0", "1", "2", "3", "4")
+    counts = {stage: len(tasks) for stage, tasks in dataset.stages.items()}
+    assert counts == {"tiles": 0, "reduce": 1, "weights": 0, "combine": 0, "fits": 8 * 3}
+    assert [label for _, label in dataset.cells] == [
+        *("unif", "align", "align-q1.5", "alignf", "alignf-linear", "best-kernel", "l2-krr", "align-krr"),
+    ]
+    assert set(dataset.memory) == {"reduce", "fits"}
+    # Columns with the place of each number, by row; labels; statistics and weights of each trial. Nothing has p x p.
+    assert dataset.disk_bytes < 8 * (3 * 10 * 5 + 10 * 5 + 3 * 5 * (8 + 8))
+
+
+def test_a_method_that_does_not_fit_a_task_is_left_out_there_and_said_once() -> None:
+    values = synthetic_values() | {"methods": ["unif", "l2-krr", "each-kernel"]}
+    values["dataset"] += [
+        {**values["dataset"][0], "name": "sides", "task": "classification"},
+        {**values["dataset"][0], "name": "columns", "kernels": RANK_ONE},
+        {**values["dataset"][0], "name": "more-sides", "task": "classification"},
+    ]
+    plan = plan_of(parsed(values))
+    cells = {dataset.name: [method for _, method in dataset.cells] for dataset in plan.datasets}
+    both = ["unif", "l2-krr"]
+    assert cells == {"made": both, "sides": ["unif"], "columns": both, "more-sides": ["unif"]}
+    assert plan.notes() == [
+        "note: l2-krr is left out for sides (classification), more-sides (classification): it is for regression",
+        "note: each-kernel is left out for columns (regression): a rank-one kernel alone is a single feature",
+    ]
+
+
+def test_a_method_that_fits_no_dataset_is_refused() -> None:
+    values = synthetic_values(kernels=RANK_ONE) | {"methods": ["unif", "each-kernel"]}
+    with pytest.raises(ConfigError, match=r"'each-kernel' fits no dataset of this sweep: a rank-one kernel alone is a"):
+        plan_of(parsed(values))
+
+
+def test_methods_that_need_all_products_are_for_5000_kernels_at_most() -> None:
+    for rank_one in (True, False):
+        for method in ("alignf-linear", "align-krr"):
+            assert why_unfit(method, "regression", 5000, rank_one) is None
+            assert why_unfit(method, "regression", 5001, rank_one) == (
+                "it needs a matrix of 5,001 x 5,001; 5,000 kernels at most"
+            )
+        assert why_unfit("alignf", "regression", 10**6, rank_one) is None
+        assert why_unfit("l2-krr", "regression", 10**6, rank_one) is None
 
 
 def test_kernels_of_several_families_follow_each_other() -> None:
@@ -190,12 +322,14 @@ def test_the_same_config_gives_the_same_plan() -> None:
 def test_names_of_tasks_are_unique(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tiles_stage, "ENTRIES_A_TASK", 64)
     values = synthetic_values()
-    values["methods"] = ["unif", "align", "alignf", "best-kernel"]
+    values["methods"] = EVERY_METHOD
     values["dataset"].append({**values["dataset"][0], "name": "made-1", "task": "classification"})
+    values["dataset"].append({**values["dataset"][0], "name": "made-2", "kernels": RANK_ONE})
     tasks = plan_of(parsed(values)).tasks
     assert len({task.name for task in tasks}) == len(tasks)
     assert len({task.identity for task in tasks}) == len(tasks)
     assert {task.name.partition("/")[0] for task in tasks} == set(STAGES)
+    assert {type(task) for task in tasks} == {type(task) for task, _ in TASKS}
 
 
 @pytest.mark.parametrize("config", [None, "long path", "many rows"])
@@ -255,7 +389,7 @@ def test_projected_memory_grows_with_every_size(
     samples: int, features: int, kernels: int, folds: int, tile: int, cells: int
 ) -> None:
     def of(samples: int, features: int, kernels: int, folds: int, tile: int, cells: int) -> dict[str, int]:
-        return memory.projection(samples, features, kernels, folds, tile, cells, ["regression"])
+        return memory.gram_projection(samples, features, kernels, folds, tile, cells, ["regression"], reads_base=False)
 
     base = of(samples, features, kernels, folds, tile, cells)
     assert set(base) == set(STAGES)
@@ -268,6 +402,34 @@ def test_projected_memory_grows_with_every_size(
         of(samples, features, kernels, folds, tile, cells + 1),
     ):
         assert all(larger[stage] >= base[stage] for stage in STAGES)
+
+
+@unhurried
+@given(
+    samples=st.integers(3, 5000),
+    entries=st.integers(1, 10**6),
+    kernels=st.integers(1, 10**5),
+    folds=st.integers(3, 10),
+    needs_m=st.booleans(),
+)
+def test_projected_memory_of_rank_one_kernels_grows_with_every_size(
+    samples: int, entries: int, kernels: int, folds: int, needs_m: bool
+) -> None:
+    def of(samples: int, entries: int, kernels: int, needs_m: bool) -> dict[str, int]:
+        return memory.rank_one_projection(samples, entries, kernels, folds, ["classification"], needs_m)
+
+    base = of(samples, entries, kernels, needs_m)
+    assert set(base) == {"reduce", "fits"}
+    assert min(base.values()) >= memory.RESERVED
+    for larger in (
+        of(2 * samples, entries, kernels, needs_m),
+        of(samples, entries + 1, kernels, needs_m),
+        of(samples, entries, kernels + 1, needs_m),
+        of(samples, entries, kernels, True),
+    ):
+        assert all(larger[stage] >= base[stage] for stage in base)
+    # No p x p matrix is made where no method asks for one.
+    assert needs_m or base["fits"] < memory.RESERVED + (200 << 20) + 8 * (12 * entries + 20 * kernels + 18 * samples**2)
 
 
 @pytest.mark.parametrize(
@@ -292,16 +454,18 @@ def test_every_field_has_another_value_here() -> None:
     """Otherwise the next test would miss a new one."""
     for task, others in TASKS:
         assert {field.name for field in fields(task)} == {"dataset", "fingerprint", *others}
-    assert [task.stage for task, _ in TASKS] == list(STAGES)
+    assert {task.stage for task, _ in TASKS} == set(STAGES)
 
 
-@pytest.mark.parametrize(("task", "name", "value"), FIELDS, ids=[f"{task.stage}-{name}" for task, name, _ in FIELDS])
+@pytest.mark.parametrize(
+    ("task", "name", "value"), FIELDS, ids=[f"{type(task).__name__}-{name}" for task, name, _ in FIELDS]
+)
 def test_identity_changes_with_every_field(task: Task, name: str, value: Any) -> None:
     assert replace(task, **{name: value}).identity != task.identity
     assert replace(task).identity == task.identity
 
 
-@pytest.mark.parametrize("task", [task for task, _ in TASKS], ids=STAGES)
+@pytest.mark.parametrize("task", [task for task, _ in TASKS], ids=lambda task: type(task).__name__)
 def test_identity_changes_with_the_version(task: Task, monkeypatch: pytest.MonkeyPatch) -> None:
     before = task.identity
     monkeypatch.setattr(type(task), "version", type(task).version + 1)
@@ -317,8 +481,7 @@ def test_identity_survives_pickling() -> None:
 
 def test_identity_is_the_same_in_another_process() -> None:
     """A later run, with hashes salted anew, must find the tasks of an earlier one in the ledger."""
-    modules = {type(task).__module__: type(task).__name__ for task, _ in TASKS}
-    lines = [f"from {module} import {name}" for module, name in modules.items()]
+    lines = [f"from {type(task).__module__} import {type(task).__name__}" for task, _ in TASKS]
     lines += [f"print({task!r}.identity)" for task, _ in TASKS]
     salt = "2" if os.environ.get("PYTHONHASHSEED") == "1" else "1"
     done = subprocess.run(

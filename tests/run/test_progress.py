@@ -1,5 +1,6 @@
 import io
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import Console
@@ -8,9 +9,11 @@ from pipeline.progress import Progress
 from tests.run.sweeps import plan_in, small_config
 
 
-def shown(console: Console, tmp_path: Path, seconds: list[float], monkeypatch: pytest.MonkeyPatch) -> str:
+def shown(
+    console: Console, tmp_path: Path, seconds: list[float], monkeypatch: pytest.MonkeyPatch, **changes: Any
+) -> str:
     """What is printed when a task ends at each of these times."""
-    plan, _ = plan_in(tmp_path, small_config())
+    plan, _ = plan_in(tmp_path, small_config(**changes))
     clock = iter([0.0, *(second for second in seconds for _ in range(2))])
     last = [0.0]
 
@@ -34,6 +37,16 @@ def test_a_terminal_shows_a_bar_a_stage(tmp_path: Path, monkeypatch: pytest.Monk
     for stage in ("tiles", "reduce", "weights", "combine", "fits"):
         assert stage in output
     assert "2/" in output
+
+
+def test_stages_without_tasks_are_not_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for terminal in (True, False):
+        console = Console(file=io.StringIO(), force_terminal=terminal, width=160)
+        output = shown(console, tmp_path / str(terminal), [11.0, 22.0, 33.0], monkeypatch, methods=["each-kernel"])
+        for stage in ("tiles", "reduce", "fits"):
+            assert stage in output
+        for stage in ("weights", "combine"):
+            assert stage not in output
 
 
 def test_elsewhere_a_line_at_most_every_ten_seconds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

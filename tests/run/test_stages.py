@@ -12,9 +12,9 @@ from sklearn.svm import SVC
 
 from pipeline.plan import Plan
 from pipeline.samples import Samples
-from pipeline.stages.combine import read_combined
 from pipeline.stages.fits import FitTask
-from pipeline.store import GRAM, STATISTICS, WEIGHTS, DamagedError, RunStore
+from pipeline.stages.matrices import read_symmetric
+from pipeline.store import COMBINED, GRAM, STATISTICS, WEIGHTS, DamagedError, RunStore
 from pipeline.tables import ROW_COLUMNS, read_rows, write_tables
 from pipeline.task import Finished
 from tasks.arrays import Floats
@@ -110,9 +110,9 @@ def test_rows_equal_a_plain_script(done: Run, name: str, task: str, method: str)
         assert mu.sum() == pytest.approx(1.0)
         traces = [np.trace(KernelCenterer().fit_transform(gram[np.ix_(train, train)])) for gram in grams(loaded)]
         kernel = sum(m / t * gram for m, t, gram in zip(mu, traces, grams(loaded), strict=True))
-        stored = read_combined(RunStore(root), name, task, method, trial)
+        stored = read_symmetric(RunStore(root), COMBINED, f"{name}/{task}/{method}", trial)
         np.testing.assert_allclose(stored, kernel, rtol=1e-9)
-        values = plan.config.fit.path(task)
+        values = [value for (value,) in plan.config.fit.path(task)]
         validation, test = plain_path(task, kernel, loaded, trial, values)
         best = int(np.argmin(validation))
         assert row["regularisation"] == values[best]
@@ -176,7 +176,7 @@ def test_a_fit_that_fails_is_a_result_that_says_why(
         if (fit.dataset, fit.task, fit.method, fit.trial) == (name, task, "unif", 0)
     ]
     if limit is None:
-        monkeypatch.setattr("pipeline.stages.fits.read_combined", lambda *cell: -1e6 * read_combined(*cell))
+        monkeypatch.setattr("pipeline.stages.fits.read_symmetric", lambda *cell: -1e6 * read_symmetric(*cell))
     else:
         monkeypatch.setattr("tasks.svm.MAX_ITERATIONS", limit)
     result = fit.run(RunStore(root)).result
