@@ -24,8 +24,6 @@ class DatasetPlan:
     tasks_learned: tuple[str, ...]
     samples: int
     features: int
-    entries: int
-    """Numbers that are stored of the features."""
     kernels: tuple[str, ...]
     rank_one: bool
     folds: int
@@ -143,7 +141,6 @@ def _plan_dataset(config: Config, dataset: Dataset, samples: Samples) -> Dataset
         tasks_learned=tuple(dataset.task),
         samples=m,
         features=d,
-        entries=samples.features.size,
         kernels=samples.kernels,
         rank_one=rank_one,
         folds=config.protocol.folds,

@@ -1,5 +1,7 @@
 """A plan, for people."""
 
+from collections import Counter
+
 from rich.console import Console
 from rich.table import Table
 
@@ -34,11 +36,13 @@ def print_plan(console: Console, plan: Plan, workers: int, limit: int) -> None:
             text(max(dataset.memory.values())),
         )
     console.print(table)
-    counts = {stage: sum(len(dataset.stages[stage]) for dataset in plan.datasets) for stage in STAGES}
+    counts = Counter(task.stage for task in plan.tasks)
+    tiles = f", in tiles of {config.storage.tile} x {config.storage.tile}" if counts["tiles"] else ""
     size, stage, dataset = plan.largest
     console.print(
-        f"{sum(counts.values()):,} tasks: {', '.join(f'{stage} {count:,}' for stage, count in counts.items())}; "
-        f"{text(plan.disk_bytes)} on disk, in tiles of {config.storage.tile} x {config.storage.tile}.\n"
+        f"{len(plan.tasks):,} tasks: "
+        f"{', '.join(f'{stage} {counts[stage]:,}' for stage in STAGES if counts[stage])}; "
+        f"{text(plan.disk_bytes)} on disk{tiles}.\n"
         f"The largest task, of stage {stage!r} and dataset {dataset.name!r}, needs about {text(size)}; "
         f"each of {workers} worker(s) may use {text(limit)}.",
         highlight=False,

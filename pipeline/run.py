@@ -20,8 +20,8 @@ from pipeline.progress import Progress
 from pipeline.samples import load_samples
 from pipeline.schedule import Schedule, execute
 from pipeline.store import RunStore
-from pipeline.summary import print_summary, summarise, write_summary
-from pipeline.tables import write_tables
+from pipeline.summary import print_correlation, print_summary, summarise, write_summary
+from pipeline.tables import read_correlation, write_tables
 from pipeline.task import Finished
 
 log = logging.getLogger("pipeline")
@@ -64,6 +64,8 @@ def run_sweep(
         write_summary(root, summary)
         log.info("end after %.1f s", time.monotonic() - begin)
     print_summary(console, summary)
+    if (correlation := read_correlation(root)) is not None:
+        print_correlation(console, correlation)
     failed = rows[rows["status"] != "ok"]
     for row in failed.itertuples():
         console.print(

@@ -10,8 +10,8 @@ from pipeline.directory import ledger_path, read_directory_config
 from pipeline.layout import RESULTS
 from pipeline.ledger import Ledger
 from pipeline.methods import EACH_KERNEL, TASKS, label
-from pipeline.summary import print_summary, summarise
-from pipeline.tables import read_rows
+from pipeline.summary import print_correlation, print_summary, summarise
+from pipeline.tables import read_correlation, read_rows
 from pipeline.task import STAGES
 
 
@@ -35,6 +35,8 @@ def print_status(console: Console, root: Path) -> None:
     )
     if (root / RESULTS / "rows.csv").exists():
         print_summary(console, summarise(read_rows(root)))
+        if (correlation := read_correlation(root)) is not None:
+            print_correlation(console, correlation)
         console.print(f"The tables are in {escape(str(root / RESULTS))}.", highlight=False, soft_wrap=True)
     else:
         console.print(

@@ -52,8 +52,18 @@ def print_summary(console: Console, summary: pd.DataFrame) -> None:
         for dataset in grid.datasets:
             table.add_column(dataset, justify="right")
         for method in grid.methods:
-            table.add_row(method, *(grid.cells[method, dataset].shown() for dataset in grid.datasets))
+            table.add_row(method, *(cell.shown() for cell in grid.row(method)))
         console.print(table)
+
+
+def print_correlation(console: Console, correlation: pd.DataFrame) -> None:
+    """Show how alignment and accuracy of single kernels go together, as the paper's Table 1 does."""
+    table = Table(title="Base kernels alone: correlation of alignment and accuracy", title_justify="left")
+    for heading in ("dataset", "task", "kernels", "centered", "uncentered"):
+        table.add_column(heading, justify="left" if heading in ("dataset", "task") else "right")
+    for row in correlation.itertuples():
+        table.add_row(row.dataset, row.task, str(row.kernels), f"{row.centered:.3f}", f"{row.uncentered:.3f}")
+    console.print(table)
 
 
 @dataclass(frozen=True)
@@ -69,6 +79,9 @@ class Cell:
         return f"[bold]{self.error}[/bold]\n{self.alignment}" if self.best else f"{self.error}\n{self.alignment}"
 
 
+LEFT_OUT = Cell("-", "", best=False)
+
+
 @dataclass(frozen=True)
 class Grid:
     """Methods by datasets, for one metric."""
@@ -77,6 +90,10 @@ class Grid:
     methods: list[str]
     datasets: list[str]
     cells: dict[tuple[str, str], Cell]
+
+    def row(self, method: str) -> list[Cell]:
+        """The cells of a method; it may be left out for some datasets."""
+        return [self.cells.get((method, dataset), LEFT_OUT) for dataset in self.datasets]
 
 
 def _grids(summary: pd.DataFrame) -> list[Grid]:
@@ -119,14 +136,14 @@ def _markdown(grid: Grid) -> str:
         "|---" * (len(grid.datasets) + 1) + "|",
     ]
     for method in grid.methods:
-        cells = [grid.cells[method, dataset] for dataset in grid.datasets]
+        cells = grid.row(method)
         lines.append(f"| {method} | " + " | ".join(f"{cell.error}<br>{cell.alignment}" for cell in cells) + " |")
     return "\n".join(lines) + "\n"
 
 
 def _latex(grid: Grid) -> str:
     def math(text: str) -> str:
-        return text if text == FAILED else "$" + text.replace("±", r"\pm") + "$"
+        return "$" + text.replace("±", r"\pm") + "$" if "±" in text else text
 
     def escaped(name: str) -> str:
         return name.replace("_", r"\_")
@@ -139,7 +156,7 @@ def _latex(grid: Grid) -> str:
         r"\hline",
     ]
     for method in grid.methods:
-        cells = [grid.cells[method, dataset] for dataset in grid.datasets]
+        cells = grid.row(method)
         lines += [
             " & ".join([escaped(method), *(math(cell.error) for cell in cells)]) + r" \\",
             " & ".join(["", *(math(cell.alignment) for cell in cells)]) + r" \\",

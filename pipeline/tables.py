@@ -106,6 +106,12 @@ def read_rows(root: Path) -> pd.DataFrame:
     return pd.read_csv(root / RESULTS / "rows.csv", dtype=COUNTS)
 
 
+def read_correlation(root: Path) -> pd.DataFrame | None:
+    """The correlation table of a run, if it has one."""
+    path = root / RESULTS / "correlation.csv"
+    return pd.read_csv(path) if path.exists() else None
+
+
 def _weights(dataset: DatasetPlan, finished: dict[str, Finished]) -> dict[str, dict[str, Any]]:
     """What the weights stage found for each cell, by the part that names the cell's fit."""
     return {
