@@ -62,7 +62,7 @@ def print_correlation(console: Console, correlation: pd.DataFrame) -> None:
     for heading in ("dataset", "task", "kernels", "centered", "uncentered"):
         table.add_column(heading, justify="left" if heading in ("dataset", "task") else "right")
     for row in correlation.itertuples():
-        table.add_row(row.dataset, row.task, str(row.kernels), f"{row.centered:.3f}", f"{row.uncentered:.3f}")
+        table.add_row(str(row.dataset), str(row.task), str(row.kernels), f"{row.centered:.3f}", f"{row.uncentered:.3f}")
     console.print(table)
 
 
