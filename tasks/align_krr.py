@@ -14,7 +14,7 @@ import numpy as np
 from tasks.arrays import Floats
 from tasks.base_kernels import BaseKernels, dense_solver
 from tasks.column_generation import block_pivoting
-from tasks.learned import Learned, NotSolvedError, label_forms, without_negligible
+from tasks.learned import Learned, NotSolvedError, label_forms
 from tasks.qp import nonnegative_qp
 
 KKT_RESIDUAL = 1e-8
@@ -22,7 +22,7 @@ PROMISED_RESIDUAL = 1e-6
 STEPS = 60
 LEAST_STEP = 1e-10
 DESCENT = 1e-4
-# What rounding may add to the objective, which is 1 for no weights: a last step gains less, and still makes them exact.
+# What rounding may add to the objective, as a part of it: a last step gains less, and still makes the weights exact.
 ROUNDING = 1e-14
 # OSQP is the surer one, pivoting the faster one where there are many kernels.
 FEW_KERNELS = 200
@@ -91,12 +91,12 @@ def _solve(problem: _Problem, mu: Floats) -> tuple[Floats, Floats, float]:
             goal, _ = nonnegative_qp(hessian, pull)
         else:
             goal = block_pivoting(hessian, pull, mu > 0)
-        step, length = goal - mu, 1.0
-        while problem.value(mu + length * step) > value + DESCENT * length * float(gradient @ step) + ROUNDING:
+        step, length, rounding = goal - mu, 1.0, ROUNDING * max(1.0, abs(value))
+        while problem.value(mu + length * step) > value + DESCENT * length * float(gradient @ step) + rounding:
             length /= 2
             if length < LEAST_STEP:
                 return best
-        mu = without_negligible(mu + length * step)
+        mu = goal if length == 1.0 else mu + length * step  # whole, so that zeros stay zeros
         alpha, value, gradient, hessian, residual = problem.model(mu)
         if residual < best[2]:
             best = mu, alpha, residual

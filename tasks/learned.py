@@ -8,8 +8,6 @@ from tasks.arrays import Floats
 from tasks.base_kernels import BaseKernels
 from tasks.weights import NoWeightsError
 
-# A weight below this part of the largest one is what an iteration leaves of zero.
-NEGLIGIBLE = 1e-7
 # Of `y'K_k y` beside `y'y`, for a kernel of trace one: less is rounding.
 UNSEEN = 1e-14
 
@@ -43,8 +41,3 @@ def label_forms(kernels: BaseKernels, labels: Floats) -> Floats:
     if np.ptp(labels) == 0.0 or not forms.max(initial=0.0) > UNSEEN * float(labels @ labels):
         raise NoWeightsError
     return forms
-
-
-def without_negligible(weights: Floats) -> Floats:
-    """The weights with those that are rounding set to zero."""
-    return np.where(weights > NEGLIGIBLE * weights.max(initial=0.0), weights, 0.0)

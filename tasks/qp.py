@@ -69,19 +69,22 @@ def _osqp(M: Floats, a: Floats) -> Floats:
 
     p = len(a)
     solver = osqp.OSQP()
-    solver.setup(
-        P=scipy.sparse.csc_matrix(np.triu(M)),
-        q=-a,
-        A=scipy.sparse.identity(p, format="csc"),
-        l=np.zeros(p),
-        u=np.full(p, np.inf),
-        eps_abs=TOLERANCE,
-        eps_rel=TOLERANCE,
-        max_iter=20_000,
-        polishing=False,  # `_finish` does it better, and OSQP's own prints to the terminal
-        adaptive_rho_interval=50,  # counted in iterations, so that the same input gives the same bytes
-        verbose=False,
-    )
+    try:
+        solver.setup(
+            P=scipy.sparse.csc_matrix(np.triu(M)),
+            q=-a,
+            A=scipy.sparse.identity(p, format="csc"),
+            l=np.zeros(p),
+            u=np.full(p, np.inf),
+            eps_abs=TOLERANCE,
+            eps_rel=TOLERANCE,
+            max_iter=20_000,
+            polishing=False,  # `_finish` does it better, and OSQP's own prints to the terminal
+            adaptive_rho_interval=50,  # counted in iterations, so that the same input gives the same bytes
+            verbose=False,
+        )
+    except osqp.OSQPException:  # rounding has made M indefinite
+        return np.zeros(p)
     result = solver.solve(raise_error=False)
     if result.info.status_val not in (1, 2) or not np.isfinite(result.x).all():
         return np.zeros(p)
