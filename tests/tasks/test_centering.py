@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from sklearn.preprocessing import KernelCenterer
 
-from tasks.centering import center_on
+from tasks.centering import center_on, positive_part
 from tests.tasks import dense
 from tests.tasks.dense import Floats, Integers
 
@@ -49,3 +49,42 @@ def test_the_kernel_itself_is_left_alone() -> None:
     before = kernel.copy()
     center_on(kernel, np.arange(10))
     np.testing.assert_array_equal(kernel, before)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_positive_part_cuts_negative_directions_off(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n, q = int(rng.integers(2, 20)), 4
+    root = rng.normal(size=(n + q, 6))
+    whole = (root * rng.choice([-1.0, 1.0, 2.0], size=6)) @ root.T
+    train = rng.permutation(n + q)[:n]
+    held_out = np.setdiff1d(np.arange(n + q), train)
+    centered = center_on(whole, train)
+    before = centered.copy()
+    positive = positive_part(centered, train)
+    np.testing.assert_array_equal(centered, before)
+    values, vectors = np.linalg.eigh(centered[train])
+    size = np.abs(values).max()
+    expected = (vectors * np.maximum(values, 0.0)) @ vectors.T
+    np.testing.assert_allclose(positive[train], expected, atol=1e-12 * size * n)
+    assert np.linalg.eigvalsh(positive[train]).min() >= -1e-12 * size
+    # held-out rows keep what they have in the directions that are left, and nothing else
+    kept = vectors[:, values > 1e-9 * size]
+    cut = vectors[:, values < -1e-9 * size]
+    np.testing.assert_allclose(positive[held_out] @ kept, centered[held_out] @ kept, atol=1e-10 * size * n)
+    np.testing.assert_allclose(positive[held_out] @ cut, 0.0, atol=1e-10 * size * n)
+
+
+def test_the_positive_part_of_a_kernel_is_itself() -> None:
+    kernel, train = make_kernel(4, 25, 15)
+    centered = center_on(kernel, train)
+    np.testing.assert_allclose(positive_part(centered, train), centered, atol=1e-13)
+    # a kernel of low rank, whose held-out samples lie in the span of the others
+    x = np.random.default_rng(0).normal(size=(25, 3))
+    centered = center_on(x @ x.T, train)
+    np.testing.assert_allclose(positive_part(centered, train), centered, atol=1e-12)
+
+
+def test_a_negative_kernel_has_no_positive_part() -> None:
+    kernel, train = make_kernel(4, 25, 15)
+    assert np.abs(positive_part(-center_on(kernel, train), train)).max() <= 1e-13

@@ -68,17 +68,23 @@ def test_against_a_plain_script(task: str, seed: int) -> None:
     K_train, K_validation, K_test = (
         centerer.transform(kernel[np.ix_(rows, train)]) for rows in (train, validation, test)
     )
+    train_errors: list[float] = []
     validation_errors: list[float] = []
     test_errors: list[float] = []
+    sets = (
+        (K_train, train, train_errors),
+        (K_validation, validation, validation_errors),
+        (K_test, test, test_errors),
+    )
     for value in values:
         if task == "regression":
             ridge = KernelRidge(alpha=value, kernel="precomputed").fit(K_train, target[train] - target[train].mean())
-            for K, rows, errors in ((K_validation, validation, validation_errors), (K_test, test, test_errors)):
+            for K, rows, errors in sets:
                 predicted = ridge.predict(K) + target[train].mean()
                 errors.append(float(np.sqrt(np.mean((predicted - target[rows]) ** 2))))
         else:
             machine = SVC(C=value, kernel="precomputed").fit(K_train, target[train])
-            for K, rows, errors in ((K_validation, validation, validation_errors), (K_test, test, test_errors)):
+            for K, rows, errors in sets:
                 errors.append(float(np.mean(machine.predict(K) != target[rows])))
     best = min(range(len(values)), key=lambda index: (validation_errors[index], index))
 
@@ -87,6 +93,7 @@ def test_against_a_plain_script(task: str, seed: int) -> None:
     path = fit_path(task, centered, target, train, validation, test, values)
     np.testing.assert_array_equal(centered, before)
     assert path.values == [(value,) for value in values]
+    np.testing.assert_allclose(np.array(path.train_errors), train_errors, rtol=1e-8)
     np.testing.assert_allclose(np.array(path.validation_errors), validation_errors, rtol=1e-8)
     np.testing.assert_allclose(np.array(path.test_errors), test_errors, rtol=1e-8)
     assert path.best == best
@@ -113,12 +120,12 @@ def test_ties_that_are_not_the_first_values(monkeypatch: pytest.MonkeyPatch) -> 
     kernel, target, train, validation, test = make_problem(0, "classification")
 
     def made_up(centered: Floats, labels: Floats, held_out: Floats, values: list[float]) -> Floats:
-        right = np.concatenate([target[validation], target[test]])
+        right = np.concatenate([target[train], target[validation], target[test]])
         return np.stack([-right, right, right, -right], axis=1)
 
     monkeypatch.setattr(tasks.paths, "svm_path", made_up)
     path = path_of("classification", kernel, target, train, validation, test, [1.0, 2.0, 3.0, 4.0])
-    assert path.validation_errors == path.test_errors == [1.0, 0.0, 0.0, 1.0]
+    assert path.train_errors == path.validation_errors == path.test_errors == [1.0, 0.0, 0.0, 1.0]
     assert path.best == 1
 
 
@@ -141,12 +148,12 @@ def test_a_value_without_a_fit_has_no_errors_and_is_never_the_best(monkeypatch: 
     kernel, target, train, validation, test = make_problem(0, "regression")
 
     def made_up(centered: Floats, labels: Floats, held_out: Floats, values: list[float]) -> Floats:
-        right = np.concatenate([target[validation], target[test]])
+        right = np.concatenate([target[train], target[validation], target[test]])
         return np.stack([np.full_like(right, np.nan), right + 2.0, right + 1.0, np.full_like(right, np.nan)], axis=1)
 
     monkeypatch.setattr(tasks.paths, "ridge_path", made_up)
     path = path_of("regression", kernel, target, train, validation, test, [4.0, 3.0, 2.0, 1.0])
-    for errors in (path.validation_errors, path.test_errors):
+    for errors in (path.train_errors, path.validation_errors, path.test_errors):
         assert errors == [None, pytest.approx(2.0), pytest.approx(1.0), None]
     assert path.best == 2
 

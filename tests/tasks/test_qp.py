@@ -3,6 +3,7 @@ from itertools import combinations
 
 import clarabel
 import numpy as np
+import osqp
 import pytest
 import scipy.linalg
 import scipy.optimize
@@ -294,3 +295,15 @@ def test_kkt_residual_notices_wrong_weights(seed: int) -> None:
 def test_kkt_residual_of_weights_that_are_not_numbers_is_no_certificate() -> None:
     M, a = well_conditioned(0, 3)
     assert not kkt_residual(M, a, np.array([np.nan, 0.0, 0.0])) <= TOLERANCE
+
+
+def test_an_m_that_osqp_refuses_is_solved_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise osqp.OSQPException(4)  # as of a matrix that rounding has made indefinite
+
+    M, a = well_conditioned(3)
+    expected, _ = nonnegative_qp(M, a)
+    monkeypatch.setattr(osqp.OSQP, "setup", refuse)
+    v, residual = nonnegative_qp(M, a)
+    assert residual <= TOLERANCE
+    np.testing.assert_allclose(v, expected, atol=1e-9 * np.abs(expected).max())
