@@ -9,12 +9,13 @@ import scipy.linalg
 
 from tasks.arrays import Booleans, Floats, Integers
 from tasks.centering import center_on
+from tasks.distinct import Distinct
 
 Solver = Callable[[Floats], Floats]
 
 # What is added to a unit diagonal that rounding has made indefinite, at first.
 LEAST_RIDGE = 1e-15
-REFINEMENTS = 2
+REFINEMENTS, ACCURATE = 3, 1e-13
 
 
 class Images(Protocol):
@@ -47,6 +48,9 @@ class BaseKernels(Protocol):
 
     def only(self, chosen: Integers) -> Self:
         """Some of the kernels."""
+
+    def distinct(self) -> Distinct:
+        """The kernels that stand for all; equal ones may be found or not."""
 
     def images(self, alpha: Floats) -> Images:
         """`K_k alpha` of all kernels."""
@@ -117,6 +121,10 @@ class GramKernels:
             return self  # the arrays may be large
         return GramKernels(self.train[chosen], self.held_out[chosen], self.varies[chosen])
 
+    def distinct(self) -> Distinct:
+        """All of them."""
+        return Distinct(np.arange(self.count), np.arange(self.count))
+
     def images(self, alpha: Floats) -> GramImages:
         """`K_k alpha` of all kernels."""
         matrix = np.ascontiguousarray((self.train @ alpha).T)
@@ -159,17 +167,30 @@ def dense_solver(matrix: Floats, diagonal: Floats | float) -> Solver:
     factor, ridge = None, 0.0
     while factor is None:
         try:
-            factor = scipy.linalg.cho_factor(matrix + ridge * np.eye(len(matrix)) if ridge else matrix)
+            ridged = matrix + ridge * np.eye(len(matrix)) if ridge else matrix
+            factor = scipy.linalg.cho_factor(ridged, check_finite=False)
         except np.linalg.LinAlgError:
             ridge = max(LEAST_RIDGE, 10 * ridge)
             if ridge > 1.0:
                 raise
 
+    def once(b: Floats) -> Floats:
+        return np.asarray(scipy.linalg.cho_solve(factor, b, check_finite=False))
+
     def solve(b: Floats) -> Floats:
-        scaled = (b.T * scale).T
-        x = scipy.linalg.cho_solve(factor, scaled)
-        for _ in range(REFINEMENTS):
-            x = x + scipy.linalg.cho_solve(factor, scaled - matrix @ x)
+        x, _ = refined(once, lambda x: matrix @ x, (b.T * scale).T)
         return np.asarray((x.T * scale).T)
 
     return solve
+
+
+def refined(solve: Solver, times: Solver, b: Floats) -> tuple[Floats, float]:
+    """A solution, refined for the digits that `solve` loses, and what is left of b, relative to it."""
+    x, size = solve(b), float(np.linalg.norm(b))
+    for _ in range(REFINEMENTS):
+        rest = b - times(x)
+        left = float(np.linalg.norm(rest))
+        if not left > ACCURATE * size:
+            break
+        x = x + solve(rest)
+    return x, left / size if size > 0 else 0.0

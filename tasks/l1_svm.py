@@ -9,6 +9,7 @@ then priced by their forms, and those above t join the set.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -35,15 +36,17 @@ def l1_svm_path(kernels: BaseKernels, target: Floats, values: Sequence[tuple[flo
     of the machine with kernel `K_mu`, over all kernels.
     """
     balanced = np.where(target > 0, np.mean(target < 0), np.mean(target > 0))
-    working = _largest(label_forms(kernels, target * balanced), FIRST_SET)
+    distinct = kernels.distinct()
+    few = kernels.only(distinct.chosen)
+    working = _largest(label_forms(few, target * balanced), FIRST_SET)
     learned = []
     for (budget,) in values:
-        found, working = _solve(kernels, target, budget, working)
+        found, working = _solve(few, target, budget, working)
         if not found.certificate <= PROMISED_GAP:
             raise NotSolvedError(
                 f"l1-svm with Lambda = {budget:g} stopped at a relative duality gap of {found.certificate:.1e}"
             )
-        learned.append(found)
+        learned.append(replace(found, weights=distinct.shared(found.weights)))
     return learned
 
 

@@ -15,7 +15,8 @@ import scipy.sparse
 from scipy.sparse.linalg import LinearOperator, cg
 
 from tasks.arrays import Booleans, Floats, Integers
-from tasks.base_kernels import Images, Solver, dense_solver
+from tasks.base_kernels import Images, Solver, dense_solver, refined
+from tasks.distinct import Distinct, distinct_columns
 
 # A column whose centered sum of squares is this small beside the uncentered one does not vary.
 CONSTANT = 1e-13
@@ -25,7 +26,8 @@ FEW_ENTRIES = 32
 PRODUCT_BYTES = 64 << 20
 # Of the steps of an outer method, which checks what it gets.
 ITERATIVE_ACCURACY = 1e-3
-REFINEMENTS = 2
+# What may be left of a right-hand side, relative to it.
+ENOUGH = 1e-9
 
 
 @dataclass(frozen=True)
@@ -68,6 +70,10 @@ class RankOneKernels:
     def only(self, chosen: Integers) -> "RankOneKernels":
         """Some of the kernels."""
         return RankOneKernels(self.columns[:, chosen], self.means[chosen], self.trace[chosen], self.held_out[:, chosen])
+
+    def distinct(self) -> Distinct:
+        """The kernels that stand for all."""
+        return distinct_columns(self.columns)
 
     def projections(self, alpha: Floats) -> Floats:
         """(p,) or (p, columns of alpha): `v_k . alpha`."""
@@ -118,38 +124,39 @@ class RankOneKernels:
         `(K_k alpha)(K_k alpha)'` is `(v_k . alpha)^2 K_k`, so the matrix is that of other weights.
         """
         total = weights + squares * images.forms
-        if np.ndim(diagonal) > 0:  # of an interior-point method, so uneven that only a whole factorisation will do
-            return dense_solver(self.combined(total), diagonal)
         if 2 * self.count < self.columns.shape[0]:
-            return self._by_columns(float(diagonal), total)
-        return self._by_conjugate_gradients(float(diagonal), total)
+            return self._by_columns(diagonal, total)
+        if np.ndim(diagonal) == 0:
+            return self._by_conjugate_gradients(float(diagonal), total)
+        return dense_solver(self.combined(total), diagonal)
 
     def _by_columns(self, diagonal: Floats | float, weights: Floats) -> Solver:
-        """Woodbury's formula, refined for the digits that it loses."""
-        inverse = 1.0 / np.broadcast_to(diagonal, self.columns.shape[:1])
-        scaled = self.columns @ scipy.sparse.diags_array(np.sqrt(weights))
+        """Woodbury's formula, as long as it keeps enough digits.
+
+        Near the end of an interior-point method it does not, because the diagonal is so uneven.
+        """
+        root = 1.0 / np.sqrt(np.broadcast_to(diagonal, self.columns.shape[:1]))
+        scaled = scipy.sparse.diags_array(root) @ self.columns @ scipy.sparse.diags_array(np.sqrt(weights))
         means = self.means * np.sqrt(weights)
-        weighted = scipy.sparse.diags_array(inverse) @ scaled
-        small = (scaled.T @ weighted).toarray()
-        cross = np.outer(weighted.sum(axis=0), means)
-        small += np.outer(means, means) * inverse.sum() - cross - cross.T
+        small = (scaled.T @ scaled).toarray()
+        cross = np.outer(scaled.T @ root, means)
+        small += np.outer(means, means) * float(root @ root) - cross - cross.T
         solve_small = dense_solver(small, 1.0)
+        dense: list[Solver] = []
 
         def down(x: Floats) -> Floats:
-            return np.asarray(scaled.T @ x - np.multiply.outer(means, x.sum(axis=0)))
+            return np.asarray(scaled.T @ x - np.multiply.outer(means, root @ x))
 
         def up(x: Floats) -> Floats:
-            return np.asarray(scaled @ x - means @ x)
-
-        def once(b: Floats) -> Floats:
-            first = (inverse * b.T).T
-            return np.asarray(first - (inverse * up(solve_small(down(first))).T).T)
+            return np.asarray(scaled @ x - np.multiply.outer(root, means @ x))
 
         def solve(b: Floats) -> Floats:
-            x = once(b)
-            for _ in range(REFINEMENTS):
-                x = x + once(b - (x.T / inverse).T - up(down(x)))
-            return x
+            if not dense:
+                x, left = refined(lambda r: r - up(solve_small(down(r))), lambda x: x + up(down(x)), (b.T * root).T)
+                if left <= ENOUGH:
+                    return np.asarray((x.T * root).T)
+                dense.append(dense_solver(self.combined(weights), diagonal))
+            return dense[0](b)
 
         return solve
 

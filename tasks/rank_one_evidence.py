@@ -1,7 +1,6 @@
 """What the rules for weights ask about rank-one kernels, answered without a p x p matrix."""
 
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 import scipy.sparse
@@ -37,47 +36,22 @@ class RankOneEvidence:
         return products / self.label_norm if self.label_norm > 0 else np.zeros_like(products)
 
     def largest_alignment(self) -> tuple[Floats, float]:
-        """By column generation over distinct columns; equal ones share their weight."""
-        distinct, group = self._distinct()
+        """By column generation over distinct columns."""
+        distinct = self.kernels.distinct()
+        kernels = self.kernels.only(distinct.chosen)
         v, residual = solve_by_columns(
-            distinct.images(self.centered_labels).forms,
-            lambda chosen: distinct.only(chosen).products(),
-            lambda weights: distinct.quadratic_forms(distinct.combined(weights)),
+            kernels.images(self.centered_labels).forms,
+            lambda chosen: kernels.only(chosen).products(),
+            lambda weights: kernels.quadratic_forms(kernels.combined(weights)),
         )
-        return self._shared(v, group), residual
+        return np.where(self.varies, distinct.shared(v), 0.0), residual
 
     def unconstrained_alignment(self) -> tuple[Floats, float]:
         """With M of the distinct columns; of all ways to share a weight among equals, equal shares have least norm."""
-        distinct, group = self._distinct()
-        v, residual = minimum_norm_solution(distinct.products(), distinct.images(self.centered_labels).forms)
-        return self._shared(v, group), residual
-
-    def _distinct(self) -> tuple[RankOneKernels, Integers]:
-        """The kernels without repetitions, and for each kernel which of them it is."""
-        chosen, group = np.unique(distinct_columns(self.kernels.columns), return_inverse=True)
-        return self.kernels.only(chosen), group
-
-    def _shared(self, weights: Floats, group: Integers) -> Floats:
-        shares = weights / np.bincount(group)
-        return np.where(self.varies, shares[group], 0.0)
-
-
-def distinct_columns(columns: scipy.sparse.csc_array) -> Integers:
-    """For each column the number of the first one that is equal to it, up to rounding.
-
-    Two words that only ever occur together, or once in the same document, are one kernel; kept apart they would
-    make M singular.
-    """
-    first: dict[bytes, int] = {}
-    indptr, indices = columns.indptr, columns.indices
-    rounded = np.round(columns.data, 12)
-    return np.array(
-        [
-            first.setdefault(indices[s:e].tobytes() + rounded[s:e].tobytes(), k)
-            for k, (s, e) in enumerate(pairwise(indptr))
-        ],
-        dtype=np.int64,
-    )
+        distinct = self.kernels.distinct()
+        kernels = self.kernels.only(distinct.chosen)
+        v, residual = minimum_norm_solution(kernels.products(), kernels.images(self.centered_labels).forms)
+        return np.where(self.varies, distinct.shared(v), 0.0), residual
 
 
 def rank_one_statistics(

@@ -9,7 +9,7 @@ from tasks.arrays import Floats
 from tasks.column_generation import block_pivoting, solve_by_columns
 from tasks.qp import kkt_residual, nonnegative_qp
 from tasks.rank_one import FEW_ENTRIES, RankOneKernels
-from tasks.rank_one_evidence import RankOneEvidence, distinct_columns
+from tasks.rank_one_evidence import RankOneEvidence
 from tasks.weights import RULES
 
 
@@ -65,7 +65,10 @@ def test_long_and_short_columns_are_priced_alike(monkeypatch: pytest.MonkeyPatch
 def test_equal_columns_are_found_whatever_their_scale() -> None:
     x = np.array([[1.0, 2.0, 0.0, 3.0, 1.0], [0.0, 0.0, 1.0, 0.0, 2.0], [0.0, 0.0, 5.0, 0.0, 0.0]])
     kernels = RankOneKernels.of(scipy.sparse.csr_array(x))
-    assert distinct_columns(kernels.columns).tolist() == [0, 0, 2, 0, 4]
+    distinct = kernels.distinct()
+    assert distinct.chosen.tolist() == [0, 2, 4]
+    assert distinct.group.tolist() == [0, 0, 1, 0, 2]
+    assert distinct.shared(np.array([3.0, 1.0, 2.0])).tolist() == [1.0, 1.0, 1.0, 1.0, 2.0]
 
 
 @pytest.mark.parametrize("seed", range(30))
