@@ -48,5 +48,10 @@ def print_plan(console: Console, plan: Plan, workers: int, limit: int) -> None:
         highlight=False,
         soft_wrap=True,
     )
+    print_notes(console, plan)
+
+
+def print_notes(console: Console, plan: Plan) -> None:
+    """Print what is left out, and why."""
     for line in plan.notes():
         console.print(line, highlight=False, soft_wrap=True, markup=False)

@@ -16,6 +16,7 @@ from pipeline.directory import check_directory, default_directory, free_bytes, l
 from pipeline.layout import LOGS, create_arrays
 from pipeline.ledger import Ledger
 from pipeline.plan import Plan, make_plan
+from pipeline.plan_view import print_notes
 from pipeline.progress import Progress
 from pipeline.samples import load_samples
 from pipeline.schedule import Schedule, execute
@@ -146,8 +147,7 @@ def _announce(console: Console, plan: Plan, root: Path, done: int, total: int) -
         highlight=False,
         soft_wrap=True,
     )
-    for line in plan.notes():
-        console.print(line, highlight=False, soft_wrap=True, markup=False)
+    print_notes(console, plan)
 
 
 def _say_where(console: Console, root: Path, seconds: float) -> None:
