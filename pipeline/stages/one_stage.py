@@ -44,7 +44,7 @@ class OneStageTask(CellTask):
         del gram  # as large as what was made of it
         try:
             found = learn(self.method, kernels, split.target, split.train, split.validation, split.test, self.values)
-        except (NoWeightsError, NotSolvedError) as error:
+        except (NoWeightsError, NotSolvedError, np.linalg.LinAlgError) as error:
             return failed(error)
         ((train, test),) = read_statistics(store, self.dataset, self.task, [self.trial])
         row = measured(

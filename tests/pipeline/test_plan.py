@@ -28,7 +28,7 @@ from pipeline.stages.weights import KERNELS_OF_A_SHORT_SOLVE, WeightsTask, trial
 from pipeline.task import STAGES, Task
 from tests.pipeline.build import PROJECT, parsed, synthetic_values
 
-COMMON = {"dataset": "made", "fingerprint": "f" * 64}
+COMMON: dict[str, Any] = {"dataset": "made", "fingerprint": "f" * 64}
 CELL: dict[str, Any] = {"task": "regression", "task_index": 0, "method": "unif", "trial": 0}
 OTHER_CELL: dict[str, Any] = {"task": "classification", "task_index": 1, "method": "align", "trial": 1}
 # One task of each kind, and for each of its fields another value.
