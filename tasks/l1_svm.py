@@ -15,7 +15,7 @@ import numpy as np
 
 from tasks.arrays import Floats, Integers
 from tasks.base_kernels import BaseKernels, Images
-from tasks.interior_point import Point, solve_qcqp
+from tasks.interior_point import Point, primal_value, solve_qcqp
 from tasks.learned import Learned, NotSolvedError, label_forms
 
 PROMISED_GAP, GAP = 1e-4, 5e-5
@@ -70,7 +70,8 @@ def _solve(kernels: BaseKernels, y: Floats, budget: float, working: Integers) ->
         working = np.concatenate([working, joining[_largest(images.forms[joining], FIRST_SET)]])
     weights, gap = _without_negligible(images, y, budget, weights, point, gap)
     next_set = np.union1d(np.flatnonzero(weights), _largest(images.forms, FIRST_SET))
-    return Learned(weights, y * point.alpha, point.intercept, gap), next_set
+    _, factor = primal_value(images, y, weights, point.intercept)
+    return Learned(weights, factor * y * point.alpha, factor * point.intercept, gap), next_set
 
 
 def _without_negligible(
@@ -90,8 +91,7 @@ def _gap(images: Images, y: Floats, budget: float, weights: Floats, point: Point
     largest, total = float(images.forms.max()), float(point.alpha.sum())
     shrunk = min(1.0, total / (budget * largest))  # alpha is feasible, and a shorter one may have a greater value
     lower = 2 * shrunk * total - budget * shrunk**2 * largest
-    slack = np.maximum(0.0, 1.0 - y * (images.sum(weights) + point.intercept))
-    upper = float(weights @ images.forms + 2 * slack.sum())
+    upper, _ = primal_value(images, y, weights, point.intercept)
     return (upper - lower) / upper
 
 

@@ -22,8 +22,6 @@ STEPS = 100
 LEAST_STEP = 1e-10
 # Armijo's condition: the part of the promised descent that a step must keep.
 DESCENT = 1e-4
-# What rounding may add to the objective, as a part of `y'y`: a last step gains less, and still makes alpha exact.
-ROUNDING = 1e-14
 
 
 def l2_krr_path(kernels: BaseKernels, target: Floats, values: Sequence[tuple[float, ...]]) -> list[Learned]:
@@ -99,8 +97,7 @@ def _line_search(kernels: BaseKernels, y: Floats, budget: float, alpha: Floats, 
         return float(point @ point - 2 * point @ y) + budget * float(np.linalg.norm(kernels.images(point).forms))
 
     start, length = objective(alpha), 1.0
-    rounding = ROUNDING * float(y @ y)
-    while objective(alpha + length * step) > start + DESCENT * length * 2 * slope + rounding:
+    while objective(alpha + length * step) > start + DESCENT * length * 2 * slope:
         length /= 2
         if length < LEAST_STEP:
             return 0.0
