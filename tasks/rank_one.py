@@ -124,7 +124,7 @@ class RankOneKernels:
         `(K_k alpha)(K_k alpha)'` is `(v_k . alpha)^2 K_k`, so the matrix is that of other weights.
         """
         total = weights + squares * images.forms
-        if 2 * self.count < self.columns.shape[0]:
+        if self.count < self.columns.shape[0]:
             return self._by_columns(diagonal, total)
         if np.ndim(diagonal) == 0:
             return self._by_conjugate_gradients(float(diagonal), total)

@@ -6,7 +6,7 @@ import pytest
 from pipeline.sources import DATA_DIR_VARIABLE
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def data_dir() -> Path:
     folder = os.environ.get(DATA_DIR_VARIABLE)
     if not folder:

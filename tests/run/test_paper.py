@@ -1,6 +1,5 @@
 """The paper's Tables 1 and 2 from the shipped config, on the paper's datasets."""
 
-import os
 from pathlib import Path
 
 import pandas as pd
@@ -9,7 +8,6 @@ import pytest
 from pipeline.config_file import read_config
 from pipeline.plan import make_plan
 from pipeline.samples import load_samples
-from pipeline.sources import DATA_DIR_VARIABLE
 from tests.run.sweeps import pipeline
 
 # Error and its standard deviation, as printed in Table 2 of the paper.
@@ -56,14 +54,11 @@ PROMISED = {"unif": 0.0, "align": 0.0, "alignf": 1e-9, "l1-svm": 1e-4, "l2-krr":
 
 
 @pytest.fixture(scope="module")
-def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def results(tmp_path_factory: pytest.TempPathFactory, data_dir: Path) -> Path:
     """The tables of one run for all tests of this file."""
-    folder = os.environ.get(DATA_DIR_VARIABLE)
-    if not folder:
-        pytest.skip(f"needs the paper's datasets: set {DATA_DIR_VARIABLE} to their folder (README, 'Data')")
     root = tmp_path_factory.mktemp("paper")
     settings = [word for setting in SETTINGS for word in ("--set", setting)]
-    done = pipeline("run", "paper-gaussian", *settings, "--data-dir", folder, "--out", "paper", cwd=root)
+    done = pipeline("run", "paper-gaussian", *settings, "--data-dir", str(data_dir), "--out", "paper", cwd=root)
     assert done.returncode == 0, done.stderr
     return root / "paper/results"
 
