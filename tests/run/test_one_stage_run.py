@@ -10,6 +10,7 @@ from sklearn.svm import SVC
 
 from pipeline.plan import Plan
 from pipeline.stages import one_stage
+from pipeline.stages.cells import Split, fit_kernel
 from pipeline.stages.one_stage import EachKernelTask, OneStageTask
 from pipeline.store import STATISTICS, WEIGHTS, RunStore
 from pipeline.tables import BOUND_COLUMNS, PATH_COLUMNS, read_rows, write_tables
@@ -275,6 +276,20 @@ def test_bounds_are_what_the_theorems_say_of_two_stage_kernels(done: Run) -> Non
         total = best["train_error"] ** 2 + 2 * m1 * m2 / n + (1 + 16 * m2 / m1) * m1 * m2 / 4 * spread
         assert bound["generalisation_bound"] == pytest.approx(total, rel=1e-6)
     assert negative  # otherwise the case above is empty
+
+
+def test_the_bound_on_the_error_is_the_squared_error_and_more_that_a_large_ridge_takes_away() -> None:
+    rng = np.random.default_rng(0)
+    features, y = rng.normal(size=(30, 3)), rng.normal(size=30) + 5.0
+    split = Split(y, np.arange(10, 30), np.arange(5, 10), np.arange(5))
+    found = fit_kernel("regression", features @ features.T, split, (2.0**60,), signed=False, largest=1.0)
+    assert found["guarantees"]["generalisation_bound"] == pytest.approx(np.var(y[10:]), rel=1e-6)
+    assert (
+        "generalisation_bound"
+        not in fit_kernel("regression", features @ features.T, split, (2.0**60,), signed=True, largest=1.0)[
+            "guarantees"
+        ]
+    )
 
 
 def test_kernels_have_their_unnormalised_alignment_and_their_bound(done: Run) -> None:
