@@ -17,7 +17,7 @@ STEPS = 60
 # Of the way to the border that a step may take.
 TO_THE_BORDER = 0.995
 # A step is shortened that takes a point so many times as far from optimal, for curvature it did not see.
-GROWTH, LEAST_STEP = 10.0, 1e-3
+GROWTH, LEAST_STEP = 3.0, 1e-3
 # A least margin above this is one.
 ALMOST_ONE = 0.99
 # A gap that grows this much above the best one says that rounding has taken over.
