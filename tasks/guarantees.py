@@ -59,7 +59,8 @@ def generalisation_bound(
 ) -> float:
     """Theorem 17: the squared error of two-stage kernel ridge regression, with probability 1 - delta.
 
-    For weights that sum to one (`Lambda_1` = 1) and kernels of trace one, for which `||D mu|| ||K_c||` is at most 2.
+    For weights that sum to one (`Lambda_1` = 1) and kernels of trace one, for which `||D mu|| ||K_c||` is at most 2. As
+    the paper states it; from the theorem that it rests on, `M_1^2 / 4` would follow where it has `M_1 M_2 / 4`.
 
     Parameters
     ----------
