@@ -18,6 +18,8 @@ def encode_features(table: pd.DataFrame, encode: str | dict[str, float] | None, 
 
     With codes for letters, a column of longer words is a column of sequences: a feature a letter.
     """
+    if all(map(pd.api.types.is_numeric_dtype, table.dtypes)):
+        return table.astype(np.float64)  # there may be very many columns
     columns: list[pd.DataFrame] = []
     for column in table:
         values = table[column]

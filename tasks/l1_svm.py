@@ -16,7 +16,7 @@ import numpy as np
 from tasks.arrays import Floats, Integers
 from tasks.base_kernels import BaseKernels, Images
 from tasks.interior_point import Point, primal_value, solve_qcqp
-from tasks.learned import Learned, NotSolvedError, label_forms
+from tasks.learned import Learned, NotSolvedError, label_forms, relative_gap
 
 PROMISED_GAP, GAP = 1e-4, 5e-5
 # Of the interior-point method: while kernels still join, less will do.
@@ -92,7 +92,7 @@ def _gap(images: Images, y: Floats, budget: float, weights: Floats, point: Point
     shrunk = min(1.0, total / (budget * largest))  # alpha is feasible, and a shorter one may have a greater value
     lower = 2 * shrunk * total - budget * shrunk**2 * largest
     upper, _ = primal_value(images, y, weights, point.intercept)
-    return (upper - lower) / upper
+    return relative_gap(upper, lower)
 
 
 def _largest(values: Floats, count: int) -> Integers:

@@ -14,7 +14,7 @@ import numpy as np
 
 from tasks.arrays import Floats
 from tasks.base_kernels import BaseKernels, Images
-from tasks.learned import Learned, NotSolvedError, label_forms
+from tasks.learned import Learned, NotSolvedError, label_forms, relative_gap
 
 GAP = 1e-7
 PROMISED_GAP = 1e-6
@@ -87,7 +87,7 @@ def _gap(images: Images, y: Floats, budget: float, weights: Floats, alpha: Float
     image = images.sum(weights)
     lower = float(2 * alpha @ y - alpha @ alpha) - budget * float(np.linalg.norm(images.forms))
     upper = float((y - image) @ (y - image) + alpha @ image)
-    return (upper - lower) / upper
+    return relative_gap(upper, lower)
 
 
 def _line_search(kernels: BaseKernels, y: Floats, budget: float, alpha: Floats, step: Floats, slope: float) -> float:

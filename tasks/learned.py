@@ -27,6 +27,11 @@ class Learned:
     """Relative duality gap or KKT residual, whichever the method promises."""
 
 
+def relative_gap(upper: float, lower: float) -> float:
+    """The relative duality gap; below 0 is rounding."""
+    return max(0.0, (upper - lower) / upper)
+
+
 def label_forms(kernels: BaseKernels, labels: Floats) -> Floats:
     """(p,): `y'K_k y` of centered labels.
 

@@ -24,10 +24,14 @@ CONSTANT = 1e-13
 FEW_ENTRIES = 32
 # Rows of the dense product that prices the other columns, at a time.
 PRODUCT_BYTES = 64 << 20
+# From such a part of entries on, a dense product is faster.
+DENSE = 0.1
 # Of the steps of an outer method, which checks what it gets.
 ITERATIVE_ACCURACY = 1e-3
 # What may be left of a right-hand side, relative to it.
 ENOUGH = 1e-9
+
+Columns = scipy.sparse.csc_array | scipy.sparse.csr_array
 
 
 @dataclass(frozen=True)
@@ -92,9 +96,7 @@ class RankOneKernels:
 
     def combined(self, weights: Floats) -> Floats:
         """`K_w`, (n, n)."""
-        used = np.flatnonzero(weights)
-        part = self.columns[:, used]
-        kernel = ((part @ scipy.sparse.diags_array(weights[used])) @ part.T).toarray()
+        kernel = weighted_gram(self.columns, weights)
         kernel -= kernel.mean(axis=0)[None, :]
         kernel -= kernel.mean(axis=1)[:, None]
         return np.asarray(kernel)
@@ -221,3 +223,13 @@ class RankOneImages:
     def columns(self) -> Floats:
         """The images themselves, dense."""
         return np.asarray((self.kernels.columns.toarray() - self.kernels.means) * self.projections)
+
+
+def weighted_gram(columns: Columns, weights: Floats) -> Floats:
+    """`X diag(weights) X'`, dense."""
+    used = np.flatnonzero(weights)
+    part = columns[:, used]
+    if part.nnz > DENSE * part.shape[0] * part.shape[1]:
+        dense = part.toarray()
+        return np.asarray((dense * weights[used]) @ dense.T)
+    return np.asarray(((part @ scipy.sparse.diags_array(weights[used])) @ part.T).toarray())

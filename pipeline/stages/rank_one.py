@@ -17,7 +17,7 @@ from tasks.arrays import Floats
 from tasks.folds import trials
 from tasks.learned import NotSolvedError
 from tasks.one_stage import learn
-from tasks.rank_one import RankOneKernels
+from tasks.rank_one import RankOneKernels, weighted_gram
 from tasks.rank_one_evidence import RankOneEvidence, rank_one_statistics
 from tasks.ridge import NotPositiveDefiniteError
 from tasks.svm import NotConvergedError
@@ -124,10 +124,7 @@ class RankOneCellTask(CellTask):
 
 def _combined(columns: scipy.sparse.csr_array, weights: Floats, trace: Floats) -> Floats:
     """The combined kernel of all samples, (m, m), not centered."""
-    used = np.flatnonzero(weights)
-    part = columns[:, used]
-    scaled = part @ scipy.sparse.diags_array(weights[used] / trace[used])
-    return np.asarray((scaled @ part.T).toarray())
+    return weighted_gram(columns, np.divide(weights, trace, out=np.zeros_like(weights), where=weights != 0))
 
 
 def _alignment(kernel: Floats, split: Split, samples: Any) -> float:
