@@ -19,6 +19,7 @@ ENVIRONMENT = {
     # nothing would make fits take half as long again, for the system to hand out the same pages anew.
     "MALLOC_TRIM_THRESHOLD_": str(128 << 20),
     "MALLOC_MMAP_THRESHOLD_": str(32 << 20),
+    "PYTHONSAFEPATH": "1",  # no module of the working directory stands in for one of ours
     "MALLOC_ARENA_MAX": "2",  # else each thread that decodes chunks keeps its own
 }
 # Where the system can fork, workers are forked from one process that has imported everything once.

@@ -4,20 +4,23 @@ Each field is written once, here and in `datasets` and `methods`; the schema, th
 messages all follow from it.
 """
 
-from typing import Self
+from typing import Annotated, Self
 
 from pydantic import Field, field_validator, model_validator
 
 from pipeline.datasets import Dataset
 from pipeline.methods import TASKS, Method, label
-from pipeline.model import Exponent, Model, Name, distinct
+from pipeline.model import Model, Name, distinct
+
+# What regularises beyond these overflows or does nothing.
+GridExponent = Annotated[int, Field(ge=-100, le=100)]
 
 
 class Grid(Model):
     """Regularisation values 2 ** (from..to)."""
 
-    start: Exponent = Field(alias="from", description="the least exponent")
-    stop: Exponent = Field(alias="to", description="the greatest exponent")
+    start: GridExponent = Field(alias="from", description="the least exponent")
+    stop: GridExponent = Field(alias="to", description="the greatest exponent")
     step: int = Field(2, ge=1, description="between exponents")
 
     @model_validator(mode="after")

@@ -161,6 +161,8 @@ class FileDataset(TableDataset):
     def _sparse_columns_stay(self) -> Self:
         if self.sparse and self.drop:
             raise ValueError(f"drop = {self.drop}: of a libsvm file a rank-one family takes every column; leave it out")
+        if self.sparse and self.encode is not None:
+            raise ValueError(f"encode = {self.encode!r}: a libsvm file holds numbers only; leave it out")
         if self.sparse and self.scale != "none":
             raise ValueError(
                 f"scale = {self.scale!r}: rank-one kernels are centered and scaled to trace one in any case; leave it "

@@ -79,10 +79,15 @@ def whole_rows(features: pd.DataFrame, target: pd.Series, missing: str, name: st
     return whole
 
 
+def is_numbers(values: pd.Series) -> bool:
+    """Whether all labels are numbers, or read as such."""
+    return bool(pd.to_numeric(values.astype(object), errors="coerce").notna().all())
+
+
 def encode_target(values: pd.Series, task: str, positive: Sequence[str] | None, name: str) -> Floats:
     """Labels as numbers: two classes as -1 and +1, a regression target of numbers as it is."""
     numbers = pd.to_numeric(values.astype(object), errors="coerce")
-    if numbers.notna().all():
+    if is_numbers(values):
         values = numbers
     numeric = pd.api.types.is_numeric_dtype(values)
     if task == "regression" and numeric and positive is None:
@@ -116,7 +121,7 @@ def encode_target(values: pd.Series, task: str, positive: Sequence[str] | None, 
                 f"against the rest: positive = ['{written[0]}']" + (", or set task = 'regression'" if numeric else "")
             )
     if len(classes) < 2 or len(chosen) == len(classes):
-        raise DataError(f"dataset {name!r}: all samples are of one class; there is nothing to learn")
+        raise DataError(f"dataset {name!r}: all samples are of one class, {written[0]!r}; there is nothing to learn")
     return np.where(labels.isin(chosen), 1.0, -1.0)
 
 

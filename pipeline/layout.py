@@ -112,11 +112,15 @@ def _rank_one_arrays(store: RunStore, plan: DatasetPlan, samples: Samples) -> No
 
 
 def split_columns(features: Floats | scipy.sparse.csr_array) -> tuple[scipy.sparse.csr_array, Floats]:
-    """Sparse columns, and what was taken off each: the mean of a column of a table, nothing of sparse ones."""
-    if not isinstance(features, np.ndarray):
-        return features, np.zeros(features.shape[1])
-    offset = features.mean(axis=0)
-    return scipy.sparse.csr_array(features - offset), offset
+    """Sparse columns, and what was taken off each, to keep the digits of what varies: the mean of a full column."""
+    if isinstance(features, np.ndarray):
+        offset = features.mean(axis=0)
+        return scipy.sparse.csr_array(features - offset), offset
+    full = np.bincount(features.indices, minlength=features.shape[1]) == features.shape[0]
+    offset = np.where(full, np.asarray(features.mean(axis=0)).ravel(), 0.0)
+    shifted = features.copy()
+    shifted.data = features.data - offset[features.indices]
+    return shifted, offset
 
 
 def _keep(store: RunStore, name: str, values: Any, about: str) -> None:

@@ -36,7 +36,7 @@ def label(method: Method) -> str:
     >>> label(AlignMethod(method="align", q=1.5))
     'align-q1.5'
     """
-    return method if isinstance(method, str) else f"{method.method}-q{method.q:g}"
+    return method if isinstance(method, str) else f"{method.method}-q{str(method.q).removesuffix('.0')}"
 
 
 def why_unfit(method: Method, task: str, kernels: int, rank_one: bool) -> str | None:

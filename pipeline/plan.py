@@ -77,7 +77,7 @@ class Plan:
     def notes(self) -> list[str]:
         """What a person should know: rows and methods that are left out."""
         notes = [
-            f"note: dataset {dataset.name!r}: {dataset.left_out} rows with gaps are left out"
+            f"note: dataset {dataset.name!r}: {dataset.left_out} rows are left out, for missing = 'drop'"
             for dataset in self.datasets
             if dataset.left_out
         ]

@@ -154,7 +154,7 @@ def _say_where(console: Console, root: Path, seconds: float) -> None:
     where = escape(str(root))
     console.print(
         f"Done in {seconds:.1f} s. The tables are in {where}/results: "
-        "rows.csv (a row a trial), summary.md, summary.tex, path.csv, kernels.csv, bounds.csv.\n"
+        "rows.csv (a row a trial), summary.md, summary.tex, path.csv, kernels.csv, bounds.csv and more.\n"
         f"Look further: `pipeline status {where}`; the same command again goes on where a run stopped.",
         highlight=False,
         soft_wrap=True,

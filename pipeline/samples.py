@@ -18,7 +18,7 @@ from pipeline.datasets import (
     SentimentDataset,
     TableDataset,
 )
-from pipeline.encode import encode_features, encode_target, whole_rows
+from pipeline.encode import encode_features, encode_target, is_numbers, whole_rows
 from pipeline.errors import DataError
 from pipeline.sources import Table, read_source
 from pipeline.sparse_sources import read_sparse
@@ -74,7 +74,8 @@ def load_samples(config: Config, dataset: Dataset, folder: Path) -> Samples:
         raise DataError(f"dataset {dataset.name!r}: every feature column is constant; there is nothing to learn from")
     if isinstance(dataset, NumbersDataset) and isinstance(features, np.ndarray):
         features = _scale(features, dataset.scale)
-    place, fold = deal_folds(targets[dataset.task[-1]], config.protocol.folds)
+    dealt_by = targets.get("classification", targets[dataset.task[0]])  # so that each fold has its share of classes
+    place, fold = deal_folds(dealt_by, config.protocol.folds)
     gaussians = [name for family in dataset.gaussians for name in family.names]
     return Samples(
         name=dataset.name,
@@ -104,7 +105,10 @@ def _numbers(config: Config, dataset: NumbersSource, folder: Path) -> Table:
 def _target(target: pd.Series, task: str, dataset: Dataset) -> Floats:
     if isinstance(dataset, SentimentDataset) and task == "classification":
         target = target >= LEAST_LIKED
-    return encode_target(target, task, getattr(dataset, "positive", None), dataset.name)
+    positive = getattr(dataset, "positive", None)
+    if task == "regression" and "classification" in dataset.task and is_numbers(target):
+        positive = None  # it is for the other task
+    return encode_target(target, task, positive, dataset.name)
 
 
 def _varies(features: Floats | scipy.sparse.csr_array) -> bool:

@@ -19,6 +19,8 @@ from tasks.arrays import Booleans, Integers
 
 # The two files of a domain, in the order of their rows, and the ratings that each may hold.
 RATINGS = {"positive": (4.0, 5.0), "negative": (1.0, 2.0)}
+# What stands for the label of a blank line.
+BLANK = "0"
 # Counts of more digits are not exact as floats.
 MOST_DIGITS = 15
 
@@ -87,9 +89,13 @@ def _text(dataset: TextDataset, folder: Path) -> _Documents:
         except UnicodeDecodeError as error:
             raise DataError(f"dataset {dataset.name!r}: {path}, line {number}: {error}") from None
         except ValueError:  # there is nothing to unpack
-            raise DataError(
-                f"dataset {dataset.name!r}: {path}, line {number} is blank; a line needs a label, and then the text"
-            ) from None
+            if dataset.missing == "drop":
+                label, text = BLANK, []  # without a word, it will be left out
+            else:
+                raise DataError(
+                    f"dataset {dataset.name!r}: {path}, line {number} is blank; a line needs a label, and then the "
+                    "text. Leave such lines out: missing = 'drop'"
+                ) from None
         labels.append(label)
         texts.append("".join(text))
     _check_labels(labels, path, dataset.name)

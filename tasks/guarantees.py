@@ -57,7 +57,7 @@ def generalisation_bound(
     largest_kernel: float,
     delta: float = 1 - CONFIDENCE,
 ) -> float:
-    """Theorem 17: the squared error of two-stage kernel ridge regression, with probability 1 - delta.
+    """Theorem 17: the error (RMSE) of two-stage kernel ridge regression, with probability 1 - delta.
 
     For weights that sum to one (`Lambda_1` = 1) and kernels of trace one, for which `||D mu|| ||K_c||` is at most 2. As
     the paper states it; from the theorem that it rests on, `M_1^2 / 4` would follow where it has `M_1 M_2 / 4`.
@@ -65,7 +65,7 @@ def generalisation_bound(
     Parameters
     ----------
     empirical
-        The mean squared error on the training set.
+        The error on the training set, an RMSE too.
     ridge
         `lambda = m lambda_0`, what is added to the diagonal of the kernel matrix.
     largest_label, largest_kernel
@@ -75,7 +75,7 @@ def generalisation_bound(
     m1 = 2 * (1 + math.sqrt(largest_kernel / lambda0)) * largest_label
     m2 = 2 * largest_kernel / lambda0 * (1 + 1 / lambda0) * largest_label
     spread = math.sqrt(math.log(1 / delta) / (2 * samples))
-    return empirical + 2 * m1 * m2 / samples + (1 + 16 * m2 / m1) * m1 * m2 / 4 * spread
+    return math.sqrt(empirical**2 + 2 * m1 * m2 / samples + (1 + 16 * m2 / m1) * m1 * m2 / 4 * spread)
 
 
 @dataclass(frozen=True)
@@ -86,9 +86,9 @@ class Guarantees:
     """How far its alignment on the training set may be from the true one (Theorem 12)."""
     predictor_bound: float
     """On the error of the alignment predictor: `1 - rho / Gamma` (Theorem 13, with the Gamma of its footnote, which
-    asks for no centered labels), or `2 (1 - rho)` (Theorem 14) of the labels' variance."""
+    asks for no centered labels), or the root of `2 (1 - rho)` times the labels' variance (Theorem 14)."""
     predictor_error: float
-    """Of the alignment predictor on the test fold, in the task's own measure."""
+    """Of the alignment predictor on the test fold; both are in the task's own measure, as errors are."""
 
 
 def guarantees(task: str, kernel: Floats, target: Floats, train: Integers, test: Integers) -> Guarantees:
@@ -104,5 +104,6 @@ def guarantees(task: str, kernel: Floats, target: Floats, train: Integers, test:
     if task == "classification":
         bound, error = 1 - rho / gamma, misclassification(predicted[:, None], target[test])
     else:
-        bound, error = 2 * (1 - rho), rmse((mean + deviation * predicted)[:, None], target[test])
+        bound = deviation * math.sqrt(max(2 * (1 - rho), 0.0))
+        error = rmse((mean + deviation * predicted)[:, None], target[test])
     return Guarantees(concentration_bound(len(train), ratio), bound, float(error[0]))

@@ -4,14 +4,10 @@ from dataclasses import dataclass
 
 from tasks.arrays import Floats
 from tasks.base_kernels import BaseKernels
-from tasks.weights import NoWeightsError
+from tasks.errors import NoWeightsError
 
 # Of `y'K_k y` beside `y'y`, for a kernel of trace one: less is rounding.
 UNSEEN = 1e-14
-
-
-class NotSolvedError(ValueError):
-    """A method stopped before its certificate was good enough."""
 
 
 @dataclass(frozen=True)

@@ -5,19 +5,26 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tasks.align_krr import align_krr_path
+from tasks.align_krr import PROMISED_RESIDUAL, align_krr_path
 from tasks.arrays import Floats, Integers
 from tasks.base_kernels import BaseKernels
+from tasks.errors import NotSolvedError, NoWeightsError
+from tasks.l1_svm import PROMISED_GAP as PROMISED_SVM_GAP
 from tasks.l1_svm import l1_svm_path
+from tasks.l2_krr import PROMISED_GAP as PROMISED_KRR_GAP
 from tasks.l2_krr import l2_krr_path
 from tasks.learned import Learned
 from tasks.paths import PathResult, choose, misclassification, rmse
-from tasks.weights import NoWeightsError
 
 Parameters = tuple[float, ...]
 Learner = Callable[[BaseKernels, Floats, Sequence[Parameters]], list[Learned]]
 
-LEARNERS: dict[str, Learner] = {"l1-svm": l1_svm_path, "l2-krr": l2_krr_path, "align-krr": align_krr_path}
+# Each with the certificate that it promises.
+LEARNERS: dict[str, tuple[Learner, float]] = {
+    "l1-svm": (l1_svm_path, PROMISED_SVM_GAP),
+    "l2-krr": (l2_krr_path, PROMISED_KRR_GAP),
+    "align-krr": (align_krr_path, PROMISED_RESIDUAL),
+}
 
 
 @dataclass(frozen=True)
@@ -38,7 +45,7 @@ def learn(
     test: Integers,
     values: Sequence[Parameters],
 ) -> OneStageResult:
-    """Learn along the path and measure each value on the other two sets.
+    """Learn along the path and measure each value on the other two sets; what misses its certificate does not count.
 
     Parameters
     ----------
@@ -51,13 +58,24 @@ def learn(
     ------
     NoWeightsError
         If no kernel varies on the training set and has anything to do with its labels.
+    NotSolvedError
+        If no value of the path reached the certificate that the method promises.
     """
     varying = np.flatnonzero(kernels.varies)
     if not len(varying):
         raise NoWeightsError
     alive = kernels.only(varying)
-    learned = LEARNERS[method](alive, target[train], values)
-    intercepts = np.array([found.intercept for found in learned])
+    learner, promised = LEARNERS[method]
+    with np.errstate(all="ignore"):  # what overflows has no certificate
+        learned = learner(alive, target[train], values)
+    solved = np.array([found.certificate <= promised for found in learned])
+    if not solved.any():
+        least = min(found.certificate for found in learned)
+        raise NotSolvedError(
+            f"{method} promises a certificate of {promised:g}, and reached {least:.1e} at best, on all of its path; "
+            f"change its grid, [fit] {method}"
+        )
+    intercepts = np.where(solved, [found.intercept for found in learned], np.nan)
     fitted = np.column_stack([alive.images(found.coefficients).sum(found.weights) for found in learned]) + intercepts
     held_out = np.column_stack([alive.predict(found.weights, found.coefficients) for found in learned]) + intercepts
     error = misclassification if method == "l1-svm" else rmse

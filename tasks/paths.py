@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tasks.arrays import Floats, Integers
+from tasks.errors import NotSolvedError
 from tasks.ridge import ridge_path
 from tasks.svm import svm_path
 
@@ -79,16 +80,19 @@ def choose(
     test_errors: Floats,
     certificates: list[float] | None = None,
 ) -> PathResult:
-    """The path with its best value; errors of NaN are fits that are not there."""
+    """The path with its best value; errors that are not finite are fits that are not there."""
+    usable = np.isfinite(validation_errors)
+    if not usable.any():
+        raise NotSolvedError("no value of the path gives predictions that are finite; change its grid in [fit]")
     return PathResult(
         values=list(values),
         train_errors=_listed(train_errors),
         validation_errors=_listed(validation_errors),
         test_errors=_listed(test_errors),
-        best=int(np.nanargmin(validation_errors)),
+        best=int(np.argmin(np.where(usable, validation_errors, np.inf))),
         certificates=certificates,
     )
 
 
 def _listed(errors: Floats) -> list[float | None]:
-    return [None if np.isnan(error) else float(error) for error in errors]
+    return [float(error) if np.isfinite(error) else None for error in errors]

@@ -54,7 +54,10 @@ class RankOneKernels:
         columns = scipy.sparse.csc_array(counts, dtype=np.float64)
         means = np.asarray(columns.sum(axis=0)) / n
         squares: Floats = np.asarray(columns.multiply(columns).sum(axis=0))
-        trace = squares - n * means**2
+        stored = np.diff(columns.indptr)
+        deviations = columns.copy()
+        deviations.data = (columns.data - np.repeat(means, stored)) ** 2
+        trace = np.asarray(deviations.sum(axis=0)) + (n - stored) * means**2  # nothing cancels
         trace[trace <= CONSTANT * squares] = 0.0
         inverse = np.divide(1.0, np.sqrt(trace), out=np.zeros_like(trace), where=trace > 0)
         scale = scipy.sparse.diags_array(inverse)

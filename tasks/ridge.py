@@ -10,10 +10,7 @@ import numpy as np
 from scipy.linalg import lapack
 
 from tasks.arrays import Floats, require_finite
-
-
-class NotPositiveDefiniteError(ValueError):
-    """A kernel has a negative eigenvalue that no ridge makes up for."""
+from tasks.errors import NotPositiveDefiniteError
 
 
 def ridge_path(kernel: Floats, target: Floats, held_out: Floats, ridges: Sequence[float]) -> Floats:
@@ -62,7 +59,9 @@ def _tridiagonal_path(diagonal: Floats, off_diagonal: Floats, target: Floats, ri
         _, _, solution, failed_minor = lapack.dptsv(diagonal + ridge, off_diagonal, target[:, None])
         solutions[:, column] = np.nan if failed_minor else solution[:, 0]
     if np.isnan(solutions).all():
-        raise NotPositiveDefiniteError(f"the kernel has an eigenvalue below -{max(ridges):g}")
+        raise NotPositiveDefiniteError(
+            f"the kernel has an eigenvalue below -{max(ridges):g}, the largest ridge; raise 'to' of [fit] krr"
+        )
     return solutions
 
 

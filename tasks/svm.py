@@ -6,14 +6,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from tasks.arrays import Floats, require_finite
+from tasks.errors import NotConvergedError
 
 # libsvm needs some ten iterations a sample; this stops only a fit that would never end.
 MAX_ITERATIONS = 10_000_000
 CACHE_MEGABYTES = 200
-
-
-class NotConvergedError(ValueError):
-    """libsvm stopped before it reached its tolerance."""
 
 
 def svm_path(kernel: Floats, target: Floats, held_out: Floats, values: Sequence[float]) -> Floats:

@@ -10,6 +10,7 @@ from typing import Protocol
 import numpy as np
 
 from tasks.arrays import Booleans, Floats
+from tasks.errors import NotSolvedError, NoWeightsError
 
 
 class Evidence(Protocol):
@@ -29,14 +30,10 @@ class Evidence(Protocol):
         """The solution of `Mv = a` of least norm, and its residual relative to max|a|."""
 
 
+# Relative residuals; what is worse is no answer.
+PROMISED_ALIGNF, PROMISED_LINEAR = 1e-7, 1e-6
+
 Rule = Callable[[Evidence], tuple[Floats, float]]
-
-
-class NoWeightsError(ValueError):
-    """The statistics leave nothing to choose weights by."""
-
-    def __init__(self) -> None:
-        super().__init__("no kernel varies on the training set and is aligned with its labels")
 
 
 def unif(evidence: Evidence) -> tuple[Floats, float]:
@@ -61,14 +58,12 @@ def align(evidence: Evidence, q: float = 2.0) -> tuple[Floats, float]:
 
 def alignf(evidence: Evidence) -> tuple[Floats, float]:
     """The weights `mu >= 0` of the largest alignment, by the QP of the paper's section 3.2.2."""
-    v, residual = evidence.largest_alignment()
-    return _sum_to_one(v), residual
+    return _solved(*evidence.largest_alignment(), PROMISED_ALIGNF)
 
 
 def alignf_linear(evidence: Evidence) -> tuple[Floats, float]:
     """The weights of any sign of the largest alignment, `M^-1 a` (the paper's Proposition 8)."""
-    v, residual = evidence.unconstrained_alignment()
-    return _sum_to_one(v), residual
+    return _solved(*evidence.unconstrained_alignment(), PROMISED_LINEAR)
 
 
 def best_kernel(evidence: Evidence) -> tuple[Floats, float]:
@@ -87,6 +82,15 @@ RULES: dict[str, Rule] = {
     "alignf-linear": alignf_linear,
     "best-kernel": best_kernel,
 }
+
+
+def _solved(v: Floats, residual: float, promised: float) -> tuple[Floats, float]:
+    if not residual <= promised:
+        raise NotSolvedError(
+            f"the weights were found only to a residual of {residual:.1e}; {promised:g} is promised. Numbers that "
+            "differ by many orders of magnitude do that: scale the features"
+        )
+    return _sum_to_one(v), residual
 
 
 def _sum_to_one(values: Floats) -> Floats:

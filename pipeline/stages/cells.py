@@ -9,9 +9,13 @@ from pipeline.store import DATA, GRAM, WEIGHTS, RunStore
 from pipeline.task import Output, Task
 from tasks.arrays import Floats, Integers
 from tasks.centering import center_on, positive_part
+from tasks.errors import NoResultError
 from tasks.folds import trials
 from tasks.guarantees import generalisation_bound, guarantees
 from tasks.paths import PathResult, fit_path
+
+# What makes a cell a row without numbers; the rest of the sweep goes on.
+NO_RESULT = (NoResultError, np.linalg.LinAlgError)
 
 
 @dataclass(frozen=True)
@@ -88,17 +92,19 @@ def fit_kernel(
     if signed:
         centered = positive_part(centered, split.train)
     path = fit_path(task, centered, split.target, split.train, split.validation, split.test, values)
+    if signed or np.ptp(split.target[split.train]) == 0:  # the theorems are about neither
+        return {"path": asdict(path)}
     found = asdict(guarantees(task, centered, split.target, split.train, split.test))
-    if task == "regression" and not signed:
+    if task == "regression":
         found["generalisation_bound"] = _error_bound(path, split, largest)
-    return {"path": asdict(path), "guarantees": found}
+    return {"path": asdict(path), "guarantees": {key: value for key, value in found.items() if np.isfinite(value)}}
 
 
 def _error_bound(path: PathResult, split: Split, largest: float) -> float:
     labels = split.target[split.train]
     (ridge,) = path.values[path.best]
     return generalisation_bound(
-        empirical=float(path.train_errors[path.best] or 0.0) ** 2,
+        empirical=float(path.train_errors[path.best] or 0.0),
         samples=len(labels),
         ridge=ridge,
         largest_label=float(np.abs(labels - labels.mean()).max()),

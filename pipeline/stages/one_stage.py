@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from pipeline.stages.cells import CellTask, failed, measured
+from pipeline.stages.cells import NO_RESULT, CellTask, failed, measured
 from pipeline.stages.matrices import read_symmetric
 from pipeline.stages.reduce import ReduceTask
 from pipeline.stages.statistics import read_statistics
@@ -14,13 +14,9 @@ from pipeline.store import GRAM, STATISTICS, RunStore
 from pipeline.task import Output, Task
 from tasks.base_kernels import GramKernels
 from tasks.centering import center_on
-from tasks.learned import NotSolvedError
 from tasks.one_stage import learn
 from tasks.paths import fit_path
-from tasks.ridge import NotPositiveDefiniteError
 from tasks.statistics import alignment
-from tasks.svm import NotConvergedError
-from tasks.weights import NoWeightsError
 
 # Of the fits of single kernels: about a second of work.
 OPERATIONS_A_TASK = 10**10
@@ -44,7 +40,7 @@ class OneStageTask(CellTask):
         del gram  # as large as what was made of it
         try:
             found = learn(self.method, kernels, split.target, split.train, split.validation, split.test, self.values)
-        except (NoWeightsError, NotSolvedError, np.linalg.LinAlgError) as error:
+        except NO_RESULT as error:
             return failed(error)
         ((train, test),) = read_statistics(store, self.dataset, self.task, [self.trial])
         row = measured(
@@ -88,7 +84,7 @@ class EachKernelTask(CellTask):
                 path = fit_path(
                     self.task, centered, split.target, split.train, split.validation, split.test, self.values
                 )
-            except (NotPositiveDefiniteError, NotConvergedError):
+            except NO_RESULT:
                 errors.append(None)
             else:
                 errors.append(path.test_errors[path.best])

@@ -7,7 +7,7 @@ import numpy as np
 import scipy.sparse
 
 from pipeline.methods import ONE_STAGE
-from pipeline.stages.cells import CellTask, Split, failed, fit_kernel, measured
+from pipeline.stages.cells import NO_RESULT, CellTask, Split, failed, fit_kernel, measured
 from pipeline.stages.statistics import constant_kernels
 from pipeline.stages.weights import find_rule
 from pipeline.store import DATA, GRAM, STATISTICS, RunStore
@@ -15,13 +15,9 @@ from pipeline.task import Output, Task
 from tasks.alignment import alignment_with_labels
 from tasks.arrays import Floats
 from tasks.folds import trials
-from tasks.learned import NotSolvedError
 from tasks.one_stage import learn
 from tasks.rank_one import RankOneKernels, weighted_gram
 from tasks.rank_one_evidence import RankOneEvidence, rank_one_statistics
-from tasks.ridge import NotPositiveDefiniteError
-from tasks.svm import NotConvergedError
-from tasks.weights import NoWeightsError
 
 COLUMNS = ("data", "indices", "indptr", "offset")
 
@@ -96,13 +92,7 @@ class RankOneCellTask(CellTask):
                 weights, certificate = find_rule(self.method, self.q)(evidence)
                 kernel = _combined(columns, weights, kernels.trace)
                 fits = self._fit(kernel, split, weights, kernels)
-        except (
-            NoWeightsError,
-            NotSolvedError,
-            NotPositiveDefiniteError,
-            NotConvergedError,
-            np.linalg.LinAlgError,
-        ) as error:
+        except NO_RESULT as error:
             return failed(error)
         row = measured(weights, certificate, *(_alignment(kernel, split, part) for part in (split.train, split.test)))
         return Output(

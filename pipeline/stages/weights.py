@@ -6,14 +6,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from pipeline.stages.cells import measured
+from pipeline.stages.cells import NO_RESULT, measured
 from pipeline.stages.reduce import ReduceTask
 from pipeline.stages.statistics import read_statistics
 from pipeline.store import WEIGHTS, RunStore
 from pipeline.task import Output, Task
 from tasks.arrays import Floats
 from tasks.statistics import Statistics, alignment
-from tasks.weights import RULES, NoWeightsError, Rule, align
+from tasks.weights import RULES, Rule, align
 
 # Up to so many kernels a solve takes milliseconds, and one task takes all trials.
 KERNELS_OF_A_SHORT_SOLVE = 1000
@@ -61,6 +61,7 @@ class WeightsTask(Task):
     def _solve(self, train: Statistics, test: Statistics) -> tuple[Floats, dict[str, Any]]:
         try:
             mu, certificate = find_rule(self.method, self.q)(train)
-        except NoWeightsError:
-            mu, certificate = np.zeros_like(train.a), 0.0  # the fit makes it a row that says so
+        except NO_RESULT as error:
+            mu = np.zeros_like(train.a)  # the fit then has nothing to do
+            return mu, {"certificate": 0.0, "n_kernels": len(mu), "n_active": 0, "status": f"failed: {error}"}
         return mu, measured(mu, certificate, alignment(train, mu), alignment(test, mu))

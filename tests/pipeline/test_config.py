@@ -524,7 +524,7 @@ def test_unknown_key_unlike_any_lists_the_allowed_ones() -> None:
         (("fit", "l2-krr", "step"), 0, "fit.l2-krr.step: must be greater than or equal to 1; got 0"),
         (("fit", "align-krr"), 3, "fit.align-krr: must be a table; got 3"),
         (("fit", "align-krr", "gamma1"), {"from": 3, "to": 1}, "fit.align-krr.gamma1: goes from 3 to 1"),
-        (("fit", "krr", "to"), 2000, "fit.krr.to: must be less than or equal to 1000; got 2000"),
+        (("fit", "krr", "to"), 2000, "fit.krr.to: must be less than or equal to 100; got 2000"),
         (
             ("dataset", 0, "source"),
             "fil",

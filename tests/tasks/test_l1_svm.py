@@ -8,10 +8,10 @@ from sklearn.svm import SVC
 
 import tasks.l1_svm
 from tasks.base_kernels import BaseKernels, GramKernels
+from tasks.errors import NoWeightsError
 from tasks.interior_point import solve_qcqp
 from tasks.l1_svm import PROMISED_GAP, l1_svm_path
-from tasks.learned import Learned, NotSolvedError
-from tasks.weights import NoWeightsError
+from tasks.learned import Learned
 from tests.tasks.dense import Floats
 from tests.tasks.problems import KINDS, Problem, make_problem
 
@@ -275,8 +275,8 @@ def test_classes_so_unequal_that_a_constant_is_best() -> None:
         assert primal_value(grams, y, found) == pytest.approx(4.0, rel=1e-4)
 
 
-def test_a_gap_that_is_too_large_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_gap_that_is_too_large_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = make_problem(0, "gaussian")
     monkeypatch.setattr("tasks.interior_point.STEPS", 2)
-    with pytest.raises(NotSolvedError, match=r"l1-svm with Lambda = 256 stopped at a relative duality gap of \d"):
-        l1_svm_path(problem.kernels, problem.classes, [(256.0,)])
+    (found,) = l1_svm_path(problem.kernels, problem.classes, [(256.0,)])
+    assert found.certificate > PROMISED_GAP

@@ -1,13 +1,18 @@
 """One-stage methods from samples to errors, against a plain computation with dense kernels."""
 
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 import pytest
 import scipy.sparse
 
 from tasks.base_kernels import BaseKernels, GramKernels
+from tasks.errors import NotSolvedError, NoWeightsError
+from tasks.learned import Learned
 from tasks.one_stage import LEARNERS, learn
 from tasks.rank_one import RankOneKernels
-from tasks.weights import NoWeightsError
 from tests.tasks.dense import Floats, Integers
 
 VALUES: dict[str, list[tuple[float, ...]]] = {
@@ -74,7 +79,7 @@ def test_against_a_plain_computation(seed: int, method: str, kind: str) -> None:
     found = learn(method, case.kernels, case.target, case.train, case.validation, case.test, values)
     # the same learner on the same kernels, dense and without the dead one, by a path of its own
     dense = GramKernels(case.scaled[:, case.train], case.scaled, np.ones(len(case.alive), dtype=bool))
-    learned = LEARNERS[method](dense, case.target[case.train], values)
+    learned = LEARNERS[method][0](dense, case.target[case.train], values)
     predictions = [np.tensordot(one.weights, case.scaled, 1) @ one.coefficients + one.intercept for one in learned]
     tolerance = 0.1 if method == "l1-svm" else 2e-3  # a sample on the border may be on either side
     for errors, samples in (
@@ -126,3 +131,30 @@ def test_kernels_that_are_all_constant_leave_no_weights(method: str, kind: str) 
     dead = case.kernels.only(np.array([case.dead]))
     with pytest.raises(NoWeightsError):
         learn(method, dead, case.target, case.train, case.validation, case.test, VALUES[method])
+
+
+@pytest.mark.parametrize("method", LEARNERS)
+def test_a_value_that_misses_its_certificate_does_not_count(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    case, values = Case(1, "gaussian", method), VALUES[method]
+    arguments = (case.kernels, case.target, case.train, case.validation, case.test, values)
+    best = learn(method, *arguments).path.best
+    learner, promised = LEARNERS[method]
+
+    def spoil(some: Callable[[int], bool]) -> None:
+        def learn_badly(*given: Any) -> list[Learned]:
+            found = learner(*given)
+            return [replace(one, certificate=0.5) if some(number) else one for number, one in enumerate(found)]
+
+        monkeypatch.setitem(LEARNERS, method, (learn_badly, promised))
+
+    spoil(lambda number: number == best)
+    path = learn(method, *arguments).path
+    assert path.best != best
+    assert path.validation_errors[best] is path.test_errors[best] is path.train_errors[best] is None
+    assert path.certificates is not None
+    assert path.certificates[best] == 0.5
+    spoil(lambda number: True)
+    with pytest.raises(
+        NotSolvedError, match=rf"{method} promises a certificate of .* reached 5.0e-01 at best.*\[fit\]"
+    ):
+        learn(method, *arguments)

@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 from sklearn.kernel_ridge import KernelRidge
 
-from tasks.ridge import NotPositiveDefiniteError, ridge_path
+from tasks.errors import NotPositiveDefiniteError
+from tasks.ridge import ridge_path
 from tests.tasks import dense
 from tests.tasks.dense import Floats
 

@@ -3,7 +3,8 @@ import pytest
 from sklearn.svm import SVC
 
 import tasks.svm
-from tasks.svm import NotConvergedError, svm_path
+from tasks.errors import NotConvergedError
+from tasks.svm import svm_path
 from tests.tasks import dense
 from tests.tasks.dense import Floats
 

@@ -6,8 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
+from tasks.errors import NoWeightsError
 from tasks.statistics import Statistics, alignment
-from tasks.weights import RULES, NoWeightsError, align, alignf, best_kernel, unif
+from tasks.weights import RULES, align, alignf, best_kernel, unif
 from tests.tasks import dense
 from tests.tasks.dense import Extended, Floats
 
