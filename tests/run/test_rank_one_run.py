@@ -511,20 +511,21 @@ NOTES = [
 
 
 def test_a_killed_run_with_one_worker_goes_on_to_the_tables_of_two(folder: Path, done: Run) -> None:
-    killed = start("run", "sweep.toml", "--workers", "1", "--out", "killed", cwd=folder)
+    few = ("run", "sweep.toml", "--set", "methods=['alignf', 'l1-svm', 'l2-krr', 'align-krr']")
+    killed = start(*few, "--workers", "1", "--out", "killed", cwd=folder)
     ledger = folder / "killed/ledger.jsonl"
-    while killed.poll() is None and not (ledger.exists() and ledger.read_text().count("\n") > 20):
+    while killed.poll() is None and not (ledger.exists() and ledger.read_text().count("\n") > 10):
         time.sleep(0.02)
     os.killpg(killed.pid, signal.SIGKILL)
     killed.communicate(timeout=60)
     assert killed.returncode == -signal.SIGKILL
     assert not (folder / "killed/results").exists()
-    again = pipeline("run", "sweep.toml", "--workers", "1", "--out", "killed", cwd=folder)
+    again = pipeline(*few, "--workers", "1", "--out", "killed", cwd=folder)
     assert again.returncode == 0, again.stderr
-    total = len(done[1].tasks)
+    total = 3 + 4 * FOLDS * 2 + 2 * FOLDS  # the statistics, two methods for each task, align-krr for regressions
     assert f" {total} of {total} tasks to do" not in again.stdout
 
-    whole = pipeline("run", "sweep.toml", "--workers", "2", "--out", "whole", cwd=folder)
+    whole = pipeline(*few, "--workers", "2", "--out", "whole", cwd=folder)
     assert whole.returncode == 0, whole.stderr
     assert f" {total} of {total} tasks to do" in whole.stdout
     assert tables(folder / "killed") == tables(folder / "whole")
@@ -546,10 +547,10 @@ def test_a_killed_run_with_one_worker_goes_on_to_the_tables_of_two(folder: Path,
     assert f" and {len(constant) - NAMED} more\n" in whole.stdout
 
     # Numbers agree with those of this process, whose libraries may add up in another order.
+    key = ["dataset", "task", "method", "trial"]
     here, there = read_rows(done[0]), read_rows(folder / "whole")
-    pd.testing.assert_frame_equal(
-        here[["dataset", "task", "method", "trial"]], there[["dataset", "task", "method", "trial"]]
-    )
+    here = here[here["method"].isin(there["method"])].reset_index(drop=True)
+    pd.testing.assert_frame_equal(here[key], there[key])
     shown = pipeline("status", "whole", cwd=folder)
     assert f"{len(here)} of at most {len(here)} cells are fitted" in shown.stdout
 
