@@ -58,7 +58,8 @@ def print_summary(console: Console, summary: pd.DataFrame) -> None:
 
 def print_correlation(console: Console, correlation: pd.DataFrame) -> None:
     """Show how alignment and accuracy of single kernels go together, as the paper's Table 1 does."""
-    table = Table(title="Base kernels alone: correlation of alignment and accuracy", title_justify="left")
+    console.print("\nBase kernels alone: correlation of alignment and accuracy", highlight=False, soft_wrap=True)
+    table = Table()
     for heading in ("dataset", "task", "kernels", "centered", "uncentered"):
         table.add_column(heading, justify="left" if heading in ("dataset", "task") else "right")
     for row in correlation.itertuples():
