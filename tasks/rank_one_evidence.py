@@ -28,7 +28,7 @@ class RankOneEvidence:
     @property
     def varies(self) -> Booleans:
         """(p,): which kernels are not constant."""
-        return np.asarray(self.kernels.trace > 0)
+        return self.kernels.varies
 
     def own_alignments(self) -> Floats:
         """`a_k / ||yc yc'||`, since each kernel has norm one."""
