@@ -13,7 +13,7 @@ from pipeline.stages.weights import find_rule
 from pipeline.store import DATA, GRAM, STATISTICS, RunStore
 from pipeline.task import Output, Task
 from tasks.alignment import alignment_with_labels
-from tasks.arrays import Floats
+from tasks.arrays import Floats, Integers
 from tasks.folds import trials
 from tasks.one_stage import learn
 from tasks.rank_one import RankOneKernels, weighted_gram
@@ -117,5 +117,5 @@ def _combined(columns: scipy.sparse.csr_array, weights: Floats, trace: Floats) -
     return weighted_gram(columns, np.divide(weights, trace, out=np.zeros_like(weights), where=weights != 0))
 
 
-def _alignment(kernel: Floats, split: Split, samples: Any) -> float:
+def _alignment(kernel: Floats, split: Split, samples: Integers) -> float:
     return alignment_with_labels(kernel[np.ix_(samples, samples)], split.target[samples])
