@@ -103,7 +103,7 @@ def test_no_task_takes_more_than_the_plan_says(case: str, tmp_path: Path) -> Non
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT, str(tmp_path), json.dumps(SWEEP | {"methods": methods, "dataset": datasets})],
         cwd=Path(__file__).parents[2],
-        env=os.environ | ENVIRONMENT,
+        env=os.environ | ENVIRONMENT | {"PYTHONPATH": str(Path(__file__).parents[2])},
         capture_output=True,
         text=True,
         timeout=200,
