@@ -34,7 +34,15 @@ def test_the_wheel_runs_the_default_sweep_from_a_foreign_directory(tmp_path: Pat
     assert "default" in listed.stdout
     assert "paper-gaussian" in listed.stdout
     done = pipeline(
-        "run", "--set", "methods=['alignf']", "--set", "dataset.diabetes.rows=60", "--set", "dataset.breast-cancer.rows=60", cwd=elsewhere, root=site
+        "run",
+        "--set",
+        "methods=['alignf']",
+        "--set",
+        "dataset.diabetes.rows=60",
+        "--set",
+        "dataset.breast-cancer.rows=60",
+        cwd=elsewhere,
+        root=site,
     )
     assert done.returncode == 0, done.stderr
     assert "breast-cancer" in done.stdout
