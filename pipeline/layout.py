@@ -33,8 +33,6 @@ STATISTICS_ARRAYS = {
     "unnormalised": ("p", "unnormalised centered alignment of each kernel, training set"),
     "alignment_bound": ("p", "how far the alignment may be from that of the distribution, with probability 0.95"),
 }
-
-
 # What rank-one kernels have of them: M is left out, being the squares of the columns' own products.
 WITHOUT_M = tuple(name for name in STATISTICS_ARRAYS if name not in ("M", "M_test", "a_test"))
 

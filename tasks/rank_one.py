@@ -83,11 +83,8 @@ class RankOneKernels:
         return distinct_columns(self.columns)
 
     def projections(self, alpha: Floats) -> Floats:
-        """(p,) or (p, columns of alpha): `v_k . alpha`."""
-        total = alpha.sum(axis=0)
-        return np.asarray(
-            self.columns.T @ alpha - (np.outer(self.means, total) if alpha.ndim > 1 else self.means * total)
-        )
+        """(p,): `v_k . alpha`."""
+        return np.asarray(self.columns.T @ alpha - self.means * alpha.sum())
 
     def expand(self, parts: Floats) -> Floats:
         """(n,): `sum_k parts_k v_k`."""
