@@ -30,6 +30,8 @@ SETTINGS = {
     # Results go to the store, so a worker holds nothing that is worth spilling.
     "distributed.worker.memory.target": False,
     "distributed.worker.memory.spill": False,
+    # The driver counts the deaths of workers itself, so that it can tell the task that kills from those that wait.
+    "distributed.scheduler.allowed-failures": 0,
 }
 
 

@@ -1,40 +1,27 @@
 """The command line. Nothing heavy is imported before a command needs it."""
 
-import io
-import signal
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from cluster import CLUSTERS
-from pipeline import __version__
+from pipeline import __version__, cli_directories
+from pipeline.cli_options import (
+    cluster_option,
+    config_argument,
+    console,
+    data_option,
+    directory_argument,
+    running_options,
+    set_option,
+    warm_up_workers,
+    workers_option,
+)
 from pipeline.errors import PipelineError
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 INTERRUPTED = 130
 CONTEXT = {"help_option_names": ["-h", "--help"]}
-
-config_argument = click.argument("config", required=False)
-data_option = click.option(
-    "--data-dir",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Where relative paths of data files start; else PIPELINE_DATA_DIR, else the config's folder.",
-)
-set_option = click.option(
-    "--set",
-    "settings",
-    multiple=True,
-    metavar="KEY=VALUE",
-    help="Change a value of the config: protocol.folds=3, dataset.NAME.rows=200. May be repeated.",
-)
-workers_option = click.option("--workers", type=click.IntRange(min=1), help="How many; one a core without it.")
-cluster_option = click.option(
-    "--cluster", type=click.Choice(CLUSTERS), default="local", show_default=True, help="Where the work runs."
-)
 
 
 class Commands(click.Group):
@@ -48,7 +35,7 @@ class Commands(click.Group):
             click.echo(f"Error: {error}", err=True)
             ctx.exit(error.exit_code)
         except KeyboardInterrupt:
-            click.echo("Stopped. The same command goes on from here.", err=True)
+            click.echo("Stopped at once. The same command goes on from here.", err=True)
             ctx.exit(INTERRUPTED)
 
 
@@ -62,40 +49,55 @@ def main() -> None:
     pipeline run paper-gaussian --data-dir DIR
     pipeline plan CONFIG             what it would cost
     pipeline status DIR              how far a run is
+    pipeline resume DIR              go on with it
+    pipeline verify DIR              look for damage
     """
 
 
 @main.command()
 @config_argument
-@cluster_option
-@workers_option
+@running_options
 @click.option("--out", type=click.Path(path_type=Path), help="The run directory; runs/NAME-HASH without it.")
+@click.option("--accept-changes", is_flag=True, help="Go on in --out with a changed config or changed data.")
 @data_option
 @set_option
 def run(
     config: str | None,
-    cluster: str,
-    workers: int | None,
     out: Path | None,
+    accept_changes: bool,
     data_dir: Path | None,
     settings: tuple[str, ...],
+    **running: Any,
 ) -> None:
     """Run a sweep, or go on with one.
 
     CONFIG is a file, or the name of a shipped config; without it the default sweep runs.
     """
-    from cluster import warm_up
     from pipeline.config_file import read_config
-    from pipeline.worker_modules import worker_modules
 
-    # A batch system's warning is taken like Ctrl-C: workers are stopped, and what is done stays done.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
     parsed, folder = read_config(config, settings)
-    warm_up(cluster, worker_modules(parsed))
-    from pipeline.run import run_sweep
+    warm_up_workers(running["cluster"], parsed)
+    from pipeline.run import Options
     from pipeline.sources import data_folder
+    from pipeline.sweep import run_sweep
 
-    sys.exit(run_sweep(parsed, data_folder(data_dir, folder), out, cluster, workers, _console()))
+    options = Options(**running, accept_changes=accept_changes)
+    sys.exit(run_sweep(parsed, data_folder(data_dir, folder), out, options, console()))
+
+
+@main.command()
+@directory_argument
+@running_options
+@data_option
+def resume(directory: Path, data_dir: Path | None, **running: Any) -> None:
+    """Go on with the run in DIRECTORY, which says itself what it is."""
+    from pipeline.record import read_record
+
+    warm_up_workers(running["cluster"], read_record(directory).config)
+    from pipeline.run import Options
+    from pipeline.sweep import resume_sweep
+
+    sys.exit(resume_sweep(directory, data_dir, Options(**running), console()))
 
 
 @main.command()
@@ -117,19 +119,10 @@ def plan(
 
     parsed, folder = read_config(config, settings)
     where = data_folder(data_dir, folder)
-    planned = make_plan(parsed, [load_samples(parsed, dataset, where) for dataset in parsed.dataset])
+    planned = make_plan(parsed, [load_samples(parsed, dataset, where).outline for dataset in parsed.dataset])
     count, limit = worker_limits(cluster, workers)
-    print_plan(_console(), planned, count, limit)
+    print_plan(console(), planned, count, limit)
     planned.check_memory(limit, count)
-
-
-@main.command()
-@click.argument("directory", type=click.Path(path_type=Path))
-def status(directory: Path) -> None:
-    """Say how far a run is, from its directory alone."""
-    from pipeline.status import print_status
-
-    print_status(_console(), directory)
 
 
 @main.command()
@@ -166,11 +159,5 @@ def schema() -> None:
     click.echo(json.dumps(Config.model_json_schema(), indent=2))
 
 
-def _console() -> "Console":
-    from rich.console import Console
-
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="replace")  # a terminal without ± shows a question mark
-    console = Console()
-    # A file or a batch log has no width; what is wide should not be folded there.
-    return console if console.is_terminal else Console(width=160)
+for command in cli_directories.COMMANDS:
+    main.add_command(command)

@@ -3,38 +3,33 @@
 import json
 import platform
 import subprocess
+from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from pipeline import __version__
-from pipeline.errors import RefusedError
-from pipeline.samples import Samples
+from pipeline.outline import Outline
+
+FORMAT = 2
+"""Of run directories."""
 
 LIBRARIES = ("dask", "distributed", "numpy", "osqp", "pandas", "scikit-learn", "scipy", "zarr")
 
 
-def environment(samples: list[Samples]) -> str:
+def environment(outlines: Sequence[Outline], data_folder: Path) -> str:
     """The environment as JSON."""
     content: dict[str, Any] = {
-        "format": 1,
+        "format": FORMAT,
         "pipeline": __version__,
         "python": platform.python_version(),
         "platform": platform.platform(),
         "libraries": {name: version(name) for name in LIBRARIES},
         "git": _git_state(),
-        "datasets": {dataset.name: dataset.fingerprint for dataset in samples},
+        "data_folder": str(data_folder.absolute()),
+        "datasets": {outline.name: outline.fingerprint for outline in outlines},
     }
     return json.dumps(content, indent=2) + "\n"
-
-
-def recorded_fingerprints(path: Path) -> dict[str, str]:
-    """The fingerprints of the datasets that a run directory was begun with."""
-    try:
-        found: dict[str, str] = json.loads(path.read_text())["datasets"]
-    except (ValueError, KeyError, TypeError):
-        raise RefusedError(f"{path} is damaged; restore it, or choose another directory with --out") from None
-    return found
 
 
 def _git_state() -> str | None:

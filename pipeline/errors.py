@@ -1,4 +1,8 @@
-"""What a user can mend, said in one message and without a traceback."""
+"""What a user can mend, said in one message and without a traceback.
+
+Exit codes: 0 done, 1 the machine failed, 2 a wrong config or command, 3 done but some cells failed, 4 refused, 5 no
+workers, 130 interrupted.
+"""
 
 
 class PipelineError(Exception):
@@ -15,9 +19,35 @@ class DataError(PipelineError):
     """A dataset that cannot be read or learned from."""
 
 
-class RefusedError(PipelineError):
-    """A run directory that may not be written: another sweep's, or not writable."""
-
-
 class TooLargeError(PipelineError):
     """A sweep that does not fit the memory of a worker, or the disk."""
+
+
+class RefusedError(PipelineError):
+    """A run directory that may not be written: another sweep's, in use, damaged or not writable."""
+
+    exit_code = 4
+
+
+class StorageError(PipelineError):
+    """A disk that is full or gone while a run goes on."""
+
+    exit_code = 1
+
+
+class FailedError(PipelineError):
+    """A failure at which the run was told to stop."""
+
+    exit_code = 3
+
+
+class ClusterError(PipelineError):
+    """No worker is left, or none came."""
+
+    exit_code = 5
+
+
+class InterruptedRunError(PipelineError):
+    """Someone asked the run to stop, and it did so in order."""
+
+    exit_code = 130

@@ -3,12 +3,26 @@
 import os
 from pathlib import Path
 
+PARTIAL = ".partial"
+"""How names of files end that are being written; zarr uses the same. A crash may leave some, which are no one's."""
 
-def write_whole(path: Path, content: str | bytes) -> None:
-    """Replace a file so that no reader, and no crash, ever finds half of it."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.partial")
-    with temporary.open("wb") as file:
-        file.write(content.encode() if isinstance(content, str) else content)
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)
+
+def write_whole(path: Path, content: str | bytes, sync: bool = True) -> None:
+    """Replace a file so that no reader, and no crash, ever finds half of it.
+
+    Parameters
+    ----------
+    sync
+        Whether it has to outlive a power cut. What a digest guards can do without.
+    """
+    temporary = path.with_name(f".{path.name}.{os.getpid()}{PARTIAL}")
+    try:
+        with temporary.open("wb") as file:
+            file.write(content.encode() if isinstance(content, str) else content)
+            file.flush()
+            if sync:
+                os.fsync(file.fileno())
+        temporary.replace(path)
+    except OSError:
+        temporary.unlink(missing_ok=True)
+        raise

@@ -6,7 +6,7 @@ from pipeline import memory
 from pipeline.config import Config
 from pipeline.datasets import Dataset, Fitting, TaskName
 from pipeline.methods import EACH_KERNEL, ONE_STAGE, AlignMethod, label
-from pipeline.samples import Samples
+from pipeline.outline import Outline
 from pipeline.stages.combine import CombineTask
 from pipeline.stages.fits import FitTask
 from pipeline.stages.one_stage import EachKernelTask, OneStageTask, kernel_batches
@@ -15,24 +15,26 @@ from pipeline.stages.tiles import TilesTask, batches, tiles_on_and_above_diagona
 from pipeline.stages.weights import WeightsTask, trial_batches
 from pipeline.task import StagePlan, Task
 
+# Two-stage methods that a tile is combined for at once; more make a longer errand.
+USUAL_METHODS = 4
 
-def gram_stages(config: Config, dataset: Dataset, samples: Samples, fitting: Fitting) -> StagePlan:
+
+def gram_stages(config: Config, dataset: Dataset, outline: Outline, fitting: Fitting) -> StagePlan:
     """Lay out the tasks; `fitting` are the tasks and methods that go together."""
-    (m, d), p = samples.features.shape, len(samples.kernels)
+    m, d, p = outline.rows, outline.columns, len(outline.kernels)
     tile, folds = min(config.storage.tile, m), config.protocol.folds
     tiles = tiles_on_and_above_diagonal(m, tile)
     two_stage = [(task, method) for task, method in fitting if label(method) not in (*ONE_STAGE, EACH_KERNEL)]
-    combined = tuple((task, label(method)) for task, method in two_stage)
-    common = {"dataset": dataset.name, "fingerprint": samples.fingerprint}
+    common: dict[str, Any] = {"dataset": dataset.name, "fingerprint": outline.fingerprint, "tile": tile}
     gram_batches = list(enumerate(batches(tiles, tile, m, p)))
-    combine_batches = list(enumerate(batches(tiles, tile, m, p + folds * len(combined)))) if combined else []
+    # The same batches for any methods, so that one more leaves the others as they are.
+    combine_batches = list(enumerate(batches(tiles, tile, m, p + folds * USUAL_METHODS)))
     stages: dict[str, tuple[Task, ...]] = {
         "tiles": tuple(
             TilesTask(
                 **common,
                 number=number,
                 log2_gammas=tuple(family.log2_gamma for family in dataset.gaussians),
-                tile=tile,
                 tiles=batch,
             )
             for number, batch in gram_batches
@@ -50,8 +52,9 @@ def gram_stages(config: Config, dataset: Dataset, samples: Samples, fitting: Fit
             for batch in trial_batches(folds, p)
         ),
         "combine": tuple(
-            CombineTask(**common, number=number, cells=combined, tile=tile, tiles=batch)
+            CombineTask(**common, task=task, method=label(method), number=number, tiles=batch)
             for number, batch in combine_batches
+            for task, method in two_stage
         ),
         "fits": tuple(
             task
@@ -62,14 +65,14 @@ def gram_stages(config: Config, dataset: Dataset, samples: Samples, fitting: Fit
     }
     sums = memory.sum_floats(m, p, folds, len(dataset.task))
     floats = (
-        len(tiles) * (p + len(combined) * folds) * tile**2  # chunks at the border are stored whole
+        len(tiles) * (p + len(two_stage) * folds) * tile**2  # chunks at the border are stored whole
         + len(gram_batches) * sums
         + m * (d + len(dataset.task))
     )
     reads_base = any(label(method) in (*ONE_STAGE, EACH_KERNEL) for _, method in fitting)
     return StagePlan(
         stages=stages,
-        memory=memory.gram_projection(m, d, p, folds, tile, len(combined), dataset.task, reads_base),
+        memory=memory.gram_projection(m, d, p, folds, tile, dataset.task, reads_base),
         disk_bytes=floats * memory.FLOAT,
     )
 
@@ -77,7 +80,7 @@ def gram_stages(config: Config, dataset: Dataset, samples: Samples, fitting: Fit
 def _cell_tasks(
     config: Config,
     dataset: Dataset,
-    common: dict[str, str],
+    common: dict[str, Any],
     task: TaskName,
     method: str,
     trial: int,

@@ -25,7 +25,8 @@ KEYS = ["dataset", "task", "trial", "kernel"]
 def kernel_table(store: RunStore, dataset: DatasetPlan, finished: dict[str, Finished]) -> pd.DataFrame:
     """A row a base kernel and trial."""
     tables = [pd.DataFrame(columns=[*KEYS, *COLUMNS.values()])]
-    for task in dataset.tasks_learned if len(dataset.kernels) <= MOST_KERNELS else ():
+    reduced = all(task.name in finished and not finished[task.name].failed for task in dataset.stages["reduce"])
+    for task in dataset.tasks_learned if reduced and len(dataset.kernels) <= MOST_KERNELS else ():
         arrays = {
             column: store.read(STATISTICS, f"{dataset.name}/{task}/{array}").ravel()
             for array, column in COLUMNS.items()
@@ -49,8 +50,9 @@ def _own_errors(dataset: DatasetPlan, task: str, finished: dict[str, Finished]) 
         return None
     errors = np.full((dataset.folds, len(dataset.kernels)), np.nan)
     for fit in fits:
-        found = finished[fit.name].result["errors"]
-        errors[fit.trial, list(fit.kernels)] = [np.nan if error is None else error for error in found]
+        if (done := finished.get(fit.name)) and not done.failed:
+            found = done.result["errors"]
+            errors[fit.trial, list(fit.kernels)] = [np.nan if error is None else error for error in found]
     return errors
 
 

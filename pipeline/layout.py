@@ -1,5 +1,7 @@
 """The run directory: its names, which are a contract, and the arrays it starts with."""
 
+import hashlib
+import json
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +15,15 @@ from pipeline.store import COMBINED, DATA, GRAM, STATISTICS, WEIGHTS, RunStore
 from tasks.arrays import Floats
 from tasks.sums import Sums
 
+VERSION = 1
+"""Raised when what `create_arrays` leaves changes."""
+
 CONFIG = "config.toml"
 ENVIRONMENT = "environment.json"
 LEDGER = "ledger.jsonl"
 RESULTS = "results"
 LOGS = "logs"
+LOCK = "lock"
 
 # name: (shape behind the trial, what it is); p kernels, scaled to trace one on the training set
 STATISTICS_ARRAYS = {
@@ -37,20 +43,33 @@ STATISTICS_ARRAYS = {
 WITHOUT_M = tuple(name for name in STATISTICS_ARRAYS if name not in ("M", "M_test", "a_test"))
 
 
-def create_arrays(root: Path, plan: DatasetPlan, samples: Samples) -> None:
-    """Make the arrays of a dataset; tasks fill them. What is there already stays."""
+def data_identity(plan: DatasetPlan) -> str:
+    """A digest of all that decides what `create_arrays` leaves."""
+    combined = sorted({task.cell for task in plan.of(CombineTask)})
+    sizes = (len(plan.stages["tiles"]), plan.tile, plan.folds)
+    content = (VERSION, plan.outline.fingerprint, plan.tasks_learned, sorted(plan.cells), combined, sizes)
+    return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:16]
+
+
+def create_arrays(root: Path, plan: DatasetPlan, samples: Samples) -> dict[str, str]:
+    """Store the data of a dataset and describe the arrays that its tasks fill; chunks that are there stay.
+
+    Returns
+    -------
+    The digests of all that is then there, by key.
+    """
     store = RunStore(root)
-    name, m, p, trials = plan.name, plan.samples, len(plan.kernels), plan.folds
-    integers = {"order": samples.order, "fold": samples.fold}
-    for key, about in (("order", "row of the source at each place"), ("fold", "fold of each place")):
-        store.create(GRAM, f"{name}/{key}", (m,), (m,), about, dtype="int64")
-        store.write(GRAM, f"{name}/{key}", integers[key])
+    name, m, p, trials = plan.name, plan.outline.rows, len(plan.kernels), plan.folds
+    digests: dict[str, str] = {}
+    for key, values, about in (
+        ("order", samples.order, "row of the source at each place"),
+        ("fold", samples.fold, "fold of each place"),
+    ):
+        digests |= store.create(GRAM, f"{name}/{key}", (m,), (m,), about, dtype="int64")
+        digests |= store.write(GRAM, f"{name}/{key}", values)
     targets = np.column_stack([samples.targets[task] for task in plan.tasks_learned])
-    _keep(store, f"{name}/targets", targets, "a column of labels a task")
-    if plan.rank_one:
-        _rank_one_arrays(store, plan, samples)
-    else:
-        _gram_arrays(store, plan, samples)
+    digests |= _keep(store, f"{name}/targets", targets, "a column of labels a task")
+    digests |= (_rank_one_arrays if plan.rank_one else _gram_arrays)(store, plan, samples)
     sizes = {"p": (p,), "pp": (p, p), "2": (2,)}
     kept = WITHOUT_M if plan.rank_one else tuple(STATISTICS_ARRAYS)
     for task in plan.tasks_learned:
@@ -59,54 +78,54 @@ def create_arrays(root: Path, plan: DatasetPlan, samples: Samples) -> None:
             shape = sizes[shape_name]
             # The names stand once: there may be a million of them.
             named = {"kernels": list(plan.kernels)} if key == "trace" else None
-            store.create(STATISTICS, f"{name}/{task}/{key}", (trials, *shape), (1, *shape), about, attributes=named)
+            digests |= store.create(
+                STATISTICS, f"{name}/{task}/{key}", (trials, *shape), (1, *shape), about, attributes=named
+            )
     for task, method in plan.cells:
         about = "weights of the trace-one kernels, in the order of the statistics; their absolute values sum to one"
-        store.create(WEIGHTS, f"{name}/{task}/{method}", (trials, p), (1, p), about)
-        store.create(
-            WEIGHTS,
-            f"{name}/{task}/certificate/{method}",
-            (trials,),
-            (1,),
-            "how far the weights are from optimal; 0 for a closed form",
-        )
+        digests |= store.create(WEIGHTS, f"{name}/{task}/{method}", (trials, p), (1, p), about)
+        about = "how far the weights are from optimal; 0 for a closed form"
+        digests |= store.create(WEIGHTS, f"{name}/{task}/certificate/{method}", (trials,), (1,), about)
+    return digests
 
 
-def _gram_arrays(store: RunStore, plan: DatasetPlan, samples: Samples) -> None:
-    name, m, p, trials = plan.name, plan.samples, len(plan.kernels), plan.folds
-    store.create(
+def _gram_arrays(store: RunStore, plan: DatasetPlan, samples: Samples) -> dict[str, str]:
+    name, m, p, trials = plan.name, plan.outline.rows, len(plan.kernels), plan.folds
+    about = "kernel k of samples order[i], order[j]; tiles on and above the diagonal"
+    digests = store.create(
         GRAM,
         f"{name}/gram",
         (p, m, m),
         (p, plan.tile, plan.tile),
-        "kernel k of samples order[i], order[j]; tiles on and above the diagonal",
+        about,
         attributes={"kernels": list(plan.kernels)},
     )
-    _keep(store, f"{name}/features", np.asarray(samples.features), "features of samples order[i]")
+    digests |= _keep(store, f"{name}/features", np.asarray(samples.features), "features of samples order[i]")
     batches, tasks = len(plan.stages["tiles"]), len(plan.tasks_learned)
     for key, values in Sums.zeros(trials, p, tasks, m).arrays().items():
         shape = values.shape
-        store.create(STATISTICS, f"{name}/sums/{key}", (batches, *shape), (1, *shape), "sums of one batch of tiles")
-    for task in plan.of(CombineTask)[:1]:
-        for learned, method in task.cells:
-            store.create(
-                COMBINED,
-                f"{name}/{learned}/{method}",
-                (trials, m, m),
-                (1, plan.tile, plan.tile),
-                "K_mu of samples order[i], order[j]; tiles on and above the diagonal",
-            )
+        digests |= store.create(
+            STATISTICS, f"{name}/sums/{key}", (batches, *shape), (1, *shape), "sums of one batch of tiles"
+        )
+    about = "K_mu of samples order[i], order[j]; tiles on and above the diagonal"
+    for learned, method in dict.fromkeys(task.cell for task in plan.of(CombineTask)):
+        digests |= store.create(
+            COMBINED, f"{name}/{learned}/{method}", (trials, m, m), (1, plan.tile, plan.tile), about
+        )
+    return digests
 
 
-def _rank_one_arrays(store: RunStore, plan: DatasetPlan, samples: Samples) -> None:
+def _rank_one_arrays(store: RunStore, plan: DatasetPlan, samples: Samples) -> dict[str, str]:
     """The columns, as a sparse array by rows, with what was taken off each to keep the digits of what varies."""
     columns, offset = split_columns(samples.features)
     parts = {"data": columns.data, "indices": columns.indices, "indptr": columns.indptr, "offset": offset}
+    digests: dict[str, str] = {}
     for key, values in parts.items():
         about = (
             "feature columns of samples order[i], compressed by rows" if key != "offset" else "taken off each column"
         )
-        _keep(store, f"{plan.name}/columns/{key}", values, about)
+        digests |= _keep(store, f"{plan.name}/columns/{key}", values, about)
+    return digests
 
 
 def split_columns(features: Floats | scipy.sparse.csr_array) -> tuple[scipy.sparse.csr_array, Floats]:
@@ -121,7 +140,7 @@ def split_columns(features: Floats | scipy.sparse.csr_array) -> tuple[scipy.spar
     return shifted, offset
 
 
-def _keep(store: RunStore, name: str, values: Any, about: str) -> None:
+def _keep(store: RunStore, name: str, values: Any, about: str) -> dict[str, str]:
     dtype = "float64" if values.dtype.kind == "f" else "int64"
-    store.create(DATA, name, values.shape, values.shape, about, dtype=dtype)
-    store.write(DATA, name, values)
+    described = store.create(DATA, name, values.shape, values.shape, about, dtype=dtype)
+    return described | store.write(DATA, name, values)

@@ -26,7 +26,6 @@ def gram_projection(
     kernels: int,
     folds: int,
     tile: int,
-    cells: int,
     tasks: Sequence[str],
     reads_base: bool,
 ) -> dict[str, int]:
@@ -36,8 +35,6 @@ def gram_projection(
 
     Parameters
     ----------
-    cells
-        Combined kernels, each for all trials.
     reads_base
         Whether a task of the fits holds all base kernels.
     """
@@ -48,7 +45,7 @@ def gram_projection(
         "tiles": 3 * kernels * chunk + 2 * samples * features + 3 * sums,
         "reduce": 3 * sums + 2 * samples * kernels,
         "weights": 8 * kernels**2,
-        "combine": (2 * kernels + cells * folds + 2) * chunk,
+        "combine": (2 * kernels + folds + 2) * chunk,
         "fits": fit_floats(samples, train),
     }
     if reads_base:  # as they are stored, and centered

@@ -1,16 +1,20 @@
 """The plan: every task of a sweep and what it costs, as a value, before anything runs."""
 
+import hashlib
+import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
 from pipeline import memory
 from pipeline.config import Config
+from pipeline.config_file import config_digest
 from pipeline.datasets import Dataset, Fitting
 from pipeline.errors import ConfigError, TooLargeError
 from pipeline.gram_plan import gram_stages
 from pipeline.methods import EACH_KERNEL, label, why_unfit
+from pipeline.outline import Outline
 from pipeline.rank_one_plan import rank_one_stages
-from pipeline.samples import Samples
 from pipeline.task import Task
 
 T = TypeVar("T", bound=Task)
@@ -20,11 +24,8 @@ T = TypeVar("T", bound=Task)
 class DatasetPlan:
     """The tasks of one dataset, stage after stage, and their cost."""
 
-    name: str
+    outline: Outline
     tasks_learned: tuple[str, ...]
-    samples: int
-    features: int
-    kernels: tuple[str, ...]
     rank_one: bool
     folds: int
     tile: int
@@ -32,12 +33,21 @@ class DatasetPlan:
     """(task, method) of what gives weights, each for all trials."""
     unfit: tuple[tuple[str, str, str], ...]
     """(task, method, why) of what is left out."""
-    left_out: int
     stages: dict[str, tuple[Task, ...]]
     memory: dict[str, int]
     """Projected peak bytes of a worker process, by stage."""
     disk_bytes: int
     """What the arrays take on disk."""
+
+    @property
+    def name(self) -> str:
+        """Of the dataset."""
+        return self.outline.name
+
+    @property
+    def kernels(self) -> tuple[str, ...]:
+        """The names of the base kernels."""
+        return self.outline.kernels
 
     @property
     def tasks(self) -> list[Task]:
@@ -55,6 +65,12 @@ class Plan:
 
     config: Config
     datasets: tuple[DatasetPlan, ...]
+
+    @property
+    def identity(self) -> str:
+        """A digest of the config and the data."""
+        content = (config_digest(self.config), [dataset.outline.fingerprint for dataset in self.datasets])
+        return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:16]
 
     @property
     def tasks(self) -> list[Task]:
@@ -77,9 +93,9 @@ class Plan:
     def notes(self) -> list[str]:
         """What a person should know: rows and methods that are left out."""
         notes = [
-            f"note: dataset {dataset.name!r}: {dataset.left_out} rows are left out, for missing = 'drop'"
+            f"note: dataset {dataset.name!r}: {dataset.outline.left_out} rows are left out, for missing = 'drop'"
             for dataset in self.datasets
-            if dataset.left_out
+            if dataset.outline.left_out
         ]
         places: dict[tuple[str, str], list[str]] = {}
         for dataset in self.datasets:
@@ -94,7 +110,9 @@ class Plan:
         size, stage, dataset = self.largest
         if size <= limit:
             return
-        smaller = "a smaller [storage] tile" if stage in ("tiles", "combine") else f"fewer rows ({dataset.samples} now)"
+        smaller = (
+            "a smaller [storage] tile" if stage in ("tiles", "combine") else f"fewer rows ({dataset.outline.rows} now)"
+        )
         raise TooLargeError(
             f"dataset {dataset.name!r}: a task of stage {stage!r} needs about {memory.text(size)}, but each of the "
             f"{workers} worker(s) may use {memory.text(limit)}. Ask for fewer workers (--workers 1), or for {smaller}"
@@ -109,10 +127,10 @@ class Plan:
             )
 
 
-def make_plan(config: Config, samples: list[Samples]) -> Plan:
+def make_plan(config: Config, outlines: Sequence[Outline]) -> Plan:
     """Lay out all tasks. The batches depend on sizes only, never on where or by how many workers they run."""
     datasets = tuple(
-        _plan_dataset(config, dataset, loaded) for dataset, loaded in zip(config.dataset, samples, strict=True)
+        _plan_dataset(config, dataset, outline) for dataset, outline in zip(config.dataset, outlines, strict=True)
     )
     for method in map(label, config.methods):
         reasons = [why for dataset in datasets for _, name, why in dataset.unfit if name == method]
@@ -123,9 +141,8 @@ def make_plan(config: Config, samples: list[Samples]) -> Plan:
     return Plan(config, datasets)
 
 
-def _plan_dataset(config: Config, dataset: Dataset, samples: Samples) -> DatasetPlan:
-    m, d = samples.features.shape
-    p, rank_one = len(samples.kernels), dataset.rank_one is not None
+def _plan_dataset(config: Config, dataset: Dataset, outline: Outline) -> DatasetPlan:
+    p, rank_one = len(outline.kernels), dataset.rank_one is not None
     reasons = {
         (task, label(method)): why_unfit(method, task, p, rank_one)
         for task in dataset.task
@@ -135,19 +152,15 @@ def _plan_dataset(config: Config, dataset: Dataset, samples: Samples) -> Dataset
         (task, method) for task in dataset.task for method in config.methods if not reasons[task, label(method)]
     ]
     layout = rank_one_stages if rank_one else gram_stages
-    planned = layout(config, dataset, samples, fitting)
+    planned = layout(config, dataset, outline, fitting)
     return DatasetPlan(
-        name=dataset.name,
+        outline=outline,
         tasks_learned=tuple(dataset.task),
-        samples=m,
-        features=d,
-        kernels=samples.kernels,
         rank_one=rank_one,
         folds=config.protocol.folds,
-        tile=min(config.storage.tile, m),
+        tile=min(config.storage.tile, outline.rows),
         cells=tuple((task, label(method)) for task, method in fitting if method != EACH_KERNEL),
         unfit=tuple((task, method, why) for (task, method), why in reasons.items() if why),
-        left_out=samples.left_out,
         stages=planned.stages,
         memory=planned.memory,
         disk_bytes=planned.disk_bytes,

@@ -10,7 +10,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, Tim
 from rich.progress import Progress as RichProgress
 
 from pipeline.plan import Plan
-from pipeline.task import STAGES
+from pipeline.task import STAGES, Finished
 
 SECONDS_BETWEEN_LINES = 10.0
 
@@ -47,8 +47,11 @@ class Progress:
         if self._bars:
             self._bars.stop()
 
-    def advance(self, stage: str) -> None:
-        """One more task of a stage is finished."""
+    def advance(self, entry: Finished) -> None:
+        """One more task is finished; other entries of the ledger do not count."""
+        stage = entry.name.partition("/")[0]
+        if stage not in self._totals:
+            return
         self._counts[stage] += 1
         if self._bars:
             self._bars.advance(self._ids[stage])

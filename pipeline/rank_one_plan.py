@@ -4,15 +4,15 @@ from pipeline import memory
 from pipeline.config import Config
 from pipeline.datasets import Dataset, Fitting
 from pipeline.methods import NEEDS_M, AlignMethod, label
-from pipeline.samples import Samples
+from pipeline.outline import Outline
 from pipeline.stages.rank_one import RankOneCellTask, RankOneStatisticsTask
 from pipeline.task import StagePlan, Task
 
 
-def rank_one_stages(config: Config, dataset: Dataset, samples: Samples, fitting: Fitting) -> StagePlan:
+def rank_one_stages(config: Config, dataset: Dataset, outline: Outline, fitting: Fitting) -> StagePlan:
     """Lay out the tasks; `fitting` are the tasks and methods that go together."""
-    (m, p), folds = samples.features.shape, config.protocol.folds
-    common = {"dataset": dataset.name, "fingerprint": samples.fingerprint}
+    m, p, folds = outline.rows, outline.columns, config.protocol.folds
+    common = {"dataset": dataset.name, "fingerprint": outline.fingerprint}
     stages: dict[str, tuple[Task, ...]] = {
         "tiles": (),
         "reduce": (RankOneStatisticsTask(**common, tasks=tuple(dataset.task), folds=folds),),
@@ -32,7 +32,7 @@ def rank_one_stages(config: Config, dataset: Dataset, samples: Samples, fitting:
             for trial in range(folds)
         ),
     }
-    entries, learned = samples.features.size, len(dataset.task)
+    entries, learned = outline.entries, len(dataset.task)
     numbers = 2 * entries + m * (learned + 3) + folds * p * (5 * learned + len(fitting))
     needs_m = any(label(method) in NEEDS_M for _, method in fitting)
     return StagePlan(

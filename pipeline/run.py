@@ -1,174 +1,161 @@
-"""A whole run: config, plan, tasks, store, tables."""
+"""One run in its directory: what is finished, what is left, and the tables at the end."""
 
 import logging
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
+import pandas as pd
 from rich.console import Console
-from rich.markup import escape
 
-from cluster import open_cluster, worker_limits
-from pipeline import memory
-from pipeline.config import Config
-from pipeline.directory import check_directory, default_directory, free_bytes, ledger_path, prepare_directory
-from pipeline.layout import LOGS, create_arrays
+from cluster import open_cluster
+from pipeline.errors import InterruptedRunError, StorageError
+from pipeline.execution import Execution
+from pipeline.interrupt import Interrupt
+from pipeline.layout import LEDGER, LOGS, create_arrays, data_identity
 from pipeline.ledger import Ledger
-from pipeline.plan import Plan, make_plan
-from pipeline.plan_view import print_notes
+from pipeline.plan import Plan
 from pipeline.progress import Progress
-from pipeline.samples import load_samples
-from pipeline.schedule import Schedule, execute
-from pipeline.store import RunStore
-from pipeline.summary import print_correlation, print_summary, summarise, write_summary
-from pipeline.tables import read_correlation, write_tables
+from pipeline.run_view import constant_kernels
+from pipeline.samples import Samples
+from pipeline.schedule import Schedule, failures
+from pipeline.store import DamagedError, RunStore
+from pipeline.summary import summarise, write_summary
+from pipeline.tables import table_digests, write_tables
 from pipeline.task import Finished
+from pipeline.verification import CLEANED, TABLES, Verdict, data_entry, examine
 
 log = logging.getLogger("pipeline")
 
-FAILED_CELLS = 3
+# Damage that shows only while a run goes on is mended so many times; more is a broken disk.
+MOST_REPAIRS = 3
 
 
-def run_sweep(
-    config: Config, folder: Path, out: Path | None, cluster: str, workers: int | None, console: Console
-) -> int:
-    """Run a sweep, or go on with it, and show its summary.
+@dataclass(frozen=True)
+class Options:
+    """How to run, which changes no result."""
 
-    Returns
-    -------
-    The exit code: 0, or 3 if some cells failed.
-    """
-    begin = time.monotonic()
-    samples = [load_samples(config, dataset, folder) for dataset in config.dataset]
-    plan = make_plan(config, samples)
-    root = out or default_directory(config)
-    count, limit = worker_limits(cluster, workers)
-    plan.check_memory(limit, count)
-    check_directory(root, config, samples)
-    ledger = Ledger(ledger_path(root))
-    store = RunStore(root.absolute())
-    finished = still_valid(plan, ledger.read(), store)
-    if not finished:
-        plan.check_disk(free_bytes(root), str(root))
-    prepare_directory(root, config, samples)
-    total = len(plan.tasks)
-    _announce(console, plan, root, len(finished), total)
-    with _driver_log(root):
-        log.info("start: %d of %d tasks are done", len(finished), total)
-        if len(finished) < total:
-            for dataset, loaded in zip(plan.datasets, samples, strict=True):
-                create_arrays(root, dataset, loaded)
-            _run_tasks(plan, finished, ledger, store, cluster, count, console)
-        rows = write_tables(root, plan, finished)
+    cluster: str = "local"
+    workers: int | None = None
+    verify: Literal["quick", "full"] = "quick"
+    fail_fast: bool = False
+    retry_failed: bool = False
+    accept_changes: bool = False
+
+
+class Run:
+    """One sweep in its directory, whose lock is held."""
+
+    def __init__(
+        self, root: Path, plan: Plan, samples: Callable[[str], Samples], options: Options, console: Console
+    ) -> None:
+        self.root, self.plan, self.options, self.console = root, plan, options, console
+        self._samples = samples
+        self.ledger = Ledger(root / LEDGER)
+        self.store = RunStore(root.absolute())
+        self.finished: dict[str, Finished] = {}
+
+    def examine(self, full: bool, retry_failed: bool = False) -> Verdict:
+        """See what is finished and sound; what failed counts as finished, unless it is to be tried again."""
+        recorded = self.ledger.read()
+        verdict = examine(self.plan, recorded, self.store, full)
+        for problem in verdict.problems:
+            log.warning("%s; %s is done again", problem, problem.entry)
+        self.finished = {name: entry for name, entry in verdict.valid.items() if not (retry_failed and entry.failures)}
+        if CLEANED in recorded:
+            self._forget_cleaning(recorded[CLEANED])
+        return verdict
+
+    def left(self) -> set[str]:
+        """The names of tasks that are to do: not finished, and not stuck behind one that failed."""
+        stuck = {name for dataset in self.plan.datasets for name in failures(dataset, self.finished)}
+        return {task.name for task in self.plan.tasks} - self.finished.keys() - stuck
+
+    def finish(self, only: set[str] | None = None) -> None:
+        """Do all that is left, or only some of it."""
+        for _ in range(MOST_REPAIRS):
+            self._store_data()
+            todo = self.left() if only is None else self.left() & only
+            if not todo:
+                return
+            try:
+                self._run_tasks(todo)
+            except DamagedError as error:
+                self.console.print(f"{error}; it is computed again", highlight=False, soft_wrap=True, markup=False)
+                before = self.finished.keys()
+                self.examine(full=True)
+                only = None if only is None else only | (before - self.finished.keys())
+            else:
+                return
+        raise StorageError(f"{self.root} is damaged again and again while the run goes on; look at its disk")
+
+    def _store_data(self) -> None:
+        for dataset in self.plan.datasets:
+            name = data_entry(dataset.name)
+            if name not in self.finished:
+                begin = time.perf_counter()
+                digests = create_arrays(self.root, dataset, self._samples(dataset.name))
+                entry = Finished(
+                    name=name,
+                    identity=data_identity(dataset),
+                    digests=digests,
+                    result={"outline": dataset.outline.values()},
+                    seconds=round(time.perf_counter() - begin, 6),
+                    peak_memory=0,
+                )
+                self._record([entry])
+
+    def _run_tasks(self, todo: set[str]) -> None:
+        console, options = self.console, self.options
+        with (
+            Interrupt() as interrupt,
+            open_cluster(options.cluster, options.workers, self.root / LOGS) as opened,
+            Progress(console, self.plan) as progress,
+        ):
+            console.print(f"{opened.workers} workers; dashboard: {opened.dashboard}", highlight=False)
+            for entry in self.finished.values():
+                progress.advance(entry)
+
+            def record(entries: list[Finished]) -> None:
+                self._record(entries)
+                for entry in entries:
+                    log.info("done %s in %.3f s %s", entry.name, entry.seconds, entry.failed)
+                    for line in constant_kernels(self.plan, entry):
+                        console.print(line, highlight=False, soft_wrap=True, markup=False)
+                    progress.advance(entry)
+
+            done = {task.name for task in self.plan.tasks} - todo
+            set_aside = {name for name, entry in self.finished.items() if entry.failed}
+            schedule = Schedule(self.plan, done, set_aside)
+            Execution(opened, schedule, self.store, record, interrupt, options.fail_fast, console.print).run()
+            if interrupt.requested:
+                raise InterruptedRunError(
+                    f"stopped; {len(self.left()):,} of {len(self.plan.tasks):,} tasks are left. `pipeline resume "
+                    f"{self.root}`, or the same command, goes on"
+                )
+
+    def _record(self, entries: list[Finished]) -> None:
+        if entries:
+            self.ledger.append(*entries)
+            self.finished |= {entry.name: entry for entry in entries}
+
+    def _forget_cleaning(self, cleaned: Finished) -> None:
+        """Datasets whose arrays are computed anew are not clean any longer."""
+        complete = {
+            dataset.name for dataset in self.plan.datasets if all(task.name in self.finished for task in dataset.tasks)
+        }
+        still = [name for name in cleaned.result["datasets"] if name in complete]
+        if still != cleaned.result["datasets"]:
+            self.ledger.append(Finished(CLEANED, "", {}, {"datasets": still}, 0.0, 0))
+
+    def write_tables(self) -> tuple[pd.DataFrame, pd.DataFrame]:
+        """Write the tables; gives the rows and their summary."""
+        rows = write_tables(self.root, self.plan, self.finished)
         summary = summarise(rows)
-        write_summary(root, summary)
-        log.info("end after %.1f s", time.monotonic() - begin)
-    print_summary(console, summary)
-    if (correlation := read_correlation(root)) is not None:
-        print_correlation(console, correlation)
-    failed = rows[rows["status"] != "ok"]
-    for row in failed.itertuples():
-        console.print(
-            f"[bold]{row.dataset}, {row.task}, {row.method}, trial {row.trial}[/bold] {row.status}", highlight=False
-        )
-    _say_where(console, root, time.monotonic() - begin)
-    return FAILED_CELLS if len(failed) else 0
-
-
-def still_valid(plan: Plan, recorded: dict[str, Finished], store: RunStore) -> dict[str, Finished]:
-    """The recorded tasks that belong to the plan and whose chunks are in the store with the recorded checksums."""
-    return {
-        task.name: done
-        for task in plan.tasks
-        if (done := recorded.get(task.name)) is not None
-        and done.identity == task.identity
-        and all(store.stored_checksum(key) == digest for key, digest in done.digests.items())
-    }
-
-
-def _run_tasks(
-    plan: Plan,
-    finished: dict[str, Finished],
-    ledger: Ledger,
-    store: RunStore,
-    cluster: str,
-    workers: int,
-    console: Console,
-) -> None:
-    with open_cluster(cluster, workers, Path(store.root) / LOGS) as opened:
-        console.print(f"{opened.workers} workers; dashboard: {opened.dashboard}", highlight=False)
-        with Progress(console, plan) as progress:
-            for done in finished.values():
-                progress.advance(_stage(done))
-
-            def record(done: Finished) -> None:
-                ledger.append(done)
-                finished[done.name] = done
-                log.info("done %s in %.3f s", done.name, done.seconds)
-                for line in _constant_kernels(plan, done):
-                    console.print(line, highlight=False, soft_wrap=True, markup=False)
-                progress.advance(_stage(done))
-
-            execute(opened.client, opened.workers, Schedule(plan, set(finished)), store, record)
-
-
-def _stage(done: Finished) -> str:
-    return done.name.partition("/")[0]
-
-
-def _constant_kernels(plan: Plan, done: Finished) -> Iterator[str]:
-    """Says once, for the kernels of a dataset, which do not vary on the training set of some trials."""
-    constant = done.result.get("constant", {"count": 0, "first": []})
-    if not constant["count"]:
-        return
-    dataset = next(d for d in plan.datasets if d.name == done.name.split("/")[1])
-    named = [
-        f"{dataset.kernels[kernel]} ({'every trial' if len(trials) == dataset.folds else _trials(trials)})"
-        for kernel, trials in constant["first"]
-    ]
-    more = constant["count"] - len(named)
-    yield (
-        f"note: dataset {dataset.name!r}: {constant['count']:,} of {len(dataset.kernels):,} kernels are constant on a "
-        f"training set; their weight there is 0: {', '.join(named)}{f' and {more:,} more' if more else ''}"
-    )
-
-
-def _trials(numbers: list[int]) -> str:
-    return f"trial {', '.join(map(str, numbers))}"
-
-
-def _announce(console: Console, plan: Plan, root: Path, done: int, total: int) -> None:
-    config = plan.config
-    console.print(
-        f"[bold]{config.name}[/bold]: {len(plan.datasets)} dataset(s), {len(config.methods)} method(s), "
-        f"{config.protocol.folds} trials; {total - done} of {total} tasks to do, "
-        f"{memory.text(plan.disk_bytes)} of arrays in {escape(str(root))}",
-        highlight=False,
-        soft_wrap=True,
-    )
-    print_notes(console, plan)
-
-
-def _say_where(console: Console, root: Path, seconds: float) -> None:
-    where = escape(str(root))
-    console.print(
-        f"Done in {seconds:.1f} s. The tables are in {where}/results: "
-        "rows.csv (a row a trial), summary.md, summary.tex, path.csv, kernels.csv, bounds.csv and more.\n"
-        f"Look further: `pipeline status {where}`; the same command again goes on where a run stopped.",
-        highlight=False,
-        soft_wrap=True,
-    )
-
-
-@contextmanager
-def _driver_log(root: Path) -> Iterator[None]:
-    handler = logging.FileHandler(root / LOGS / "driver.log")
-    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
-    log.addHandler(handler)
-    log.setLevel(logging.INFO)
-    try:
-        yield
-    finally:
-        log.removeHandler(handler)
-        handler.close()
+        write_summary(self.root, summary)
+        entry = Finished(TABLES, self.plan.identity, table_digests(self.root), {}, 0.0, 0)
+        if self.ledger.read().get(TABLES) != entry:
+            self.ledger.append(entry)
+        return rows, summary

@@ -2,6 +2,7 @@
 
 import hashlib
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +21,7 @@ from pipeline.datasets import (
 )
 from pipeline.encode import encode_features, encode_target, is_numbers, whole_rows
 from pipeline.errors import DataError
+from pipeline.outline import Outline
 from pipeline.sources import Table, read_source
 from pipeline.sparse_sources import read_sparse
 from tasks.arrays import Floats, Integers
@@ -57,6 +59,20 @@ class Samples:
         for array in (*parts, *self.targets.values(), self.order, self.fold):
             digest.update(str(array.shape).encode() + np.ascontiguousarray(array).tobytes())
         return digest.hexdigest()
+
+    @cached_property
+    def outline(self) -> Outline:
+        """What is known of them without their numbers."""
+        rows, columns = self.features.shape
+        return Outline(
+            name=self.name,
+            fingerprint=self.fingerprint,
+            rows=rows,
+            columns=columns,
+            entries=self.features.size,
+            kernels=self.kernels,
+            left_out=self.left_out,
+        )
 
 
 def load_samples(config: Config, dataset: Dataset, folder: Path) -> Samples:

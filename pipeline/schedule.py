@@ -1,79 +1,84 @@
 """Which tasks may run now: the stages of a dataset follow each other, datasets do not wait for one another."""
 
 from collections import deque
-from collections.abc import Callable, Container
+from collections.abc import Container, Mapping, Sequence
 
-from distributed import Client, as_completed
-
-from pipeline.errors import PipelineError
-from pipeline.plan import Plan
-from pipeline.store import RunStore
+from pipeline.plan import DatasetPlan, Plan
 from pipeline.task import STAGES, Finished, Task
-from pipeline.worker import run_task
 
-# Enough tasks wait at each worker to hide the way to the driver and back; the rest stay with the driver.
-WAITING_A_WORKER = 3
-
-
-class TaskFailedError(PipelineError):
-    """A task that raised: not the user's mistake, or a fault of the machine."""
-
-    exit_code = 1
+Errand = tuple[Task, ...]
+"""Tasks that go to a worker together."""
 
 
 class Schedule:
-    """The order of tasks: `take` gives one that may run, `finish` says that one is done."""
+    """The order of errands: `take` gives one that may run, `finish` says that one is done.
 
-    def __init__(self, plan: Plan, done: Container[str]) -> None:
-        self._done = done
-        self._ready: deque[Task] = deque()
+    Parameters
+    ----------
+    done
+        Names of tasks that need not run.
+    set_aside
+        Those of them that failed: what builds on them cannot run.
+    """
+
+    def __init__(self, plan: Plan, done: Container[str], set_aside: Container[str] = ()) -> None:
+        self._done, self._set_aside = done, set_aside
+        self._ready: deque[Errand] = deque()
         self._stages = {
             dataset.name: deque(tuple(dataset.stages[stage]) for stage in STAGES) for dataset in plan.datasets
         }
         self._open = dict.fromkeys(self._stages, 0)
+        self._failed: dict[str, list[Task]] = {name: [] for name in self._stages}
         for dataset in self._stages:
             self._advance(dataset)
 
-    def take(self) -> Task | None:
-        """A task whose inputs are there, or None if all such tasks are taken."""
+    def take(self) -> Errand | None:
+        """Tasks whose inputs are there, or None if all such tasks are taken."""
         return self._ready.popleft() if self._ready else None
 
-    def finish(self, task: Task) -> None:
-        """Say that a task is done."""
-        self._open[task.dataset] -= 1
-        self._advance(task.dataset)
+    def put_back(self, errand: Errand) -> None:
+        """Offer an errand again, behind the others."""
+        self._ready.append(errand)
+
+    def finish(self, errand: Errand, failed: bool = False) -> None:
+        """Say that an errand is done, or that it failed and what builds on it cannot run."""
+        dataset = errand[0].dataset
+        if failed:
+            self._failed[dataset].extend(errand)
+        self._open[dataset] -= 1
+        self._advance(dataset)
 
     def _advance(self, dataset: str) -> None:
-        """Once a stage is done, make the tasks of the next one ready that still have to run."""
+        """Once a stage is done, make the tasks of the next one ready that still have to run, and can."""
         stages = self._stages[dataset]
         while not self._open[dataset] and stages:
-            waiting = [task for task in stages.popleft() if task.name not in self._done]
-            self._open[dataset] = len(waiting)
-            self._ready.extend(waiting)
+            errands: dict[str, Errand] = {}
+            stage = stages.popleft()
+            self._failed[dataset].extend(task for task in stage if task.name in self._set_aside)
+            for task in stage:
+                if task.name not in self._done and not blocking(task, self._failed[dataset]):
+                    errands[task.errand] = (*errands.get(task.errand, ()), task)
+            self._open[dataset] = len(errands)
+            self._ready.extend(errands.values())
 
 
-def execute(
-    client: Client, workers: int, schedule: Schedule, store: RunStore, finished: Callable[[Finished], None]
-) -> None:
-    """Run all tasks of a schedule and hand each result on as it comes."""
-    running: dict[str, Task] = {}
-    completed = as_completed()
+def blocking(task: Task, failed: Sequence[Task]) -> Task | None:
+    """The failed task of the same dataset that a task builds on, if there is one."""
+    return next(
+        (
+            other
+            for other in failed
+            if STAGES.index(other.stage) < STAGES.index(task.stage) and other.cell in (None, task.cell)
+        ),
+        None,
+    )
 
-    def submit_more() -> None:
-        while len(running) < workers * WAITING_A_WORKER and (task := schedule.take()):
-            future = client.submit(run_task, task, store, key=task.name, pure=False)
-            running[task.name] = task
-            completed.add(future)
 
-    submit_more()
-    if not running:
-        return
-    for future in completed:
-        task = running.pop(str(future.key))
-        if future.status != "finished":
-            error = future.exception()
-            raise TaskFailedError(f"task {task.name} failed: {type(error).__name__}: {error}") from error
-        finished(future.result())
-        future.release()
-        schedule.finish(task)
-        submit_more()
+def failures(dataset: DatasetPlan, finished: Mapping[str, Finished]) -> dict[str, str]:
+    """Why tasks of a dataset have no outputs, by name: their own failure, or that of what they build on."""
+    failed = [task for task in dataset.tasks if task.name in finished and finished[task.name].failed]
+    reasons = {task.name: finished[task.name].failed for task in failed}
+    for task in dataset.tasks:
+        if task.name not in finished and (first := blocking(task, failed)):
+            reasons[task.name] = f"{first.name}: {reasons[first.name]}"
+    return reasons

@@ -6,41 +6,61 @@ from pathlib import Path
 from rich.console import Console
 from rich.markup import escape
 
-from pipeline.directory import ledger_path, read_directory_config
 from pipeline.layout import RESULTS
-from pipeline.ledger import Ledger
-from pipeline.methods import EACH_KERNEL, TASKS, label
+from pipeline.lock import holder
+from pipeline.plan import Plan
+from pipeline.record import Record, read_record
+from pipeline.run_view import MOST_NAMED
+from pipeline.schedule import failures
+from pipeline.store import RunStore
 from pipeline.summary import print_correlation, print_summary, summarise
 from pipeline.tables import read_correlation, read_rows
 from pipeline.task import STAGES
+from pipeline.verification import TABLES, data_entry, examine
 
 
 def print_status(console: Console, root: Path) -> None:
-    """Print what is done by stage, and the summary if there is one."""
-    config = read_directory_config(root)
-    finished = Ledger(ledger_path(root)).read()
-    done = Counter(name.partition("/")[0] for name in finished)
-    fitted = sum(name.startswith("fits/") and f"/{EACH_KERNEL}/" not in name for name in finished)
-    cells = config.protocol.folds * sum(
-        label(method) != EACH_KERNEL and TASKS.get(label(method), task) == task
-        for dataset in config.dataset
-        for task in dataset.task
-        for method in config.methods
-    )
-    console.print(
-        f"[bold]{config.name}[/bold]: {fitted} of at most {cells} cells are fitted. Finished tasks: "
-        + ", ".join(f"{stage} {done[stage]}" for stage in STAGES),
-        highlight=False,
-        soft_wrap=True,
-    )
-    if (root / RESULTS / "rows.csv").exists():
+    """Print what is done by stage, what is left and why, and the summary if there is one."""
+    record = read_record(root)
+    plan = record.plan()
+    lines, left = _tasks(plan, record) if plan else (["the run has just begun; its data are not stored yet"], 1)
+    if (held := holder(root)) is not None:
+        lines.append(f"It is running: {held}.")
+    elif left:
+        lines.append(f"To go on: `pipeline resume {root}`; what is done is not done twice.")
+    for number, line in enumerate(lines):
+        name = f"[bold]{record.config.name}[/bold]: " if number == 0 else ""
+        console.print(name + escape(line), highlight=False, soft_wrap=True)
+    if TABLES in record.finished and (root / RESULTS / "rows.csv").exists():
         print_summary(console, summarise(read_rows(root)))
         if (correlation := read_correlation(root)) is not None:
             print_correlation(console, correlation)
         console.print(f"The tables are in {escape(str(root / RESULTS))}.", highlight=False, soft_wrap=True)
-    else:
-        console.print(
-            "No tables yet. To go on, give the command that began the run again; what is done is not done twice.",
-            highlight=False,
-            soft_wrap=True,
-        )
+
+
+def _tasks(plan: Plan, record: Record) -> tuple[list[str], int]:
+    """What is done by stage, and why the rest is not; and how much is left to do."""
+    verdict = examine(plan, record.finished, RunStore(record.root), full=False)
+    done = Counter(task.stage for task in plan.tasks if task.name in verdict.valid)
+    totals = Counter(task.stage for task in plan.tasks)
+    stuck = {name: why for dataset in plan.datasets for name, why in failures(dataset, verdict.valid).items()}
+    failed = stuck | {
+        name: entry.failures[0] for name, entry in verdict.valid.items() if entry.failures and name not in stuck
+    }
+    damaged = {problem.entry for problem in verdict.problems} - {data_entry(d.name) for d in plan.datasets}
+    outdated = {name for name in verdict.outdated if name in {task.name for task in plan.tasks}}
+    left = sum(totals.values()) - sum(done.values()) - len(stuck.keys() - verdict.valid.keys())
+    parts = ", ".join(f"{stage} {done[stage]:,} of {totals[stage]:,}" for stage in STAGES if totals[stage])
+    lines = [f"{sum(done.values()):,} of {sum(totals.values()):,} tasks are done: {parts}."]
+    if left:
+        reasons = {
+            "not run yet": left - len(damaged) - len(outdated),
+            "outdated by a change of config, data or algorithm": len(outdated),
+            "damaged": len(damaged),
+        }
+        lines.append(f"{left:,} are left: {', '.join(f'{n:,} {why}' for why, n in reasons.items() if n)}.")
+    lines += [str(problem) for problem in verdict.problems[:MOST_NAMED]]
+    if failed:
+        lines.append(f"{len(failed):,} failed; `pipeline resume {record.root} --retry-failed` tries them again:")
+        lines += [f"  {name}: {why}" for name, why in list(failed.items())[:MOST_NAMED]]
+    return lines, left

@@ -3,15 +3,20 @@
 A missing chunk reads as NaN, never as a number, and `read` refuses it.
 """
 
+import errno
+import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-import google_crc32c
 import numpy as np
 import zarr
 from zarr.codecs import BytesCodec, Crc32cCodec
+from zarr.core.buffer import Buffer
+from zarr.storage import MemoryStore
 
+from pipeline.digests import content_digest, file_digest
+from pipeline.files import write_whole
 from tasks.arrays import Floats
 
 DATA = "data.zarr"
@@ -19,8 +24,7 @@ GRAM = "gram.zarr"
 STATISTICS = "statistics.zarr"
 WEIGHTS = "weights.zarr"
 COMBINED = "combined.zarr"
-
-CHECKSUM_BYTES = 4
+GROUPS = (DATA, GRAM, STATISTICS, WEIGHTS, COMBINED)
 
 
 class DamagedError(RuntimeError):
@@ -46,12 +50,16 @@ class RunStore:
         about: str,
         dtype: str = "float64",
         attributes: dict[str, Any] | None = None,
-    ) -> None:
-        """Make an array without values, or leave it as it is if it is there already."""
-        if (Path(self.root) / group / name / "zarr.json").exists():
-            return
+    ) -> dict[str, str]:
+        """Describe an array, without values; chunks that are there stay.
+
+        Returns
+        -------
+        The digests of what describes it and the groups around it, by key.
+        """
+        described: dict[str, Buffer] = {}
         zarr.create_array(
-            store=f"{self.root}/{group}",
+            store=MemoryStore(described),
             name=name,
             shape=tuple(shape),
             chunks=tuple(max(1, size) for size in chunks),
@@ -62,12 +70,24 @@ class RunStore:
             config={"write_empty_chunks": True},
             attributes={"about": about, **(attributes or {})},
         )
+        self._opened.pop(f"{group}/{name}", None)
+        digests = {}
+        for key, buffer in described.items():
+            path, content = Path(self.root, group, key), buffer.to_bytes()
+            digests[f"{group}/{key}"] = content_digest(content)
+            if file_digest(path) != digests[f"{group}/{key}"]:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                write_whole(path, content, sync=False)
+        return digests
 
     def array(self, group: str, name: str) -> zarr.Array[Any]:
         """An array that is there."""
         key = f"{group}/{name}"
         if key not in self._opened:
-            self._opened[key] = zarr.open_array(store=f"{self.root}/{group}", path=name, mode="r+")
+            try:
+                self._opened[key] = zarr.open_array(store=f"{self.root}/{group}", path=name, mode="r+")
+            except Exception as error:  # a description may be wrong in any way
+                raise DamagedError(f"{key}/zarr.json does not describe an array: {error}") from error
         return self._opened[key]
 
     def write_chunk(self, group: str, name: str, chunk: Sequence[int], values: Floats) -> dict[str, str]:
@@ -75,42 +95,47 @@ class RunStore:
 
         Returns
         -------
-        The checksum that was stored with it, by its key.
+        The digest of what is stored, by its key.
         """
-        self.array(group, name).set_block_selection(tuple(chunk), values)
-        return self._checksums(group, name, [tuple(chunk)])
+        self._writable(group, name).set_block_selection(tuple(chunk), values)
+        return self._digests(group, name, [tuple(chunk)])
 
     def write(self, group: str, name: str, values: Any) -> dict[str, str]:
         """Write a whole array, in one call for all its chunks."""
-        array = self.array(group, name)
+        array = self._writable(group, name)
         array[...] = np.asarray(values)
-        return self._checksums(group, name, np.ndindex(array.cdata_shape))
+        return self._digests(group, name, np.ndindex(array.cdata_shape))
 
     def write_trials(self, group: str, name: str, trials: Sequence[int], values: Any) -> dict[str, str]:
         """Write the chunks of consecutive trials, for arrays whose first axis is the trial; one value each."""
-        array, first = self.array(group, name), trials[0]
+        array, first = self._writable(group, name), trials[0]
         array[first : first + len(trials)] = np.asarray(values, dtype=np.float64)
         behind = [0] * (array.ndim - 1)
-        return self._checksums(group, name, [(trial, *behind) for trial in trials])
+        return self._digests(group, name, [(trial, *behind) for trial in trials])
 
-    def _checksums(self, group: str, name: str, chunks: Iterable[tuple[int, ...]]) -> dict[str, str]:
+    def _writable(self, group: str, name: str) -> zarr.Array[Any]:
+        """An array to write to; zarr would make the folders of a vanished run directory anew, around a lone chunk."""
+        array, described = self.array(group, name), Path(self.root, group, name, "zarr.json")
+        if not described.exists():
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(described))
+        return array
+
+    def _digests(self, group: str, name: str, chunks: Iterable[tuple[int, ...]]) -> dict[str, str]:
         encode = self.array(group, name).metadata.encode_chunk_key
         keys = [f"{group}/{name}/{encode(chunk)}" for chunk in chunks]
-        return {key: self.stored_checksum(key) for key in keys}
+        return {key: self.digest(key) for key in keys}
 
     def read(self, group: str, name: str, selection: Any = ...) -> Any:
         """Read a part of an array; every value must have been written."""
-        values = np.asarray(self.array(group, name)[selection])
+        array = self.array(group, name)
+        try:
+            values = np.asarray(array[selection])
+        except (ValueError, RuntimeError, TypeError) as error:  # as a chunk fails: its checksum, its size
+            raise DamagedError(f"{group}/{name} cannot be read: {error}") from error
         if values.dtype.kind == "f" and np.isnan(values).any():
             raise DamagedError(f"{group}/{name} lacks values that a finished task should have written")
         return values
 
-    def stored_checksum(self, key: str) -> str:
-        """The checksum of a stored chunk; empty if the chunk is not there or does not hold what was written."""
-        try:
-            content = (Path(self.root) / key).read_bytes()
-        except OSError:
-            return ""
-        body, stored = content[:-CHECKSUM_BYTES], content[-CHECKSUM_BYTES:]
-        computed = google_crc32c.value(body).to_bytes(CHECKSUM_BYTES, "little")  # as zarr's codec writes it
-        return stored.hex() if stored == computed else ""
+    def digest(self, key: str, full: bool = True) -> str:
+        """The digest of what is stored under a key, as `file_digest` gives it."""
+        return file_digest(Path(self.root, key), full)

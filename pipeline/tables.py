@@ -5,10 +5,12 @@ from typing import Any
 
 import pandas as pd
 
+from pipeline.digests import file_digest
 from pipeline.files import write_whole
 from pipeline.kernel_tables import correlation_table, kernel_table
 from pipeline.layout import RESULTS
 from pipeline.plan import DatasetPlan, Plan
+from pipeline.schedule import failures
 from pipeline.stages.cells import CellTask
 from pipeline.stages.one_stage import EachKernelTask
 from pipeline.stages.weights import WeightsTask
@@ -70,10 +72,12 @@ def write_tables(root: Path, plan: Plan, finished: dict[str, Finished]) -> pd.Da
     paths: list[dict[str, Any]] = []
     bounds: list[dict[str, Any]] = []
     for dataset in plan.datasets:
-        weights = _weights(dataset, finished)
+        weights, failed = _weights(dataset, finished), failures(dataset, finished)
         for task in dataset.tasks:
             if isinstance(task, CellTask) and not isinstance(task, EachKernelTask):
-                row = _row(task, weights.get(task.part, {}), finished[task.name].result)
+                reason = failed.get(task.name)
+                result = {"status": reason} if reason else finished[task.name].result
+                row = _row(task, weights.get(task.part, {}), result)
                 rows.append(row)
                 paths.extend(_path(row))
                 bounds.extend(_bounds(row))
@@ -82,7 +86,7 @@ def write_tables(root: Path, plan: Plan, finished: dict[str, Finished]) -> pd.Da
     timings = [
         {"task": task.name, "seconds": done.seconds, "peak_memory_bytes": done.peak_memory}
         for task in plan.tasks
-        for done in [finished[task.name]]
+        if (done := finished.get(task.name))
     ]
     tables = {
         "rows": table,
@@ -91,14 +95,21 @@ def write_tables(root: Path, plan: Plan, finished: dict[str, Finished]) -> pd.Da
         "kernels": pd.concat(kernels, ignore_index=True),
         "timings": pd.DataFrame(timings),
     }
-    if (correlation := correlation_table(tables["kernels"])) is not None:
-        tables["correlation"] = correlation
     results = root / RESULTS
     results.mkdir(exist_ok=True)
+    if (correlation := correlation_table(tables["kernels"])) is not None:
+        tables["correlation"] = correlation
+    else:
+        (results / "correlation.csv").unlink(missing_ok=True)  # of an earlier config
     write_whole(results / "rows.parquet", table.to_parquet(index=False))
     for name, written in tables.items():
         write_whole(results / f"{name}.csv", str(written.to_csv(index=False, lineterminator="\n")))
     return table
+
+
+def table_digests(root: Path) -> dict[str, str]:
+    """The digests of all result tables, by key."""
+    return {f"{RESULTS}/{path.name}": file_digest(path) for path in sorted((root / RESULTS).iterdir())}
 
 
 def read_rows(root: Path) -> pd.DataFrame:
@@ -117,7 +128,8 @@ def _weights(dataset: DatasetPlan, finished: dict[str, Finished]) -> dict[str, d
     return {
         f"{task.task}/{task.method}/{trial}": result
         for task in dataset.of(WeightsTask)
-        for trial, result in finished[task.name].result["trials"].items()
+        if task.name in finished
+        for trial, result in finished[task.name].result.get("trials", {}).items()
     }
 
 
@@ -129,9 +141,9 @@ def _row(task: CellTask, weights: dict[str, Any], result: dict[str, Any]) -> dic
         "method": task.method,
         "trial": task.trial,
         "metric": METRICS[task.task],
-        **weights,
         **result.get("weights", {}),
         **result,
+        **weights,
     }
     if (path := result.get("path")) is not None:
         best = path["best"]

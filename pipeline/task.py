@@ -3,12 +3,15 @@
 import hashlib
 import json
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from pipeline.store import RunStore
 
 STAGES = ("tiles", "reduce", "weights", "combine", "fits")
+OK = "ok"
+"""The status of a cell that has a result."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,6 +39,16 @@ class Task(ABC):
         return f"{self.stage}/{self.dataset}/{self.part}"
 
     @property
+    def cell(self) -> tuple[str, str] | None:
+        """(task, method) if its outputs serve no other cells."""
+        return None
+
+    @property
+    def errand(self) -> str:
+        """Tasks with the same errand share their inputs, and go to a worker together."""
+        return self.name
+
+    @property
     def identity(self) -> str:
         """A digest of all that the outputs depend on."""
         content = {"versions": self.versions(), **asdict(self)}
@@ -50,6 +63,11 @@ class Task(ABC):
     @abstractmethod
     def run(self, store: RunStore) -> "Output":
         """Do the work: read from the store, write whole chunks, say what was written."""
+
+    @classmethod
+    def run_together(cls, tasks: Sequence[Self], store: RunStore) -> list["Output"]:
+        """Run the tasks of one errand; what they write is the same, to the byte, as if each ran alone."""
+        return [task.run(store) for task in tasks]
 
 
 @dataclass(frozen=True)
@@ -83,3 +101,11 @@ class Finished:
     result: dict[str, Any]
     seconds: float
     peak_memory: int
+    failed: str = ""
+    """Why it has no outputs, if it failed; it is then set aside until someone asks to try again."""
+
+    @property
+    def failures(self) -> list[str]:
+        """Why it, or cells that it speaks for, have no result."""
+        parts = [self.result, *self.result.get("trials", {}).values()]
+        return [self.failed] if self.failed else [part["status"] for part in parts if part.get("status", OK) != OK]

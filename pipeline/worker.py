@@ -1,7 +1,10 @@
-"""What runs on a worker: one task, timed and measured."""
+"""What runs on a worker: the tasks of one errand, timed and measured."""
 
 import logging
 import time
+from collections.abc import Sequence
+
+from distributed import Worker, get_worker
 
 from pipeline.memory import measured_peak
 from pipeline.store import RunStore
@@ -10,20 +13,38 @@ from pipeline.task import Finished, Task
 log = logging.getLogger(__name__)
 log.setLevel(logging.INFO)
 
+STOPPING = "pipeline_is_stopping"
+"""The mark on a worker that is to take no more work."""
 
-def run_task(task: Task, store: RunStore) -> Finished:
-    """Run a task and report what it left."""
-    log.info("start %s", task.name)
+
+def run_errand(tasks: Sequence[Task], store: RunStore) -> list[Finished]:
+    """Run the tasks of one errand and report what they left; nothing, if the run is to stop."""
+    return [] if getattr(get_worker(), STOPPING, False) else run_tasks(tasks, store)
+
+
+def stop_taking(dask_worker: Worker) -> None:
+    """Tell a worker to finish what it does and to leave alone what waits for it."""
+    setattr(dask_worker, STOPPING, True)
+
+
+def run_tasks(tasks: Sequence[Task], store: RunStore) -> list[Finished]:
+    """Run tasks that belong together."""
+    first, *others = tasks
+    named = f"{first.name} and {len(others)} more" if others else first.name
+    log.info("start %s", named)
     begin = time.perf_counter()
     with measured_peak() as peak:
-        output = task.run(store)
+        outputs = type(first).run_together(tasks, store)
     seconds = time.perf_counter() - begin
-    log.info("done %s in %.3f s", task.name, seconds)
-    return Finished(
-        name=task.name,
-        identity=task.identity,
-        digests=output.digests,
-        result=output.result,
-        seconds=round(seconds, 6),
-        peak_memory=peak[0],
-    )
+    log.info("done %s in %.3f s", named, seconds)
+    return [
+        Finished(
+            name=task.name,
+            identity=task.identity,
+            digests=output.digests,
+            result=output.result,
+            seconds=round(seconds / len(tasks), 6),
+            peak_memory=peak[0],
+        )
+        for task, output in zip(tasks, outputs, strict=True)
+    ]

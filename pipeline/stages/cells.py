@@ -46,6 +46,10 @@ class CellTask(Task):
     def part(self) -> str:
         return f"{self.task}/{self.method}/{self.trial}"
 
+    @property
+    def cell(self) -> tuple[str, str]:
+        return self.task, self.method
+
     def split(self, store: RunStore) -> Split:
         """The labels of all samples, and which of them train, validate and test."""
         fold = store.read(GRAM, f"{self.dataset}/fold")

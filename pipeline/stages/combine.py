@@ -1,7 +1,8 @@
 """Combine: one pass over the stored tiles builds `K_mu` of all methods and trials."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -14,31 +15,52 @@ from tasks.arrays import Floats
 
 @dataclass(frozen=True, kw_only=True)
 class CombineTask(TileBatchTask):
-    """Computes a batch of tiles of the combined kernels."""
+    """Computes a batch of tiles of the combined kernels of one method, for all trials."""
 
     stage: ClassVar[str] = "combine"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     reads: ClassVar[tuple[type[Task], ...]] = (TilesTask, WeightsTask)
 
-    cells: tuple[tuple[str, str], ...]
-    """(task, method) of the kernels to build, each for all trials."""
+    task: str
+    method: str
+
+    @property
+    def part(self) -> str:
+        return f"{self.task}/{self.method}/{self.number}"
+
+    @property
+    def cell(self) -> tuple[str, str]:
+        return self.task, self.method
+
+    @property
+    def errand(self) -> str:
+        return f"{self.stage}/{self.dataset}/{self.number}"
 
     def run(self, store: RunStore) -> Output:
-        weights = np.concatenate([self._weights(store, task, method) for task, method in self.cells])
-        samples = store.array(GRAM, f"{self.dataset}/gram").shape[1]
-        output = Output()
-        for tile in self.tiles:
-            values = store.read(GRAM, f"{self.dataset}/gram", (slice(None), *tile_slices(tile, self.tile, samples)))
-            combined = (weights @ values.reshape(len(values), -1)).reshape(len(self.cells), -1, *values.shape[1:])
-            for (task, method), kernels in zip(self.cells, combined, strict=True):
-                for trial, kernel in enumerate(kernels):
-                    output.digests |= store.write_chunk(
-                        COMBINED, f"{self.dataset}/{task}/{method}", (trial, *tile), kernel[None]
-                    )
+        (output,) = self.run_together([self], store)
         return output
 
-    def _weights(self, store: RunStore, task: str, method: str) -> Floats:
+    @classmethod
+    def run_together(cls, tasks: Sequence[Self], store: RunStore) -> list[Output]:
+        """Read each tile once, for all methods; each is combined on its own, so that others change no bit of it."""
+        first = tasks[0]
+        samples = store.array(GRAM, f"{first.dataset}/gram").shape[1]
+        weights = [task._weights(store) for task in tasks]
+        outputs = [Output() for _ in tasks]
+        for tile in first.tiles:
+            values = store.read(GRAM, f"{first.dataset}/gram", (slice(None), *tile_slices(tile, first.tile, samples)))
+            for task, weight, output in zip(tasks, weights, outputs, strict=True):
+                kernels = (weight @ values.reshape(len(values), -1)).reshape(-1, *values.shape[1:])
+                for trial, kernel in enumerate(kernels):
+                    output.digests |= store.write_chunk(COMBINED, task._name, (trial, *tile), kernel[None])
+        return outputs
+
+    @property
+    def _name(self) -> str:
+        return f"{self.dataset}/{self.task}/{self.method}"
+
+    def _weights(self, store: RunStore) -> Floats:
         """(trials, p): weights of the kernels as they are stored, so that `K_mu` has trace one."""
-        mu = store.read(WEIGHTS, f"{self.dataset}/{task}/{method}")
-        trace = store.read(STATISTICS, f"{self.dataset}/{task}/trace")
+        mu = store.read(WEIGHTS, self._name)
+        trace = store.read(STATISTICS, f"{self.dataset}/{self.task}/trace")
         return np.asarray(np.divide(mu, trace, out=np.zeros_like(mu), where=trace > 0))

@@ -6,13 +6,14 @@ from typing import ClassVar
 from pipeline.stages.cells import NO_RESULT, CellTask, failed, fit_kernel
 from pipeline.stages.combine import CombineTask
 from pipeline.stages.matrices import read_symmetric
+from pipeline.stages.tiles import GramTask
 from pipeline.store import COMBINED, STATISTICS, WEIGHTS, RunStore
 from pipeline.task import Output, Task
 from tasks.gaussian import LARGEST_CENTERED
 
 
 @dataclass(frozen=True, kw_only=True)
-class FitTask(CellTask):
+class FitTask(CellTask, GramTask):
     """The fits of one combined kernel."""
 
     stage: ClassVar[str] = "fits"
@@ -25,7 +26,7 @@ class FitTask(CellTask):
         group = f"{self.dataset}/{self.task}"
         mu = store.read(WEIGHTS, f"{group}/{self.method}", self.trial)
         if not mu.any():
-            return Output()  # the weights say why
+            return Output(result={"status": "failed: there are no weights"})  # which say more of it
         trace = store.read(STATISTICS, f"{group}/trace", self.trial)
         kernel = read_symmetric(store, COMBINED, f"{group}/{self.method}", self.trial)
         largest = LARGEST_CENTERED / float(trace[trace > 0].min())

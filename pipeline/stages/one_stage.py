@@ -9,7 +9,7 @@ from pipeline.stages.cells import NO_RESULT, CellTask, failed, measured
 from pipeline.stages.matrices import read_symmetric
 from pipeline.stages.reduce import ReduceTask
 from pipeline.stages.statistics import read_statistics
-from pipeline.stages.tiles import TilesTask
+from pipeline.stages.tiles import GramTask, TilesTask
 from pipeline.store import GRAM, STATISTICS, RunStore
 from pipeline.task import Output, Task
 from tasks.base_kernels import GramKernels
@@ -23,7 +23,7 @@ OPERATIONS_A_TASK = 10**10
 
 
 @dataclass(frozen=True, kw_only=True)
-class OneStageTask(CellTask):
+class OneStageTask(CellTask, GramTask):
     """The weights and the path of one cell of a one-stage method."""
 
     stage: ClassVar[str] = "fits"
@@ -53,7 +53,7 @@ class OneStageTask(CellTask):
 
 
 @dataclass(frozen=True, kw_only=True)
-class EachKernelTask(CellTask):
+class EachKernelTask(CellTask, GramTask):
     """The fits of some base kernels, each alone."""
 
     stage: ClassVar[str] = "fits"

@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from pipeline.stages.statistics import constant_kernels
-from pipeline.stages.tiles import TilesTask
+from pipeline.stages.tiles import GramTask, TilesTask
 from pipeline.store import DATA, GRAM, STATISTICS, RunStore
 from pipeline.task import Output, Task
 from tasks.arrays import Floats
@@ -18,7 +18,7 @@ from tasks.sums import Sums
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReduceTask(Task):
+class ReduceTask(GramTask):
     """The statistics of one dataset, for each of its tasks."""
 
     stage: ClassVar[str] = "reduce"

@@ -46,12 +46,18 @@ def tile_slices(tile: tuple[int, int], side: int, samples: int) -> tuple[slice, 
 
 
 @dataclass(frozen=True, kw_only=True)
-class TileBatchTask(Task):
+class GramTask(Task):
+    """A task of a dataset whose base kernels are Gram matrices."""
+
+    tile: int
+    """The side of a tile; it decides in which order sums are taken, and so of last digits."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TileBatchTask(GramTask):
     """A task that takes a batch of tiles of one dataset."""
 
     number: int
-    tile: int
-    """The side of a tile."""
     tiles: tuple[tuple[int, int], ...]
 
     @property

@@ -9,6 +9,7 @@ import numpy as np
 from pipeline.stages.cells import NO_RESULT, measured
 from pipeline.stages.reduce import ReduceTask
 from pipeline.stages.statistics import read_statistics
+from pipeline.stages.tiles import GramTask
 from pipeline.store import WEIGHTS, RunStore
 from pipeline.task import Output, Task
 from tasks.arrays import Floats
@@ -32,7 +33,7 @@ def find_rule(method: str, q: float | None) -> Rule:
 
 
 @dataclass(frozen=True, kw_only=True)
-class WeightsTask(Task):
+class WeightsTask(GramTask):
     """The weights of one method, for consecutive trials."""
 
     stage: ClassVar[str] = "weights"
@@ -47,6 +48,10 @@ class WeightsTask(Task):
     @property
     def part(self) -> str:
         return f"{self.task}/{self.method}/{self.trials[0]}-{self.trials[-1]}"
+
+    @property
+    def cell(self) -> tuple[str, str]:
+        return self.task, self.method
 
     def run(self, store: RunStore) -> Output:
         statistics = read_statistics(store, self.dataset, self.task, self.trials)

@@ -8,13 +8,14 @@ from typing import Any
 
 from pipeline.config import Config
 from pipeline.config_file import parse_config
-from pipeline.directory import prepare_directory
-from pipeline.layout import create_arrays
+from pipeline.layout import LEDGER, create_arrays
+from pipeline.ledger import Ledger
 from pipeline.plan import Plan, make_plan
+from pipeline.record import write_record
 from pipeline.samples import Samples, load_samples
 from pipeline.store import RunStore
 from pipeline.task import Finished
-from pipeline.worker import run_task
+from pipeline.worker import run_tasks
 
 SMALL: dict[str, Any] = {
     "name": "small",
@@ -51,8 +52,11 @@ def small_config(**changes: Any) -> Config:
 def plan_in(root: Path, config: Config) -> tuple[Plan, list[Samples]]:
     """Plan a sweep and make its run directory, with no task done."""
     samples = [load_samples(config, dataset, root) for dataset in config.dataset]
-    plan = make_plan(config, samples)
-    prepare_directory(root, config, samples)
+    plan = make_plan(config, [loaded.outline for loaded in samples])
+    root.mkdir(parents=True, exist_ok=True)
+    ledger = Ledger(root / LEDGER)
+    write_record(root, plan, root, ledger)
+    ledger.close()
     for dataset, loaded in zip(plan.datasets, samples, strict=True):
         create_arrays(root, dataset, loaded)
     return plan, samples
@@ -61,7 +65,7 @@ def plan_in(root: Path, config: Config) -> tuple[Plan, list[Samples]]:
 def run_here(root: Path, config: Config) -> tuple[Plan, list[Samples], dict[str, Finished]]:
     """Run every task in this process, in the order of the plan."""
     plan, samples = plan_in(root, config)
-    return plan, samples, {task.name: run_task(task, RunStore(root)) for task in plan.tasks}
+    return plan, samples, {task.name: run_tasks([task], RunStore(root))[0] for task in plan.tasks}
 
 
 def start(*arguments: str | Path, cwd: Path, root: Path | None = None) -> subprocess.Popen[str]:

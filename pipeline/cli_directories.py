@@ -1,0 +1,74 @@
+"""The commands that look after run directories."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from pipeline.cli_options import console, data_option, directory_argument, running_options, warm_up_workers
+
+
+@click.command()
+@directory_argument
+def status(directory: Path) -> None:
+    """Say what is done in a run, what is left and why, from its directory alone."""
+    from pipeline.status import print_status
+
+    print_status(console(), directory)
+
+
+@click.command()
+@directory_argument
+@click.option("--repair", is_flag=True, help="Compute again what is damaged, and only that.")
+@data_option
+@running_options
+def verify(directory: Path, repair: bool, data_dir: Path | None, **running: Any) -> None:
+    """Read every byte of a run; name what is damaged, missing, swapped or foreign.
+
+    Exits with 0 if all is well, and with 4 if something is not and was not repaired.
+    """
+    from pipeline.repair import repair_run, restore_run, verify_run
+
+    if not repair:
+        sys.exit(verify_run(directory, console()))
+    restored = restore_run(directory, console())
+    warm_up_workers(running["cluster"], restored.config)
+    from pipeline.run import Options
+
+    sys.exit(repair_run(directory, data_dir, Options(**running), console()))
+
+
+@click.command()
+@directory_argument
+def unlock(directory: Path) -> None:
+    """Remove the lock that a dead run left in DIRECTORY."""
+    from pipeline.lock import unlock as remove
+
+    held = remove(directory)
+    click.echo(f"Unlocked; it was held by {held}." if held else f"{directory} is not locked.")
+
+
+@click.command()
+@click.argument("folder", type=click.Path(path_type=Path), default=Path("runs"))
+def runs(folder: Path) -> None:
+    """List the runs in FOLDER (runs/ without it): state, size and age."""
+    from pipeline.housekeeping import print_runs
+
+    print_runs(console(), folder)
+
+
+@click.command()
+@directory_argument
+@click.option("--keep", type=click.Choice(("results",)), required=True, help="What stays; the big arrays go.")
+def clean(directory: Path, keep: str) -> None:
+    """Free the big arrays of a run: Gram matrices, combined kernels, copies of data.
+
+    Tables, statistics, weights and the ledger stay. What a later change needs of the rest is computed again.
+    """
+    from pipeline.housekeeping import clean_run
+
+    clean_run(console(), directory)
+
+
+COMMANDS = (status, verify, unlock, runs, clean)

@@ -1,0 +1,163 @@
+"""Run a schedule on a cluster, through what may go wrong there.
+
+A task that raises is set aside with its reason, and the rest goes on. Reading and writing is tried again. A worker that
+dies takes all tasks with it that were waiting there, so those are tried again one at a time, and only a task that dies
+with its worker time after time is to blame. A full disk, damaged input and a lost cluster stop the run, in words.
+"""
+
+import errno
+import logging
+import time
+from collections import Counter, deque
+from collections.abc import Callable
+from queue import Empty, SimpleQueue
+
+from distributed import CancelledError, Client, Future, KilledWorker
+from distributed.comm.core import CommClosedError
+
+from cluster import Cluster
+from pipeline.errors import ClusterError, FailedError
+from pipeline.interrupt import Interrupt
+from pipeline.schedule import Errand, Schedule
+from pipeline.store import DamagedError, RunStore
+from pipeline.task import Finished
+from pipeline.worker import run_errand, stop_taking
+
+log = logging.getLogger("pipeline")
+
+# Enough tasks wait at each worker to hide the way to the driver and back; the rest stay with the driver.
+WAITING_A_WORKER = 3
+# How often an errand is tried that cannot read or write, and how often one that takes its worker down.
+ATTEMPTS = 3
+SECONDS_BETWEEN_LOOKS = 0.2
+SECONDS_WITHOUT_WORKERS = 60.0
+# A disk that is full, gone or not ours does not mend itself in a second.
+STORAGE_IS_GONE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOENT)
+LOST = "the connection to the scheduler was lost. The same command goes on from here"
+
+
+class Execution:
+    """One walk through a schedule."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        schedule: Schedule,
+        store: RunStore,
+        record: Callable[[list[Finished]], None],
+        interrupt: Interrupt,
+        fail_fast: bool,
+        say: Callable[[str], None],
+    ) -> None:
+        self._client: Client = cluster.client
+        self._workers = cluster.workers
+        self._schedule, self._store, self._record = schedule, store, record
+        self._interrupt, self._fail_fast, self._say = interrupt, fail_fast, say
+        self._running: dict[str, Errand] = {}
+        self._arrived: SimpleQueue[Future[list[Finished]]] = SimpleQueue()
+        self._attempts: Counter[str] = Counter()
+        self._suspects: deque[Errand] = deque()
+        self._suspect_key = ""
+        self._trouble: Exception | None = None
+        self._stopped = False
+        self._last_seen = time.monotonic()
+
+    def run(self) -> None:
+        """Run all that can run; raises what stopped it, after what was in flight has ended."""
+        while True:
+            if self._interrupt.requested or self._trouble:
+                self._stop()
+            else:
+                self._submit()
+            if not self._running:
+                break
+            try:
+                arrived = [self._arrived.get(timeout=SECONDS_BETWEEN_LOOKS)]
+            except Empty:
+                self._check_workers()
+                continue
+            while not self._arrived.empty():
+                arrived.append(self._arrived.get())
+            self._take_in(arrived)
+        if self._trouble:
+            raise self._trouble
+
+    def _submit(self) -> None:
+        while len(self._running) < self._workers * WAITING_A_WORKER and (errand := self._schedule.take()):
+            self._send(errand)
+        if self._suspects and self._suspect_key not in self._running:
+            self._suspect_key = self._send(self._suspects.popleft())
+
+    def _send(self, errand: Errand) -> str:
+        name = errand[0].errand
+        key = f"{name}/attempt-{self._attempts[name] + 1}"
+        self._running[key] = errand
+        # Deaths of workers are counted here; a scheduler that is not ours has its own count, which comes first.
+        future = self._client.submit(run_errand, errand, self._store, key=key, pure=False)
+        future.add_done_callback(self._arrived.put)
+        return key
+
+    def _stop(self) -> None:
+        """Let workers finish what they do, and leave alone what only waits for them."""
+        if not self._stopped:
+            self._stopped = True
+            if self._interrupt.requested:
+                self._say("Stopping: what is in flight is finished first. Once more stops at once.")
+            self._client.run(stop_taking, on_error="ignore")
+
+    def _take_in(self, arrived: list[Future[list[Finished]]]) -> None:
+        """Record what is done, all at once, and see to what is not."""
+        done: list[Finished] = []
+        for future in arrived:
+            errand = self._running.pop(str(future.key))
+            try:
+                found = future.result()
+            except (CancelledError, CommClosedError):
+                self._trouble = self._trouble or ClusterError(LOST)
+            except Exception as error:
+                done += self._failed(errand, error)
+            else:
+                done += found
+                if found:
+                    self._schedule.finish(errand)
+            future.release()
+        self._record(done)
+        if self._fail_fast and (failures := [reason for entry in done for reason in entry.failures]):
+            self._trouble = self._trouble or FailedError(f"stopped at the first failure: {failures[0]}")
+
+    def _failed(self, errand: Errand, error: Exception) -> list[Finished]:
+        """Try again, or give up: one errand alone, or all of the run."""
+        name = errand[0].errand
+        self._attempts[name] += 1
+        log.warning("attempt %d of %s: %s: %s", self._attempts[name], name, type(error).__name__, error)
+        gone = isinstance(error, OSError) and error.errno in STORAGE_IS_GONE
+        if gone or isinstance(error, DamagedError):
+            self._trouble = self._trouble or error
+            return []
+        if isinstance(error, KilledWorker) and self._attempts[name] < ATTEMPTS:
+            self._suspects.append(errand)
+            return []
+        if isinstance(error, OSError) and self._attempts[name] < ATTEMPTS:
+            self._schedule.put_back(errand)
+            return []
+        if isinstance(error, KilledWorker):
+            reason = f"its worker died {ATTEMPTS} times: killed, or out of memory"
+        else:
+            reason = f"{type(error).__name__}: {error}"
+        self._schedule.finish(errand, failed=True)
+        return [
+            Finished(task.name, task.identity, {}, {}, seconds=0.0, peak_memory=0, failed=f"failed: {reason}")
+            for task in errand
+        ]
+
+    def _check_workers(self) -> None:
+        """Give up when there has been no worker for a while; a dead one is replaced in a second or two."""
+        if self._client.status not in ("running", "connecting"):
+            raise ClusterError(LOST)
+        if self._client.scheduler_info()["workers"]:
+            self._last_seen = time.monotonic()
+        elif time.monotonic() - self._last_seen > SECONDS_WITHOUT_WORKERS:
+            raise ClusterError(
+                f"there has been no worker for {SECONDS_WITHOUT_WORKERS:.0f} s; logs/ may say why. The same command "
+                "goes on from here"
+            )

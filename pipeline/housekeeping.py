@@ -1,0 +1,89 @@
+"""Runs as a heap of directories: list them, and free what they hold."""
+
+import os
+import shutil
+import time
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from pipeline import memory
+from pipeline.errors import PipelineError, RefusedError
+from pipeline.layout import CONFIG, LEDGER
+from pipeline.ledger import Ledger
+from pipeline.lock import holder, locked
+from pipeline.record import SWEEP, read_record
+from pipeline.task import STAGES, Finished
+from pipeline.verification import CLEANED, TABLES, big_arrays
+
+HOUR, DAY = 3600.0, 86400.0
+
+
+def print_runs(console: Console, folder: Path) -> None:
+    """List the run directories of a folder with state, size and age."""
+    if not folder.is_dir():
+        raise RefusedError(f"there is no folder {folder}; give the one that your runs are in")
+    found = sorted(path for path in folder.iterdir() if (path / CONFIG).is_file())
+    if not found:
+        console.print(f"There are no runs in {folder}.", highlight=False)
+        return
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for heading in ("run", "state", "size", "age"):
+        table.add_column(heading, justify="right" if heading in ("size", "age") else "left", no_wrap=True)
+    for root in found:
+        table.add_row(str(root), _state(root), memory.text(_size(root)), _age(root))
+    console.print(table)
+
+
+def clean_run(console: Console, root: Path) -> None:
+    """Remove the big arrays of a finished run."""
+    with locked(root):
+        record = read_record(root)
+        if not _is_complete(record.finished):
+            raise RefusedError(f"{root} is not finished: `pipeline resume {root}` goes on with it")
+        before = _size(root)
+        datasets = [dataset.name for dataset in record.config.dataset]
+        ledger = Ledger(root / LEDGER)
+        # First said, then done: what is left half-removed by a crash is not taken for damage.
+        ledger.append(Finished(CLEANED, "", {}, {"datasets": datasets}, 0.0, 0))
+        ledger.close()
+        for dataset in datasets:
+            for place in big_arrays(dataset):
+                shutil.rmtree(root / place, ignore_errors=True)
+        freed = before - _size(root)
+    console.print(f"{memory.text(freed)} are free again; tables, statistics, weights and the ledger are kept.")
+
+
+def _is_complete(finished: dict[str, Finished]) -> bool:
+    return TABLES in finished and finished[TABLES].identity == finished[SWEEP].identity
+
+
+def _state(root: Path) -> str:
+    if (held := holder(root)) is not None:
+        return f"running: {held}"
+    try:
+        finished = read_record(root).finished
+    except PipelineError as error:
+        return str(error).partition(". ")[0]
+    tasks = [entry for name, entry in finished.items() if name.partition("/")[0] in STAGES]
+    if not _is_complete(finished):
+        return f"unfinished, {len(tasks):,} tasks are done"
+    failed = sum(bool(entry.failures) for entry in tasks)
+    cleaned = ", cleaned" if CLEANED in finished and finished[CLEANED].result["datasets"] else ""
+    return (f"done, {failed:,} tasks failed" if failed else "done") + cleaned
+
+
+def _size(root: Path) -> int:
+    return sum(
+        Path(folder, name).stat(follow_symlinks=False).st_size for folder, _, names in os.walk(root) for name in names
+    )
+
+
+def _age(root: Path) -> str:
+    """Since anything was last finished there."""
+    written = root / LEDGER if (root / LEDGER).exists() else root / CONFIG
+    seconds = max(0.0, time.time() - written.stat().st_mtime)
+    if seconds < HOUR:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / HOUR:.0f} h" if seconds < 2 * DAY else f"{seconds / DAY:.0f} days"

@@ -1,0 +1,121 @@
+"""What a run directory says of itself: its config, its data and what is finished."""
+
+import json
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pipeline.config import Config
+from pipeline.config_file import differences, parse_config, to_toml
+from pipeline.digests import content_digest
+from pipeline.environment import FORMAT, environment
+from pipeline.errors import RefusedError
+from pipeline.files import write_whole
+from pipeline.layout import CONFIG, ENVIRONMENT, LEDGER, LOGS
+from pipeline.ledger import Ledger
+from pipeline.outline import Outline
+from pipeline.plan import Plan, make_plan
+from pipeline.store import RunStore
+from pipeline.task import Finished
+from pipeline.verification import check_files, data_entry
+
+SWEEP = "sweep"
+"""The entry of the ledger that holds the config and the environment."""
+
+
+@dataclass(frozen=True)
+class Record:
+    """The config of a run, where its data came from, and the ledger."""
+
+    root: Path
+    config: Config
+    data_folder: Path
+    finished: dict[str, Finished]
+
+    def outline(self, dataset: str) -> Outline | None:
+        """What is known of a dataset, once its data are stored."""
+        entry = self.finished.get(data_entry(dataset))
+        return Outline.of(entry.result["outline"]) if entry else None
+
+    def plan(self) -> Plan | None:
+        """The plan of the run, as far as the directory alone tells: None before all data are stored."""
+        outlines = [self.outline(dataset.name) for dataset in self.config.dataset]
+        known = [outline for outline in outlines if outline]
+        return make_plan(self.config, known) if len(known) == len(outlines) else None
+
+
+def read_record(root: Path) -> Record:
+    """Read what a run directory says of itself, or refuse: no run directory, a newer format, or damaged."""
+    if not (root / CONFIG).is_file():
+        raise RefusedError(f"{root} is not a run directory: there is no {CONFIG} in it")
+    facts = _environment(root)
+    finished = Ledger(root / LEDGER).read()
+    if SWEEP in finished:
+        for problem in check_files(finished[SWEEP], finished, RunStore(root)):
+            raise RefusedError(f"{root}/{problem}. `pipeline verify {root} --repair` restores it")
+    path = root / CONFIG
+    try:
+        config = parse_config(tomllib.loads(path.read_text("utf-8")), str(path))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise RefusedError(f"{path} is damaged: {error}. Choose another directory with --out") from None
+    return Record(root, config, Path(facts.get("data_folder", "")), finished)
+
+
+def check_same_sweep(record: Record, config: Config, outlines: Sequence[Outline]) -> None:
+    """Refuse a config or data that differ from those of a run directory."""
+    ways_out = (
+        "Choose another directory with --out, or give --accept-changes to go on here and do again only what depends "
+        "on them"
+    )
+    if changes := differences(record.config, config):
+        listed = "\n".join(f"  {line}" for line in changes)
+        raise RefusedError(f"{record.root} holds another sweep; its config differs:\n{listed}\n{ways_out}")
+    for outline in outlines:
+        known = record.outline(outline.name)
+        if known and known.fingerprint != outline.fingerprint:
+            raise RefusedError(
+                f"the data of {outline.name!r} have changed since {record.root} was begun. Put the old data back. "
+                + ways_out
+            )
+
+
+def write_record(root: Path, plan: Plan, data_folder: Path, ledger: Ledger) -> None:
+    """Say in a run directory what it is for."""
+    outlines = [dataset.outline for dataset in plan.datasets]
+    files = {CONFIG: to_toml(plan.config), ENVIRONMENT: environment(outlines, data_folder)}
+    for name, content in files.items():  # config first: from here on it is a run directory, whatever is still missing
+        write_whole(root / name, content)
+    (root / LOGS).mkdir(exist_ok=True)
+    digests = {name: content_digest(content.encode()) for name, content in files.items()}
+    ledger.append(Finished(SWEEP, plan.identity, digests, {"files": files}, 0.0, 0))
+
+
+def restore_record(root: Path) -> list[str]:
+    """Write config and environment again as the ledger has them, where they are not; gives their names."""
+    finished = Ledger(root / LEDGER).read()
+    if SWEEP not in finished:
+        return []
+    wrong = [problem.key for problem in check_files(finished[SWEEP], finished, RunStore(root))]
+    for name in wrong:
+        write_whole(root / name, finished[SWEEP].result["files"][name])
+    return wrong
+
+
+def _environment(root: Path) -> dict[str, str]:
+    """The environment of a run directory, if its format is one that can be read."""
+    path = root / ENVIRONMENT
+    if not path.exists():
+        return {}
+    try:
+        facts: dict[str, str] = json.loads(path.read_text("utf-8"))
+        version = int(facts["format"])
+    except (ValueError, KeyError, TypeError):
+        raise RefusedError(f"{path} is damaged. `pipeline verify {root} --repair` restores it") from None
+    if version != FORMAT:
+        age = "a newer" if version > FORMAT else "an older"
+        raise RefusedError(
+            f"{root} is of format {version}, which {age} version of this software wrote; this one reads format "
+            f"{FORMAT}. {'Update it' if version > FORMAT else 'Choose another directory with --out'}"
+        )
+    return facts

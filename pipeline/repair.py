@@ -1,0 +1,87 @@
+"""Verify a run directory byte by byte, and compute again what is not as it was written."""
+
+from pathlib import Path
+
+from rich.console import Console
+
+from pipeline.errors import RefusedError
+from pipeline.layout import LEDGER, LOGS
+from pipeline.ledger import Ledger
+from pipeline.lock import locked
+from pipeline.record import SWEEP, Record, read_record, restore_record
+from pipeline.run import Options
+from pipeline.store import RunStore
+from pipeline.sweep import driver_log, open_run, storage_errors
+from pipeline.verification import TABLES, Problem, check_files, examine, foreign_files, sweep_temporary_files
+
+PROBLEMS = RefusedError.exit_code
+
+
+def verify_run(root: Path, console: Console) -> int:
+    """Name every piece that is not as it was written; gives the exit code."""
+    record = read_record(root)
+    plan = record.plan()
+    if plan is None:
+        console.print("Nothing is stored yet.")
+        return 0
+    verdict = examine(plan, record.finished, RunStore(root), full=True)
+    problems = [*verdict.problems, *_others(root)]
+    for problem in problems:
+        console.print(str(problem), highlight=False, soft_wrap=True, markup=False)
+    count = sum(len(entry.digests) for entry in verdict.valid.values())
+    if not problems:
+        console.print(f"All is well: {count:,} files are as they were written.", highlight=False)
+        return 0
+    console.print(
+        f"{len(problems):,} pieces are not as they were written, {count:,} are. "
+        f"`pipeline verify {root} --repair` computes them again, and only them.",
+        highlight=False,
+        soft_wrap=True,
+    )
+    return PROBLEMS
+
+
+def restore_run(root: Path, console: Console) -> Record:
+    """Mend what a run directory says of itself: its ledger, its config, its environment."""
+    if not (root / LEDGER).exists():
+        return read_record(root)
+    with locked(root):
+        for number in Ledger(root / LEDGER).drop_garbage():
+            console.print(f"{LEDGER}, line {number} is not a ledger line and is left out", highlight=False)
+        for name in restore_record(root):
+            console.print(f"{name} is restored", highlight=False)
+        return read_record(root)
+
+
+def repair_run(root: Path, data_dir: Path | None, options: Options, console: Console) -> int:
+    """Compute again what is not as it was written, and nothing else; gives the exit code."""
+    with locked(root):
+        sweep_temporary_files(root)
+        (root / LOGS).mkdir(exist_ok=True)
+        run = open_run(root, data_dir, options, console)
+        recorded = run.ledger.read()
+        with driver_log(root), storage_errors(run):
+            verdict = run.examine(full=True)
+            others = _others(root)
+            for problem in (*verdict.problems, *others):
+                console.print(str(problem), highlight=False, soft_wrap=True, markup=False)
+            for problem in others:
+                if not problem.entry:
+                    (root / problem.key).unlink()
+            run.finish(only={problem.entry for problem in verdict.problems})
+            if TABLES in recorded and not run.left():
+                run.write_tables()
+    console.print(f"Repaired: {len(verdict.problems) + len(others):,} pieces.", highlight=False)
+    return 0
+
+
+def _others(root: Path) -> list[Problem]:
+    """Problems of what no task wrote: tables, and files that are no one's."""
+    finished = Ledger(root / LEDGER).read()
+    tables = [
+        problem
+        for name in (SWEEP, TABLES)
+        if name in finished
+        for problem in check_files(finished[name], finished, RunStore(root))
+    ]
+    return tables + foreign_files(root, finished)

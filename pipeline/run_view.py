@@ -1,0 +1,85 @@
+"""What a person sees of a run before and after its tasks."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pandas as pd
+from rich.console import Console
+from rich.markup import escape
+
+from pipeline import memory
+from pipeline.plan import Plan
+from pipeline.plan_view import print_notes
+from pipeline.summary import print_correlation, print_summary
+from pipeline.tables import read_correlation
+from pipeline.task import OK, Finished
+from pipeline.verification import Verdict
+
+# So many of a kind are named; there may be very many.
+MOST_NAMED = 10
+
+
+def announce(console: Console, plan: Plan, root: Path, left: int, verdict: Verdict) -> None:
+    """Say what is about to run, and why it is more than nothing in a directory that was complete."""
+    config = plan.config
+    console.print(
+        f"[bold]{config.name}[/bold]: {len(plan.datasets)} dataset(s), {len(config.methods)} method(s), "
+        f"{config.protocol.folds} trials; {left} of {len(plan.tasks)} tasks to do, "
+        f"{memory.text(plan.disk_bytes)} of arrays in {escape(str(root))}",
+        highlight=False,
+        soft_wrap=True,
+    )
+    print_notes(console, plan)
+    for problem in verdict.problems[:MOST_NAMED]:
+        console.print(f"{problem}; it is computed again", highlight=False, soft_wrap=True, markup=False)
+    if len(verdict.problems) > MOST_NAMED:
+        console.print(f"... and {len(verdict.problems) - MOST_NAMED:,} more pieces", highlight=False)
+    if verdict.outdated:
+        console.print(f"{len(verdict.outdated):,} finished tasks are outdated and done again", highlight=False)
+
+
+def constant_kernels(plan: Plan, done: Finished) -> Iterator[str]:
+    """Says once, for the kernels of a dataset, which do not vary on the training set of some trials."""
+    constant = done.result.get("constant", {"count": 0, "first": []})
+    if not constant["count"]:
+        return
+    dataset = next(d for d in plan.datasets if d.name == done.name.split("/")[1])
+    named = [
+        f"{dataset.kernels[kernel]} ({'every trial' if len(trials) == dataset.folds else _trials(trials)})"
+        for kernel, trials in constant["first"]
+    ]
+    more = constant["count"] - len(named)
+    yield (
+        f"note: dataset {dataset.name!r}: {constant['count']:,} of {len(dataset.kernels):,} kernels are constant on a "
+        f"training set; their weight there is 0: {', '.join(named)}{f' and {more:,} more' if more else ''}"
+    )
+
+
+def _trials(numbers: list[int]) -> str:
+    return f"trial {', '.join(map(str, numbers))}"
+
+
+def print_results(console: Console, root: Path, rows: pd.DataFrame, summary: pd.DataFrame, seconds: float) -> None:
+    """Show the summary, the cells that failed, and where everything is."""
+    print_summary(console, summary)
+    if (correlation := read_correlation(root)) is not None:
+        print_correlation(console, correlation)
+    failed = rows[rows["status"] != OK]
+    for row in failed.itertuples():
+        console.print(
+            f"[bold]{row.dataset}, {row.task}, {row.method}, trial {row.trial}[/bold] {escape(str(row.status))}",
+            highlight=False,
+        )
+    where = escape(str(root))
+    again = (
+        f" `pipeline resume {where} --retry-failed` tries the {len(failed)} failed cell(s) again."
+        if len(failed)
+        else ""
+    )
+    console.print(
+        f"Done in {seconds:.1f} s. The tables are in {where}/results: "
+        "rows.csv (a row a trial), summary.md, summary.tex, path.csv, kernels.csv, bounds.csv and more.\n"
+        f"Look further: `pipeline status {where}`.{again}",
+        highlight=False,
+        soft_wrap=True,
+    )

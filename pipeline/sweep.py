@@ -1,0 +1,141 @@
+"""Sweeps as commands give them: run a config, or go on with a directory."""
+
+import logging
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from rich.console import Console
+
+from cluster import worker_limits
+from pipeline import memory
+from pipeline.config import Config
+from pipeline.digests import size_of
+from pipeline.directory import check_place, default_directory, free_bytes
+from pipeline.errors import StorageError
+from pipeline.layout import CONFIG, LEDGER, LOGS
+from pipeline.lock import locked
+from pipeline.plan import Plan, make_plan
+from pipeline.record import SWEEP, Record, check_same_sweep, read_record, write_record
+from pipeline.run import Options, Run
+from pipeline.run_view import announce, print_results
+from pipeline.samples import Samples, load_samples
+from pipeline.verification import sweep_temporary_files
+
+log = logging.getLogger("pipeline")
+
+FAILED_CELLS = 3
+
+
+def run_sweep(config: Config, folder: Path, out: Path | None, options: Options, console: Console) -> int:
+    """Run a sweep, or go on with it, and show its summary.
+
+    Returns
+    -------
+    The exit code: 0, or 3 if some cells failed.
+    """
+    samples = {dataset.name: load_samples(config, dataset, folder) for dataset in config.dataset}
+    outlines = [loaded.outline for loaded in samples.values()]
+    plan = make_plan(config, outlines)
+    root = out or default_directory(config)
+    _check_sizes(plan, options)
+    check_place(root)
+    if not (root / LEDGER).exists():
+        plan.check_disk(free_bytes(root), str(root))
+    root.mkdir(parents=True, exist_ok=True)
+    with locked(root):
+        check_place(root)
+        run = Run(root, plan, samples.__getitem__, options, console)
+        record = read_record(root) if (root / CONFIG).exists() else None
+        if record and not options.accept_changes:
+            check_same_sweep(record, config, outlines)
+        if record is None or not _says_the_same(record, plan):
+            write_record(root, plan, folder, run.ledger)
+        return _go_on(run)
+
+
+def resume_sweep(root: Path, data_dir: Path | None, options: Options, console: Console) -> int:
+    """Go on with the run of a directory, which says itself what it is; gives the exit code."""
+    read_record(root)  # refuses what is no run directory before anything is made there
+    with locked(root):
+        return _go_on(open_run(root, data_dir, options, console))
+
+
+def open_run(root: Path, data_dir: Path | None, options: Options, console: Console) -> Run:
+    """The run of a directory, whose lock is held; data are read from their source only where they are not stored."""
+    record = read_record(root)
+    loaded: dict[str, Samples] = {}
+
+    def samples(name: str) -> Samples:
+        if name not in loaded:
+            dataset = next(dataset for dataset in record.config.dataset if dataset.name == name)
+            loaded[name] = load_samples(record.config, dataset, data_dir or record.data_folder)
+        return loaded[name]
+
+    outlines = [record.outline(d.name) or samples(d.name).outline for d in record.config.dataset]
+    plan = make_plan(record.config, outlines)
+    _check_sizes(plan, options)
+    return Run(root, plan, samples, options, console)
+
+
+def _go_on(run: Run) -> int:
+    begin = time.monotonic()
+    sweep_temporary_files(run.root)
+    (run.root / LOGS).mkdir(exist_ok=True)
+    with driver_log(run.root), storage_errors(run):
+        verdict = run.examine(run.options.verify == "full", run.options.retry_failed)
+        left = len(run.left())
+        announce(run.console, run.plan, run.root, left, verdict)
+        log.info("start: %d of %d tasks are left", left, len(run.plan.tasks))
+        run.finish()
+        rows, summary = run.write_tables()
+        log.info("end after %.1f s", time.monotonic() - begin)
+    print_results(run.console, run.root, rows, summary, time.monotonic() - begin)
+    return FAILED_CELLS if (rows["status"] != "ok").any() else 0
+
+
+def _check_sizes(plan: Plan, options: Options) -> None:
+    count, limit = worker_limits(options.cluster, options.workers)
+    plan.check_memory(limit, count)
+
+
+def _says_the_same(record: Record, plan: Plan) -> bool:
+    """Whether a directory says of itself what a plan would say."""
+    return record.finished.get(SWEEP) is not None and record.finished[SWEEP].identity == plan.identity
+
+
+@contextmanager
+def storage_errors(run: Run) -> Iterator[None]:
+    """Say in words what a full or vanished disk means for a run."""
+    try:
+        yield
+    except OSError as error:
+        stored = sum(size_of(digest) for entry in run.finished.values() for digest in entry.digests.values())
+        needed = max(0, run.plan.disk_bytes - stored)
+        try:
+            free = memory.text(free_bytes(run.root))
+        except OSError:
+            free = "nothing"
+        raise StorageError(
+            f"cannot write {error.filename or run.root}: {error.strerror}. The arrays still to be written need about "
+            f"{memory.text(needed)}, and {run.root} has {free} free. What is done is kept: make space, and the same "
+            "command goes on"
+        ) from error
+    finally:
+        run.ledger.close()
+
+
+@contextmanager
+def driver_log(root: Path) -> Iterator[None]:
+    """Log to a file of the run directory."""
+    logging.raiseExceptions = False  # a full disk is said once, by the run itself
+    handler = logging.FileHandler(root / LOGS / "driver.log")
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    log.addHandler(handler)
+    log.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        log.removeHandler(handler)
+        handler.close()
