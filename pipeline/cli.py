@@ -18,7 +18,7 @@ from pipeline.cli_options import (
     warm_up_workers,
     workers_option,
 )
-from pipeline.errors import PipelineError
+from pipeline.errors import InterruptedRunError, PipelineError
 
 INTERRUPTED = 130
 CONTEXT = {"help_option_names": ["-h", "--help"]}
@@ -32,7 +32,7 @@ class Commands(click.Group):
         try:
             return super().invoke(ctx)
         except PipelineError as error:
-            click.echo(f"Error: {error}", err=True)
+            click.echo(error if isinstance(error, InterruptedRunError) else f"Error: {error}", err=True)
             ctx.exit(error.exit_code)
         except KeyboardInterrupt:
             click.echo("Stopped at once. The same command goes on from here.", err=True)
@@ -91,9 +91,9 @@ def run(
 @data_option
 def resume(directory: Path, data_dir: Path | None, **running: Any) -> None:
     """Go on with the run in DIRECTORY, which says itself what it is."""
-    from pipeline.record import read_record
+    from pipeline.record import read_own_config
 
-    warm_up_workers(running["cluster"], read_record(directory).config)
+    warm_up_workers(running["cluster"], read_own_config(directory))
     from pipeline.run import Options
     from pipeline.sweep import resume_sweep
 

@@ -56,7 +56,7 @@ def clean_run(console: Console, root: Path) -> None:
 
 
 def _is_complete(finished: dict[str, Finished]) -> bool:
-    return TABLES in finished and finished[TABLES].identity == finished[SWEEP].identity
+    return TABLES in finished and finished[TABLES].result["sweep"] == finished[SWEEP].identity
 
 
 def _state(root: Path) -> str:

@@ -15,7 +15,7 @@ from pipeline.errors import RefusedError, StorageError
 from pipeline.files import write_whole
 from pipeline.task import Finished
 
-CHECK = "check"
+CHECK = b', "check": "'
 
 
 class Ledger:
@@ -24,9 +24,18 @@ class Ledger:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._file: FileIO | None = None
+        self._entries: dict[str, Finished] | None = None
 
     def read(self) -> dict[str, Finished]:
-        """What is finished by name, the latest line of each. A torn last line, from a crash, counts as absent."""
+        """What is finished by name, the latest line of each. A torn last line, from a crash, counts as absent.
+
+        The file is read once: nobody else writes it.
+        """
+        if self._entries is None:
+            self._entries = self._read()
+        return dict(self._entries)
+
+    def _read(self) -> dict[str, Finished]:
         finished = {}
         for number, line in enumerate(self._lines(), 1):
             entry = _parse(line)
@@ -52,6 +61,8 @@ class Ledger:
         except OSError:
             os.ftruncate(file.fileno(), end)  # what did not fit
             raise
+        if self._entries is not None:
+            self._entries |= {entry.name: entry for entry in entries}
 
     def drop_garbage(self) -> list[int]:
         """Leave out every line that is none; gives their numbers. What they spoke of is then not finished."""
@@ -82,19 +93,16 @@ class Ledger:
 
 
 def _line(entry: Finished) -> bytes:
-    values = asdict(entry)
-    values[CHECK] = _checksum(values)
-    return json.dumps(values, allow_nan=False).encode() + b"\n"
+    """A JSON object whose last member is the digest of all before it."""
+    body = json.dumps(asdict(entry), allow_nan=False).encode().removesuffix(b"}")
+    return body + CHECK + content_digest(body).encode() + b'"}\n'
 
 
 def _parse(line: bytes) -> Finished | None:
-    try:
-        values = json.loads(line)
-        check = values.pop(CHECK)
-        return Finished(**values) if _checksum(values) == check else None
-    except (ValueError, TypeError, KeyError, AttributeError):
+    body, _, check = line.rpartition(CHECK)
+    if check != content_digest(body).encode() + b'"}':
         return None
-
-
-def _checksum(values: dict[str, object]) -> str:
-    return content_digest(json.dumps(values, sort_keys=True, allow_nan=False).encode())
+    try:
+        return Finished(**json.loads(body + b"}"))
+    except (ValueError, TypeError):
+        return None

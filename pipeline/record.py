@@ -10,7 +10,7 @@ from pipeline.config import Config
 from pipeline.config_file import differences, parse_config, to_toml
 from pipeline.digests import content_digest
 from pipeline.environment import FORMAT, environment
-from pipeline.errors import RefusedError
+from pipeline.errors import ConfigError, RefusedError
 from pipeline.files import write_whole
 from pipeline.layout import CONFIG, ENVIRONMENT, LEDGER, LOGS
 from pipeline.ledger import Ledger
@@ -45,21 +45,19 @@ class Record:
         return make_plan(self.config, known) if len(known) == len(outlines) else None
 
 
-def read_record(root: Path) -> Record:
+def read_record(root: Path, ledger: Ledger | None = None) -> Record:
     """Read what a run directory says of itself, or refuse: no run directory, a newer format, or damaged."""
-    if not (root / CONFIG).is_file():
-        raise RefusedError(f"{root} is not a run directory: there is no {CONFIG} in it")
-    facts = _environment(root)
-    finished = Ledger(root / LEDGER).read()
+    config, facts = _read_files(root)
+    finished = (ledger or Ledger(root / LEDGER)).read()
     if SWEEP in finished:
         for problem in check_files(finished[SWEEP], finished, RunStore(root)):
             raise RefusedError(f"{root}/{problem}. `pipeline verify {root} --repair` restores it")
-    path = root / CONFIG
-    try:
-        config = parse_config(tomllib.loads(path.read_text("utf-8")), str(path))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise RefusedError(f"{path} is damaged: {error}. Choose another directory with --out") from None
     return Record(root, config, Path(facts.get("data_folder", "")), finished)
+
+
+def read_own_config(root: Path) -> Config:
+    """The config of a run directory; cheap, and not held against the ledger."""
+    return _read_files(root)[0]
 
 
 def check_same_sweep(record: Record, config: Config, outlines: Sequence[Outline]) -> None:
@@ -100,6 +98,17 @@ def restore_record(root: Path) -> list[str]:
     for name in wrong:
         write_whole(root / name, finished[SWEEP].result["files"][name])
     return wrong
+
+
+def _read_files(root: Path) -> tuple[Config, dict[str, str]]:
+    path = root / CONFIG
+    if not path.is_file():
+        raise RefusedError(f"{root} is not a run directory: there is no {CONFIG} in it")
+    facts = _environment(root)
+    try:
+        return parse_config(tomllib.loads(path.read_text("utf-8")), str(path)), facts
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, ConfigError) as error:
+        raise RefusedError(f"{path} is damaged: {error}. `pipeline verify {root} --repair` restores it") from None
 
 
 def _environment(root: Path) -> dict[str, str]:

@@ -70,7 +70,7 @@ def repair_run(root: Path, data_dir: Path | None, options: Options, console: Con
                     (root / problem.key).unlink()
             run.finish(only={problem.entry for problem in verdict.problems})
             if TABLES in recorded and not run.left():
-                run.write_tables()
+                run.tables()
     console.print(f"Repaired: {len(verdict.problems) + len(others):,} pieces.", highlight=False)
     return 0
 

@@ -1,5 +1,7 @@
 """One run in its directory: what is finished, what is left, and the tables at the end."""
 
+import hashlib
+import json
 import logging
 import time
 from collections.abc import Callable
@@ -12,9 +14,8 @@ from rich.console import Console
 
 from cluster import open_cluster
 from pipeline.errors import InterruptedRunError, StorageError
-from pipeline.execution import Execution
 from pipeline.interrupt import Interrupt
-from pipeline.layout import LEDGER, LOGS, create_arrays, data_identity
+from pipeline.layout import LOGS, create_arrays, data_identity
 from pipeline.ledger import Ledger
 from pipeline.plan import Plan
 from pipeline.progress import Progress
@@ -23,9 +24,9 @@ from pipeline.samples import Samples
 from pipeline.schedule import Schedule, failures
 from pipeline.store import DamagedError, RunStore
 from pipeline.summary import summarise, write_summary
-from pipeline.tables import table_digests, write_tables
+from pipeline.tables import TABLES_VERSION, read_rows, table_digests, write_tables
 from pipeline.task import Finished
-from pipeline.verification import CLEANED, TABLES, Verdict, data_entry, examine
+from pipeline.verification import CLEANED, TABLES, Verdict, check_files, data_entry, examine
 
 log = logging.getLogger("pipeline")
 
@@ -49,11 +50,17 @@ class Run:
     """One sweep in its directory, whose lock is held."""
 
     def __init__(
-        self, root: Path, plan: Plan, samples: Callable[[str], Samples], options: Options, console: Console
+        self,
+        root: Path,
+        plan: Plan,
+        samples: Callable[[str], Samples],
+        ledger: Ledger,
+        options: Options,
+        console: Console,
     ) -> None:
         self.root, self.plan, self.options, self.console = root, plan, options, console
         self._samples = samples
-        self.ledger = Ledger(root / LEDGER)
+        self.ledger = ledger
         self.store = RunStore(root.absolute())
         self.finished: dict[str, Finished] = {}
 
@@ -76,7 +83,7 @@ class Run:
     def finish(self, only: set[str] | None = None) -> None:
         """Do all that is left, or only some of it."""
         for _ in range(MOST_REPAIRS):
-            self._store_data()
+            self.store_data()
             todo = self.left() if only is None else self.left() & only
             if not todo:
                 return
@@ -91,7 +98,7 @@ class Run:
                 return
         raise StorageError(f"{self.root} is damaged again and again while the run goes on; look at its disk")
 
-    def _store_data(self) -> None:
+    def store_data(self) -> None:
         for dataset in self.plan.datasets:
             name = data_entry(dataset.name)
             if name not in self.finished:
@@ -105,9 +112,11 @@ class Run:
                     seconds=round(time.perf_counter() - begin, 6),
                     peak_memory=0,
                 )
-                self._record([entry])
+                self.record([entry])
 
     def _run_tasks(self, todo: set[str]) -> None:
+        from pipeline.execution import Execution  # brings distributed, which a finished run does not need
+
         console, options = self.console, self.options
         with (
             Interrupt() as interrupt,
@@ -119,7 +128,7 @@ class Run:
                 progress.advance(entry)
 
             def record(entries: list[Finished]) -> None:
-                self._record(entries)
+                self.record(entries)
                 for entry in entries:
                     log.info("done %s in %.3f s %s", entry.name, entry.seconds, entry.failed)
                     for line in constant_kernels(self.plan, entry):
@@ -136,7 +145,7 @@ class Run:
                     f"{self.root}`, or the same command, goes on"
                 )
 
-    def _record(self, entries: list[Finished]) -> None:
+    def record(self, entries: list[Finished]) -> None:
         if entries:
             self.ledger.append(*entries)
             self.finished |= {entry.name: entry for entry in entries}
@@ -150,12 +159,22 @@ class Run:
         if still != cleaned.result["datasets"]:
             self.ledger.append(Finished(CLEANED, "", {}, {"datasets": still}, 0.0, 0))
 
-    def write_tables(self) -> tuple[pd.DataFrame, pd.DataFrame]:
-        """Write the tables; gives the rows and their summary."""
+    def tables(self) -> tuple[pd.DataFrame, pd.DataFrame]:
+        """The rows and their summary; the tables are written, unless they are there and would be the same."""
+        entry = self.ledger.read().get(TABLES)
+        built_from = self._built_from()
+        if entry and entry.identity == built_from and not any(check_files(entry, {}, self.store)):
+            rows = read_rows(self.root)
+            return rows, summarise(rows)
         rows = write_tables(self.root, self.plan, self.finished)
         summary = summarise(rows)
         write_summary(self.root, summary)
-        entry = Finished(TABLES, self.plan.identity, table_digests(self.root), {}, 0.0, 0)
-        if self.ledger.read().get(TABLES) != entry:
-            self.ledger.append(entry)
+        self.ledger.append(
+            Finished(TABLES, built_from, table_digests(self.root), {"sweep": self.plan.identity}, 0.0, 0)
+        )
         return rows, summary
+
+    def _built_from(self) -> str:
+        """A digest of what the tables are made of: the very runs of tasks that are finished."""
+        done = [(name, entry.identity, entry.seconds) for name, entry in sorted(self.finished.items())]
+        return hashlib.sha256(json.dumps([TABLES_VERSION, self.plan.identity, done]).encode()).hexdigest()[:16]

@@ -138,4 +138,4 @@ class RunStore:
 
     def digest(self, key: str, full: bool = True) -> str:
         """The digest of what is stored under a key, as `file_digest` gives it."""
-        return file_digest(Path(self.root, key), full)
+        return file_digest(f"{self.root}/{key}", full)

@@ -15,9 +15,10 @@ from pipeline.digests import size_of
 from pipeline.directory import check_place, default_directory, free_bytes
 from pipeline.errors import StorageError
 from pipeline.layout import CONFIG, LEDGER, LOGS
+from pipeline.ledger import Ledger
 from pipeline.lock import locked
 from pipeline.plan import Plan, make_plan
-from pipeline.record import SWEEP, Record, check_same_sweep, read_record, write_record
+from pipeline.record import SWEEP, Record, check_same_sweep, read_own_config, read_record, write_record
 from pipeline.run import Options, Run
 from pipeline.run_view import announce, print_results
 from pipeline.samples import Samples, load_samples
@@ -46,25 +47,27 @@ def run_sweep(config: Config, folder: Path, out: Path | None, options: Options, 
     root.mkdir(parents=True, exist_ok=True)
     with locked(root):
         check_place(root)
-        run = Run(root, plan, samples.__getitem__, options, console)
-        record = read_record(root) if (root / CONFIG).exists() else None
+        ledger = Ledger(root / LEDGER)
+        run = Run(root, plan, samples.__getitem__, ledger, options, console)
+        record = read_record(root, ledger) if (root / CONFIG).exists() else None
         if record and not options.accept_changes:
             check_same_sweep(record, config, outlines)
         if record is None or not _says_the_same(record, plan):
-            write_record(root, plan, folder, run.ledger)
+            write_record(root, plan, folder, ledger)
         return _go_on(run)
 
 
 def resume_sweep(root: Path, data_dir: Path | None, options: Options, console: Console) -> int:
     """Go on with the run of a directory, which says itself what it is; gives the exit code."""
-    read_record(root)  # refuses what is no run directory before anything is made there
+    read_own_config(root)  # refuses what is no run directory before anything is made there
     with locked(root):
         return _go_on(open_run(root, data_dir, options, console))
 
 
 def open_run(root: Path, data_dir: Path | None, options: Options, console: Console) -> Run:
     """The run of a directory, whose lock is held; data are read from their source only where they are not stored."""
-    record = read_record(root)
+    ledger = Ledger(root / LEDGER)
+    record = read_record(root, ledger)
     loaded: dict[str, Samples] = {}
 
     def samples(name: str) -> Samples:
@@ -76,7 +79,7 @@ def open_run(root: Path, data_dir: Path | None, options: Options, console: Conso
     outlines = [record.outline(d.name) or samples(d.name).outline for d in record.config.dataset]
     plan = make_plan(record.config, outlines)
     _check_sizes(plan, options)
-    return Run(root, plan, samples, options, console)
+    return Run(root, plan, samples, ledger, options, console)
 
 
 def _go_on(run: Run) -> int:
@@ -89,7 +92,7 @@ def _go_on(run: Run) -> int:
         announce(run.console, run.plan, run.root, left, verdict)
         log.info("start: %d of %d tasks are left", left, len(run.plan.tasks))
         run.finish()
-        rows, summary = run.write_tables()
+        rows, summary = run.tables()
         log.info("end after %.1f s", time.monotonic() - begin)
     print_results(run.console, run.root, rows, summary, time.monotonic() - begin)
     return FAILED_CELLS if (rows["status"] != "ok").any() else 0

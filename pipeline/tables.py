@@ -18,6 +18,9 @@ from pipeline.store import RunStore
 from pipeline.task import Finished
 from tasks.paths import METRICS
 
+TABLES_VERSION = 1
+"""Raised when the tables change for the same results."""
+
 ROW_COLUMNS = (
     "dataset",
     "task",

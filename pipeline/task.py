@@ -4,7 +4,7 @@ import hashlib
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
 from pipeline.store import RunStore
@@ -51,7 +51,7 @@ class Task(ABC):
     @property
     def identity(self) -> str:
         """A digest of all that the outputs depend on."""
-        content = {"versions": self.versions(), **asdict(self)}
+        content = {"versions": self.versions(), **vars(self)}
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
 
     @classmethod

@@ -121,8 +121,9 @@ def stored_files(root: Path) -> Iterator[str]:
     """The keys of all files of the arrays and tables of a run directory."""
     for group in (*GROUPS, RESULTS):
         for folder, _, names in os.walk(root / group):
+            place = folder[len(str(root)) + 1 :]
             for name in names:
-                yield f"{Path(folder).relative_to(root).as_posix()}/{name}"
+                yield f"{place}/{name}"
 
 
 def foreign_files(root: Path, recorded: Mapping[str, Finished]) -> list[Problem]:
