@@ -1,5 +1,6 @@
 """The command line. Nothing heavy is imported before a command needs it."""
 
+import errno
 import sys
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from pipeline.cli_options import (
     warm_up_workers,
     workers_option,
 )
-from pipeline.errors import InterruptedRunError, PipelineError
+from pipeline.errors import InterruptedRunError, PipelineError, StorageError
 
 INTERRUPTED = 130
 CONTEXT = {"help_option_names": ["-h", "--help"]}
@@ -34,6 +35,11 @@ class Commands(click.Group):
         except PipelineError as error:
             click.echo(error if isinstance(error, InterruptedRunError) else f"Error: {error}", err=True)
             ctx.exit(error.exit_code)
+        except OSError as error:
+            if error.errno == errno.EPIPE:  # someone reads no further, as `| head` does
+                raise
+            click.echo(f"Error: {error.filename or 'a file'}: {error.strerror or error}", err=True)
+            ctx.exit(StorageError.exit_code)
         except KeyboardInterrupt:
             click.echo("Stopped at once. The same command goes on from here.", err=True)
             ctx.exit(INTERRUPTED)

@@ -56,7 +56,8 @@ def clean_run(console: Console, root: Path) -> None:
 
 
 def _is_complete(finished: dict[str, Finished]) -> bool:
-    return TABLES in finished and finished[TABLES].result["sweep"] == finished[SWEEP].identity
+    done_for = finished[TABLES].result["sweep"] if TABLES in finished else None
+    return SWEEP in finished and done_for == finished[SWEEP].identity
 
 
 def _state(root: Path) -> str:

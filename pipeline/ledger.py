@@ -50,8 +50,7 @@ class Ledger:
     def append(self, *entries: Finished) -> None:
         """Add what is finished; when this returns, it is on the disk."""
         file = self._file = self._file or self._open()
-        if not os.fstat(file.fileno()).st_nlink:
-            raise StorageError(f"{self.path} was removed while the run went on. Start it again")
+        self.check_place()
         end = file.seek(0, os.SEEK_END)
         try:
             rest = memoryview(b"".join(map(_line, entries)))
@@ -64,12 +63,22 @@ class Ledger:
         if self._entries is not None:
             self._entries |= {entry.name: entry for entry in entries}
 
+    def check_place(self) -> None:
+        """Refuse to go on if the file is not where it was: someone moved or removed the run directory."""
+        try:
+            in_place = self._file is None or self.path.stat().st_ino == os.fstat(self._file.fileno()).st_ino
+        except OSError:
+            in_place = False
+        if not in_place:
+            raise StorageError(f"{self.path.parent} was moved or removed while the run went on. Start the run again")
+
     def drop_garbage(self) -> list[int]:
         """Leave out every line that is none; gives their numbers. What they spoke of is then not finished."""
         lines = self._lines()
         garbage = [number for number, line in enumerate(lines, 1) if _parse(line) is None]
         if garbage:
             write_whole(self.path, b"".join(line + b"\n" for line in lines if _parse(line) is not None))
+            self._entries = None
         return garbage
 
     def close(self) -> None:

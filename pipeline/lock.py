@@ -92,8 +92,13 @@ def _take(path: Path) -> int:
         raise _in_use(path)
     now = datetime.now(UTC).astimezone().isoformat(sep=" ", timespec="seconds")
     content = json.dumps(asdict(Holder(socket.gethostname(), os.getpid(), now)))
-    os.ftruncate(descriptor, 0)
-    os.pwrite(descriptor, content.encode(), 0)
+    try:
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, content.encode(), 0)
+    except OSError:  # a full disk
+        path.unlink()
+        os.close(descriptor)
+        raise
     return descriptor
 
 

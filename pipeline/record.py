@@ -47,12 +47,12 @@ class Record:
 
 def read_record(root: Path, ledger: Ledger | None = None) -> Record:
     """Read what a run directory says of itself, or refuse: no run directory, a newer format, or damaged."""
-    config, facts = _read_files(root)
+    config, folder = _read_files(root)
     finished = (ledger or Ledger(root / LEDGER)).read()
     if SWEEP in finished:
         for problem in check_files(finished[SWEEP], finished, RunStore(root)):
             raise RefusedError(f"{root}/{problem}. `pipeline verify {root} --repair` restores it")
-    return Record(root, config, Path(facts.get("data_folder", "")), finished)
+    return Record(root, config, folder, finished)
 
 
 def read_own_config(root: Path) -> Config:
@@ -100,31 +100,35 @@ def restore_record(root: Path) -> list[str]:
     return wrong
 
 
-def _read_files(root: Path) -> tuple[Config, dict[str, str]]:
+def _read_files(root: Path) -> tuple[Config, Path]:
     path = root / CONFIG
     if not path.is_file():
         raise RefusedError(f"{root} is not a run directory: there is no {CONFIG} in it")
-    facts = _environment(root)
+    folder = _data_folder(root)
     try:
-        return parse_config(tomllib.loads(path.read_text("utf-8")), str(path)), facts
+        return parse_config(tomllib.loads(path.read_text("utf-8")), str(path)), folder
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, ConfigError) as error:
         raise RefusedError(f"{path} is damaged: {error}. `pipeline verify {root} --repair` restores it") from None
 
 
-def _environment(root: Path) -> dict[str, str]:
-    """The environment of a run directory, if its format is one that can be read."""
-    path = root / ENVIRONMENT
-    if not path.exists():
-        return {}
+def check_format(root: Path) -> None:
+    """Refuse a run directory of another format; one that is damaged is for others to tell."""
     try:
-        facts: dict[str, str] = json.loads(path.read_text("utf-8"))
-        version = int(facts["format"])
-    except (ValueError, KeyError, TypeError):
-        raise RefusedError(f"{path} is damaged. `pipeline verify {root} --repair` restores it") from None
+        version = int(json.loads((root / ENVIRONMENT).read_text("utf-8"))["format"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return
     if version != FORMAT:
         age = "a newer" if version > FORMAT else "an older"
         raise RefusedError(
             f"{root} is of format {version}, which {age} version of this software wrote; this one reads format "
             f"{FORMAT}. {'Update it' if version > FORMAT else 'Choose another directory with --out'}"
         )
-    return facts
+
+
+def _data_folder(root: Path) -> Path:
+    check_format(root)
+    path = root / ENVIRONMENT
+    try:
+        return Path(json.loads(path.read_text("utf-8"))["data_folder"]) if path.exists() else Path()
+    except (ValueError, KeyError, TypeError):
+        raise RefusedError(f"{path} is damaged. `pipeline verify {root} --repair` restores it") from None

@@ -8,26 +8,29 @@ from pipeline.errors import RefusedError
 from pipeline.layout import LEDGER, LOGS
 from pipeline.ledger import Ledger
 from pipeline.lock import locked
-from pipeline.record import SWEEP, Record, read_record, restore_record
+from pipeline.record import SWEEP, Record, check_format, read_record, restore_record
 from pipeline.run import Options
 from pipeline.store import RunStore
 from pipeline.sweep import driver_log, open_run, storage_errors
-from pipeline.verification import TABLES, Problem, check_files, examine, foreign_files, sweep_temporary_files
-
-PROBLEMS = RefusedError.exit_code
+from pipeline.task import STAGES, Finished
+from pipeline.verification import (
+    TABLES,
+    Problem,
+    Verdict,
+    check_files,
+    examine,
+    foreign_files,
+    sweep_temporary_files,
+)
 
 
 def verify_run(root: Path, console: Console) -> int:
     """Name every piece that is not as it was written; gives the exit code."""
     record = read_record(root)
     plan = record.plan()
-    if plan is None:
-        console.print("Nothing is stored yet.")
-        return 0
-    verdict = examine(plan, record.finished, RunStore(root), full=True)
-    problems = [*verdict.problems, *_others(root)]
-    for problem in problems:
-        console.print(str(problem), highlight=False, soft_wrap=True, markup=False)
+    verdict = examine(plan, record.finished, RunStore(root), full=True) if plan else Verdict()
+    problems = [*verdict.problems, *_others(root, record.finished)]
+    _print(console, problems)
     count = sum(len(entry.digests) for entry in verdict.valid.values())
     if not problems:
         console.print(f"All is well: {count:,} files are as they were written.", highlight=False)
@@ -38,11 +41,12 @@ def verify_run(root: Path, console: Console) -> int:
         highlight=False,
         soft_wrap=True,
     )
-    return PROBLEMS
+    return RefusedError.exit_code
 
 
 def restore_run(root: Path, console: Console) -> Record:
     """Mend what a run directory says of itself: its ledger, its config, its environment."""
+    check_format(root)
     if not (root / LEDGER).exists():
         return read_record(root)
     with locked(root):
@@ -60,28 +64,29 @@ def repair_run(root: Path, data_dir: Path | None, options: Options, console: Con
         (root / LOGS).mkdir(exist_ok=True)
         run = open_run(root, data_dir, options, console)
         recorded = run.ledger.read()
+        # Of a run that was complete all that is missing was lost; of another some was never done.
+        was_complete = TABLES in recorded or not any(name.startswith(STAGES) for name in recorded)
         with driver_log(root), storage_errors(run):
             verdict = run.examine(full=True)
-            others = _others(root)
-            for problem in (*verdict.problems, *others):
-                console.print(str(problem), highlight=False, soft_wrap=True, markup=False)
+            others = _others(root, recorded)
+            _print(console, [*verdict.problems, *others])
             for problem in others:
                 if not problem.entry:
                     (root / problem.key).unlink()
-            run.finish(only={problem.entry for problem in verdict.problems})
-            if TABLES in recorded and not run.left():
-                run.tables()
+            run.mending(lambda: run.finish(run.left if was_complete else lambda: run.left() & run.damaged))
+            if not run.left():
+                run.mending(run.tables)
     console.print(f"Repaired: {len(verdict.problems) + len(others):,} pieces.", highlight=False)
     return 0
 
 
-def _others(root: Path) -> list[Problem]:
+def _print(console: Console, problems: list[Problem]) -> None:
+    for problem in problems:
+        console.print(str(problem), highlight=False, soft_wrap=True, markup=False)
+
+
+def _others(root: Path, recorded: dict[str, Finished]) -> list[Problem]:
     """Problems of what no task wrote: tables, and files that are no one's."""
-    finished = Ledger(root / LEDGER).read()
-    tables = [
-        problem
-        for name in (SWEEP, TABLES)
-        if name in finished
-        for problem in check_files(finished[name], finished, RunStore(root))
-    ]
-    return tables + foreign_files(root, finished)
+    known = [recorded[name] for name in (SWEEP, TABLES) if name in recorded]
+    problems = [problem for entry in known for problem in check_files(entry, recorded, RunStore(root))]
+    return problems + foreign_files(root, recorded)

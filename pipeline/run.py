@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
 
 import pandas as pd
 from rich.console import Console
@@ -29,6 +29,8 @@ from pipeline.task import Finished
 from pipeline.verification import CLEANED, TABLES, Verdict, check_files, data_entry, examine
 
 log = logging.getLogger("pipeline")
+
+T = TypeVar("T")
 
 # Damage that shows only while a run goes on is mended so many times; more is a broken disk.
 MOST_REPAIRS = 3
@@ -63,6 +65,8 @@ class Run:
         self.ledger = ledger
         self.store = RunStore(root.absolute())
         self.finished: dict[str, Finished] = {}
+        self.damaged: set[str] = set()
+        """The names of what was finished and turned out to be damaged."""
 
     def examine(self, full: bool, retry_failed: bool = False) -> Verdict:
         """See what is finished and sound; what failed counts as finished, unless it is to be tried again."""
@@ -70,6 +74,7 @@ class Run:
         verdict = examine(self.plan, recorded, self.store, full)
         for problem in verdict.problems:
             log.warning("%s; %s is done again", problem, problem.entry)
+        self.damaged |= {problem.entry for problem in verdict.problems}
         self.finished = {name: entry for name, entry in verdict.valid.items() if not (retry_failed and entry.failures)}
         if CLEANED in recorded:
             self._forget_cleaning(recorded[CLEANED])
@@ -80,22 +85,26 @@ class Run:
         stuck = {name for dataset in self.plan.datasets for name in failures(dataset, self.finished)}
         return {task.name for task in self.plan.tasks} - self.finished.keys() - stuck
 
-    def finish(self, only: set[str] | None = None) -> None:
-        """Do all that is left, or only some of it."""
+    def complete(self) -> tuple[pd.DataFrame, pd.DataFrame]:
+        """Do all that is left; gives the rows of the tables and their summary."""
+        self.finish(self.left)
+        return self.tables()
+
+    def finish(self, todo: Callable[[], set[str]]) -> None:
+        """Store data that are not stored, and run tasks."""
+        self.store_data()
+        if names := todo():
+            self._run_tasks(names)
+
+    def mending(self, work: Callable[[], T]) -> T:
+        """Do some work, and it again when something that it reads turns out to be damaged, once that is marked so."""
         for _ in range(MOST_REPAIRS):
-            self.store_data()
-            todo = self.left() if only is None else self.left() & only
-            if not todo:
-                return
             try:
-                self._run_tasks(todo)
+                return work()
             except DamagedError as error:
+                self.ledger.check_place()  # else it is not damage: all is gone
                 self.console.print(f"{error}; it is computed again", highlight=False, soft_wrap=True, markup=False)
-                before = self.finished.keys()
                 self.examine(full=True)
-                only = None if only is None else only | (before - self.finished.keys())
-            else:
-                return
         raise StorageError(f"{self.root} is damaged again and again while the run goes on; look at its disk")
 
     def store_data(self) -> None:

@@ -57,6 +57,7 @@ class RunStore:
         -------
         The digests of what describes it and the groups around it, by key.
         """
+        Path(self.root).stat()  # a run directory that vanished is not made anew
         described: dict[str, Buffer] = {}
         zarr.create_array(
             store=MemoryStore(described),

@@ -79,6 +79,8 @@ def open_run(root: Path, data_dir: Path | None, options: Options, console: Conso
     outlines = [record.outline(d.name) or samples(d.name).outline for d in record.config.dataset]
     plan = make_plan(record.config, outlines)
     _check_sizes(plan, options)
+    if SWEEP not in record.finished:
+        write_record(root, plan, data_dir or record.data_folder, ledger)
     return Run(root, plan, samples, ledger, options, console)
 
 
@@ -91,8 +93,7 @@ def _go_on(run: Run) -> int:
         left = len(run.left())
         announce(run.console, run.plan, run.root, left, verdict)
         log.info("start: %d of %d tasks are left", left, len(run.plan.tasks))
-        run.finish()
-        rows, summary = run.tables()
+        rows, summary = run.mending(run.complete)
         log.info("end after %.1f s", time.monotonic() - begin)
     print_results(run.console, run.root, rows, summary, time.monotonic() - begin)
     return FAILED_CELLS if (rows["status"] != "ok").any() else 0
