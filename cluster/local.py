@@ -39,7 +39,7 @@ def warm_up(modules: tuple[str, ...]) -> None:
     """Start the process that workers are forked from; it imports while this one reads config and data."""
     if METHOD != "forkserver":
         return
-    forkserver.set_forkserver_preload(["distributed", *modules])
+    forkserver.set_forkserver_preload(["cluster.forked", "distributed", *modules])
     before = {name: os.environ.get(name) for name in ENVIRONMENT}
     os.environ.update(ENVIRONMENT)  # read when a process starts and when libraries are imported
     forkserver.ensure_running()

@@ -30,6 +30,7 @@ WAITING_A_WORKER = 3
 # How often an errand is tried that cannot read or write, and how often one that takes its worker down.
 ATTEMPTS = 3
 SECONDS_BETWEEN_LOOKS = 0.2
+SECONDS_BEFORE_RETRY = 1.0
 SECONDS_WITHOUT_WORKERS = 60.0
 # A disk that is full, gone or not ours does not mend itself in a second.
 STORAGE_IS_GONE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOENT)
@@ -58,6 +59,7 @@ class Execution:
         self._attempts: Counter[str] = Counter()
         self._suspects: deque[Errand] = deque()
         self._suspect_key = ""
+        self._later: list[tuple[float, Errand]] = []
         self._trouble: Exception | None = None
         self._stopped = False
         self._last_seen = time.monotonic()
@@ -69,7 +71,7 @@ class Execution:
                 self._stop()
             else:
                 self._submit()
-            if not self._running:
+            if not self._running and (self._stopped or not self._later):
                 break
             try:
                 arrived = [self._arrived.get(timeout=SECONDS_BETWEEN_LOOKS)]
@@ -87,6 +89,10 @@ class Execution:
             self._send(errand)
         if self._suspects and self._suspect_key not in self._running:
             self._suspect_key = self._send(self._suspects.popleft())
+        due = [errand for when, errand in self._later if when <= time.monotonic()]
+        self._later = [(when, errand) for when, errand in self._later if errand not in due]
+        for errand in due:
+            self._send(errand)
 
     def _send(self, errand: Errand) -> str:
         name = errand[0].errand
@@ -138,7 +144,7 @@ class Execution:
             self._suspects.append(errand)
             return []
         if isinstance(error, OSError) and self._attempts[name] < ATTEMPTS:
-            self._schedule.put_back(errand)
+            self._later.append((time.monotonic() + SECONDS_BEFORE_RETRY * self._attempts[name], errand))
             return []
         if isinstance(error, KilledWorker):
             reason = f"its worker died {ATTEMPTS} times: killed, or out of memory"

@@ -36,10 +36,6 @@ class Schedule:
         """Tasks whose inputs are there, or None if all such tasks are taken."""
         return self._ready.popleft() if self._ready else None
 
-    def put_back(self, errand: Errand) -> None:
-        """Offer an errand again, behind the others."""
-        self._ready.append(errand)
-
     def finish(self, errand: Errand, failed: bool = False) -> None:
         """Say that an errand is done, or that it failed and what builds on it cannot run."""
         dataset = errand[0].dataset
