@@ -10,6 +10,7 @@ import fcntl
 import json
 import os
 import socket
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -21,6 +22,9 @@ from pipeline.layout import LOCK
 
 NO_LOCKS = (errno.ENOSYS, errno.ENOTSUP, errno.ENOLCK, errno.EINVAL)
 """What a file system says that has no such locks; some of clusters have none."""
+
+PATIENCE = 0.2
+"""Seconds before a lock counts as held: who only looks whether it is, holds it for an instant."""
 
 
 @dataclass(frozen=True)
@@ -51,9 +55,10 @@ def locked(root: Path) -> Iterator[None]:
 def holder(root: Path) -> Holder | None:
     """Who works in a run directory now, as far as can be told; a dead process of this host does not."""
     path = root / LOCK
-    if not path.exists():
+    try:
+        descriptor, free = _try(path, 0)
+    except FileNotFoundError:
         return None
-    descriptor, free = _try(path)
     os.close(descriptor)
     found = _read(path)
     return None if found is None or (free and found.host == socket.gethostname()) else found
@@ -62,49 +67,55 @@ def holder(root: Path) -> Holder | None:
 def unlock(root: Path) -> Holder | None:
     """Remove the lock that a dead run left; gives its holder. One that is known to live is left alone."""
     path = root / LOCK
-    if not path.exists():
+    try:
+        descriptor, free = _try(path, 0)
+    except FileNotFoundError:
         return None
-    descriptor, free = _try(path)
-    found = _read(path)
-    if free is False:
+    try:
+        if free is False:
+            raise _in_use(path)
+        found = _read(path)
+        if _is_still(path, descriptor):
+            path.unlink()
+        return found
+    finally:
         os.close(descriptor)
-        raise _in_use(path)
-    path.unlink(missing_ok=True)
-    os.close(descriptor)
-    return found
 
 
 def _take(path: Path) -> int:
+    end = time.monotonic() + PATIENCE
     while True:
         is_new = not path.exists()
-        descriptor, free = _try(path)
+        descriptor, free = _try(path, os.O_CREAT)
         if free is None:
             free = is_new and not os.fstat(descriptor).st_size  # the best that can be done without locks
-        if not free:
-            os.close(descriptor)
-            raise _in_use(path)
-        if _is_still(path, descriptor):
+        if free and _is_still(path, descriptor):
             break
-        os.close(descriptor)  # its holder removed it as we came
-    found = _read(path)
-    if found and found.host != socket.gethostname():
-        os.close(descriptor)
-        raise _in_use(path)
-    now = datetime.now(UTC).astimezone().isoformat(sep=" ", timespec="seconds")
-    content = json.dumps(asdict(Holder(socket.gethostname(), os.getpid(), now)))
+        os.close(descriptor)  # someone holds it, or removed it as we came
+        if not free and time.monotonic() > end:
+            raise _in_use(path)
+        time.sleep(PATIENCE / 10)
     try:
+        found = _read(path)
+        if found and found.host != socket.gethostname():
+            raise _in_use(path)
+        now = datetime.now(UTC).astimezone().isoformat(sep=" ", timespec="seconds")
+        content = json.dumps(asdict(Holder(socket.gethostname(), os.getpid(), now)))
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, content.encode(), 0)
     except OSError:  # a full disk
         path.unlink()
         os.close(descriptor)
         raise
+    except RefusedError:
+        os.close(descriptor)
+        raise
     return descriptor
 
 
-def _try(path: Path) -> tuple[int, bool | None]:
+def _try(path: Path, create: int) -> tuple[int, bool | None]:
     """Open a lock and try to get hold of it: whether it was free, or None where the file system has no locks."""
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC | create, 0o644)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
