@@ -73,7 +73,7 @@ def repair_run(root: Path, data_dir: Path | None, options: Options, console: Con
             for problem in others:
                 if not problem.entry:
                     (root / problem.key).unlink()
-            run.mending(lambda: run.finish(run.left if was_complete else lambda: run.left() & run.damaged))
+            run.mending(lambda: run.finish(run.left if was_complete else run.damaged_left))
             if not run.left():
                 run.mending(run.tables)
     console.print(f"Repaired: {len(verdict.problems) + len(others):,} pieces.", highlight=False)

@@ -25,7 +25,7 @@ from pipeline.schedule import Schedule, failures
 from pipeline.store import DamagedError, RunStore
 from pipeline.summary import summarise, write_summary
 from pipeline.tables import TABLES_VERSION, read_rows, table_digests, write_tables
-from pipeline.task import Finished
+from pipeline.task import STAGES, Finished
 from pipeline.verification import CLEANED, TABLES, Verdict, check_files, data_entry, examine
 
 log = logging.getLogger("pipeline")
@@ -84,6 +84,16 @@ class Run:
         """The names of tasks that are to do: not finished, and not stuck behind one that failed."""
         stuck = {name for dataset in self.plan.datasets for name in failures(dataset, self.finished)}
         return {task.name for task in self.plan.tasks} - self.finished.keys() - stuck
+
+    def damaged_left(self) -> set[str]:
+        """What is left of what was damaged, and what is left before it, which it may build on."""
+        left, names = self.left(), set()
+        for dataset in self.plan.datasets:
+            tasks = [task for task in dataset.tasks if task.name in left]
+            damaged = {task.name: STAGES.index(task.stage) for task in tasks if task.name in self.damaged}
+            last = max(damaged.values(), default=0)
+            names |= {task.name for task in tasks if task.name in damaged or STAGES.index(task.stage) < last}
+        return names
 
     def complete(self) -> tuple[pd.DataFrame, pd.DataFrame]:
         """Do all that is left; gives the rows of the tables and their summary."""

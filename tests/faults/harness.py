@@ -1,15 +1,23 @@
 """What the fault tests share: a small sweep with every kind of task, and what must hold of a run afterwards."""
 
 import json
+import random
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import psutil
+import pytest
 import tomli_w
+from click.testing import CliRunner, Result
 
+from pipeline.cli import main
+from pipeline.run import Run
+from pipeline.schedule import Errand, Schedule
+from pipeline.worker import run_tasks
 from tests.run.sweeps import pipeline
 
 TINY: dict[str, Any] = {
@@ -95,3 +103,83 @@ def wait_until(holds: Callable[[], bool], seconds: float) -> bool:
             return False
         time.sleep(0.02)
     return True
+
+
+def command(*arguments: str | Path) -> Result:
+    """A command that starts no worker, in this process: the same words and exit code, at a tenth of the cost."""
+    return CliRunner().invoke(main, [str(argument) for argument in arguments])
+
+
+def assert_same(root: Path, reference: Path) -> None:
+    """As `assert_same_and_tidy`, but for processes: what a command that has ended well leaves in a directory."""
+    assert tables(root) == tables(reference)
+    assert not list(root.rglob("*.partial"))
+    assert not (root / "lock").exists()
+    verified = command("verify", root)
+    assert verified.exit_code == 0, verified.output
+
+
+def added(root: Path, reference: Path) -> dict[str, int]:
+    """How many lines more than another ledger this one has, by name, but for the tables'."""
+    return dict(lines(root) - lines(reference) - Counter({"tables": 9}))
+
+
+def rewrite_ledger(root: Path, keep: Callable[[str], bool]) -> None:
+    """Leave out the lines of the ledger whose names are not to be kept."""
+    ledger = root / "ledger.jsonl"
+    kept = [line for line in ledger.read_bytes().splitlines(True) if keep(json.loads(line)["name"])]
+    ledger.write_bytes(b"".join(kept))
+
+
+def listing(root: Path) -> dict[str, tuple[int, bytes]]:
+    """Every file of a directory: when it was last written, and what it holds."""
+    files = (path for path in root.rglob("*") if path.is_file())
+    return {str(path.relative_to(root)): (path.stat().st_mtime_ns, path.read_bytes()) for path in files}
+
+
+def flip(path: Path, place: int) -> None:
+    """Turn one bit of a file."""
+    content = bytearray(path.read_bytes())
+    content[place] ^= 4
+    path.write_bytes(content)
+
+
+def swap(one: Path, other: Path) -> None:
+    """Let two files change places."""
+    first, second = one.read_bytes(), other.read_bytes()
+    assert first != second
+    one.write_bytes(second)
+    other.write_bytes(first)
+
+
+class CrashError(BaseException):
+    """The end of a process, which nothing catches."""
+
+
+@contextmanager
+def no_workers(order: random.Random | None = None, most: int | None = None) -> Iterator[None]:
+    """Let runs do their tasks in this process, in any order that stages allow; after so many, they die."""
+
+    def run_here(run: Run, todo: set[str]) -> None:
+        aside = {name for name, entry in run.finished.items() if entry.failed}
+        schedule = Schedule(run.plan, {task.name for task in run.plan.tasks} - todo, aside)
+        ready: list[Errand] = []
+        done = 0
+        while True:
+            while errand := schedule.take():
+                ready.append(errand)
+            if not ready:
+                return
+            errand = ready.pop(order.randrange(len(ready)) if order else 0)
+            entries = run_tasks(errand, run.store)
+            done += 1
+            if most is not None and done > most:
+                raise CrashError  # what was just written has no line
+            run.record(entries)
+            schedule.finish(errand)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Run, "_run_tasks", run_here)
+        patch.setattr("pipeline.cli.warm_up_workers", lambda *_: None)
+        patch.setattr("pipeline.cli_directories.warm_up_workers", lambda *_: None)
+        yield

@@ -1,4 +1,4 @@
-"""What a user may get wrong, through the command line: one message, exit code 2, and nothing written."""
+"""What a user may get wrong, through the command line: one message, its exit code, and nothing written."""
 
 import tempfile
 from dataclasses import dataclass, field
@@ -9,10 +9,11 @@ import pytest
 from click.testing import CliRunner, Result
 
 from pipeline.cli import main
-from pipeline.directory import prepare_directory
-from pipeline.samples import load_samples
+from pipeline.errors import PipelineError, RefusedError
 from tests.pipeline.build import GAUSSIAN, ROWS, changed, config_values, listing, parsed, put, put_config
+from tests.run.sweeps import plan_in
 
+OCCUPIED = RefusedError.exit_code
 GAMMA = ("dataset", 0, "kernels", 0, "log2_gamma")
 
 
@@ -32,12 +33,12 @@ def run(*arguments: str) -> Result:
     return CliRunner().invoke(main, ["run", *arguments])
 
 
-def refused(folder: Path, *arguments: str) -> str:
+def refused(folder: Path, *arguments: str, code: int = PipelineError.exit_code) -> str:
     """Run, and return the message of a run that must be refused."""
     before = listing(folder)
     result = run(*arguments)
     assert listing(folder) == before
-    assert result.exit_code == 2, result.output
+    assert result.exit_code == code, result.output
     assert result.stdout == ""
     assert "Traceback" not in result.output
     assert len([line for line in result.stderr.splitlines() if line.startswith("Error:")]) == 1
@@ -209,22 +210,22 @@ def test_a_mistake_on_the_command_line(arguments: list[str], words: list[str], f
 def begun(folder: Path) -> Path:
     """A directory in which the sweep of sweep.toml was begun."""
     put(folder, ROWS)
-    config = parsed(config_values())
-    root = folder / "begun"
     put_config(folder, config_values())
-    prepare_directory(root, config, [load_samples(config, config.dataset[0], folder)])
-    return root
+    plan_in(folder / "begun", parsed(config_values()), folder)
+    return folder / "begun"
 
 
 def test_a_directory_of_another_sweep(begun: Path, folder: Path) -> None:
-    text = refused(folder, "sweep.toml", "--out", "begun", "--set", "protocol.folds=4", "--set", "seed=2")
+    text = refused(
+        folder, "sweep.toml", "--out", "begun", "--set", "protocol.folds=4", "--set", "seed=2", code=OCCUPIED
+    )
     assert text.startswith("Error: begun holds another sweep")
-    for word in ("protocol.folds: 3 -> 4", "seed: 0 -> 2", "--out"):
+    for word in ("protocol.folds: 3 -> 4", "seed: 0 -> 2", "--out", "--accept-changes"):
         assert word in text
 
 
 def test_a_directory_of_a_sweep_with_another_dataset(begun: Path, folder: Path) -> None:
-    text = refused(folder, "sweep.toml", "--out", "begun", "--set", "dataset.things.rows=8")
+    text = refused(folder, "sweep.toml", "--out", "begun", "--set", "dataset.things.rows=8", code=OCCUPIED)
     assert "dataset[0].rows: not set -> 8" in text
 
 
@@ -233,7 +234,7 @@ def test_a_directory_that_is_no_run(folder: Path) -> None:
     put_config(folder, config_values())
     (folder / "mine").mkdir()
     put(folder / "mine", "dear diary", "notes.txt")
-    text = refused(folder, "sweep.toml", "--out", "mine")
+    text = refused(folder, "sweep.toml", "--out", "mine", code=OCCUPIED)
     for word in ("mine is not empty", "not a run directory", "--out"):
         assert word in text
 
@@ -241,7 +242,7 @@ def test_a_directory_that_is_no_run(folder: Path) -> None:
 def test_a_directory_that_is_a_file(folder: Path) -> None:
     put(folder, ROWS)
     put_config(folder, config_values())
-    text = refused(folder, "sweep.toml", "--out", "things.csv")
+    text = refused(folder, "sweep.toml", "--out", "things.csv", code=OCCUPIED)
     for word in ("things.csv is a file", "--out"):
         assert word in text
 
@@ -249,7 +250,7 @@ def test_a_directory_that_is_a_file(folder: Path) -> None:
 def test_a_directory_below_a_file(folder: Path) -> None:
     put(folder, ROWS)
     put_config(folder, config_values())
-    text = refused(folder, "sweep.toml", "--out", "things.csv/inner/run")
+    text = refused(folder, "sweep.toml", "--out", "things.csv/inner/run", code=OCCUPIED)
     for word in ("things.csv", "cannot be used: Not a directory", "--out"):
         assert word in text
 
@@ -263,27 +264,27 @@ def test_a_directory_that_may_not_be_written(
 
     # A test may run as root, whom no mode of a folder stops.
     monkeypatch.setattr(tempfile, "TemporaryFile", denied)
-    text = refused(folder, "sweep.toml", "--out", out)
+    text = refused(folder, "sweep.toml", "--out", out, code=OCCUPIED)
     for word in ("cannot be written to", "Permission denied", "--out"):
         assert word in text
 
 
 def test_data_that_changed_under_a_run(begun: Path, folder: Path) -> None:
     put(folder, ROWS.replace("8,1,a", "8,2,a"))
-    text = refused(folder, "sweep.toml", "--out", "begun")
-    for word in ("'things'", "changed", "begun", "--out"):
+    text = refused(folder, "sweep.toml", "--out", "begun", code=OCCUPIED)
+    for word in ("'things'", "changed", "begun", "--out", "--accept-changes"):
         assert word in text
 
 
 def test_a_damaged_config_in_the_directory(begun: Path, folder: Path) -> None:
     put(begun, "name = ", "config.toml")
-    assert "config.toml is damaged" in refused(folder, "sweep.toml", "--out", "begun")
+    assert "config.toml is damaged" in refused(folder, "sweep.toml", "--out", "begun", code=OCCUPIED)
 
 
 def test_a_damaged_ledger_in_the_directory(begun: Path, folder: Path) -> None:
     put(begun, "no json\n", "ledger.jsonl")
-    text = refused(folder, "sweep.toml", "--out", "begun")
-    for word in ("ledger.jsonl", "line 1", "--out"):
+    text = refused(folder, "sweep.toml", "--out", "begun", code=OCCUPIED)
+    for word in ("ledger.jsonl", "line 1", "pipeline verify begun --repair"):
         assert word in text
 
 
@@ -300,7 +301,7 @@ def test_the_same_sweep_in_its_own_directory_is_not_refused(begun: Path) -> None
 def test_a_sweep_too_large_for_memory(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     put(folder, ROWS)
     put_config(folder, config_values())
-    monkeypatch.setattr("pipeline.run.worker_limits", lambda cluster, workers: (7, 3 << 20))
+    monkeypatch.setattr("pipeline.sweep.worker_limits", lambda cluster, workers: (7, 3 << 20))
     text = refused(folder, "sweep.toml")
     for word in ("Error: dataset 'things'", "stage", "MiB", "7 worker(s)", "3 MiB", "--workers 1"):
         assert word in text
@@ -317,7 +318,7 @@ def test_what_to_change_depends_on_the_stage_that_is_too_large(
     values = changed(config_values(task="regression"), GAMMA, [-9, 9] if stage == "tiles" else [0, 1])
     put(folder, "".join(f"{i},{i * i % 97}\n" for i in range(rows)))
     put_config(folder, values | {"storage": {"tile": tile}})
-    monkeypatch.setattr("pipeline.run.worker_limits", lambda cluster, workers: (1, 1 << 20))
+    monkeypatch.setattr("pipeline.sweep.worker_limits", lambda cluster, workers: (1, 1 << 20))
     text = refused(folder, "sweep.toml")
     assert f"stage {stage!r}" in text
     assert advice in text
@@ -326,7 +327,7 @@ def test_what_to_change_depends_on_the_stage_that_is_too_large(
 def test_a_sweep_too_large_for_the_disk(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     put(folder, ROWS)
     put_config(folder, config_values())
-    monkeypatch.setattr("pipeline.run.free_bytes", lambda root: 900)
+    monkeypatch.setattr("pipeline.sweep.free_bytes", lambda root: 900)
     text = refused(folder, "sweep.toml", "--out", "there")
     # One tile of 9 x 9, for two kernels and for one method in three trials; the sums; two features and a label.
     assert 8 * (9 * 9 * (2 + 3) + (3 * 3 * 2 * (2 + 1) + 3 * 2 * 10) + 9 * 3) == 4368
@@ -339,4 +340,4 @@ def test_a_sweep_too_large_for_the_disk(folder: Path, monkeypatch: pytest.Monkey
 )
 def test_a_damaged_file_in_the_directory(name: str, content: bytes, begun: Path, folder: Path) -> None:
     put(begun, content, name)
-    assert name in refused(folder, "sweep.toml", "--out", "begun")
+    assert name in refused(folder, "sweep.toml", "--out", "begun", code=OCCUPIED)

@@ -23,42 +23,43 @@ from pipeline.stages.fits import FitTask
 from pipeline.stages.one_stage import OPERATIONS_A_TASK, EachKernelTask, OneStageTask, kernel_batches
 from pipeline.stages.rank_one import RankOneCellTask, RankOneStatisticsTask
 from pipeline.stages.reduce import ReduceTask
-from pipeline.stages.tiles import TilesTask, batches, tile_slices, tiles_on_and_above_diagonal
+from pipeline.stages.tiles import GramTask, TilesTask, batches, tile_slices, tiles_on_and_above_diagonal
 from pipeline.stages.weights import KERNELS_OF_A_SHORT_SOLVE, WeightsTask, trial_batches
 from pipeline.task import STAGES, Task
 from tests.pipeline.build import PROJECT, parsed, synthetic_values
 
 COMMON: dict[str, Any] = {"dataset": "made", "fingerprint": "f" * 64}
+GRAM: dict[str, Any] = {**COMMON, "tile": 4}
 CELL: dict[str, Any] = {"task": "regression", "task_index": 0, "method": "unif", "trial": 0}
 OTHER_CELL: dict[str, Any] = {"task": "classification", "task_index": 1, "method": "align", "trial": 1}
 # One task of each kind, and for each of its fields another value.
 TASKS: list[tuple[Task, dict[str, Any]]] = [
     (
-        TilesTask(**COMMON, number=0, log2_gammas=((-3, 3),), tile=4, tiles=((0, 0), (0, 1))),
-        {"number": 1, "log2_gammas": ((-3, 4),), "tile": 5, "tiles": ((0, 0), (1, 1))},
+        TilesTask(**GRAM, number=0, log2_gammas=((-3, 3),), tiles=((0, 0), (0, 1))),
+        {"number": 1, "log2_gammas": ((-3, 4),), "tiles": ((0, 0), (1, 1))},
     ),
     (
-        ReduceTask(**COMMON, tasks=("regression",), folds=5, batches=2),
+        ReduceTask(**GRAM, tasks=("regression",), folds=5, batches=2),
         {"tasks": ("classification",), "folds": 6, "batches": 3},
     ),
     (
-        WeightsTask(**COMMON, task="regression", method="align", q=None, trials=(0, 1)),
+        WeightsTask(**GRAM, task="regression", method="align", q=None, trials=(0, 1)),
         {"task": "classification", "method": "alignf", "q": 1.5, "trials": (0, 1, 2)},
     ),
     (
-        CombineTask(**COMMON, number=0, cells=(("regression", "unif"),), tile=4, tiles=((0, 0),)),
-        {"number": 1, "cells": (("regression", "align"),), "tile": 5, "tiles": ((0, 1),)},
+        CombineTask(**GRAM, number=0, task="regression", method="unif", tiles=((0, 0),)),
+        {"number": 1, "task": "classification", "method": "align", "tiles": ((0, 1),)},
     ),
     (
-        FitTask(**COMMON, **CELL, values=(1.0, 0.5)),
+        FitTask(**GRAM, **CELL, values=(1.0, 0.5)),
         {**OTHER_CELL, "values": (1.0, 0.25)},
     ),
     (
-        OneStageTask(**COMMON, **CELL, values=((1.0, 0.5),)),
+        OneStageTask(**GRAM, **CELL, values=((1.0, 0.5),)),
         {**OTHER_CELL, "values": ((1.0, 0.25),)},
     ),
     (
-        EachKernelTask(**COMMON, **CELL, kernels=(0, 1), values=(1.0, 0.5)),
+        EachKernelTask(**GRAM, **CELL, kernels=(0, 1), values=(1.0, 0.5)),
         {**OTHER_CELL, "kernels": (0, 1, 2), "values": (1.0, 0.25)},
     ),
     (
@@ -70,10 +71,11 @@ TASKS: list[tuple[Task, dict[str, Any]]] = [
         {**OTHER_CELL, "q": 1.5, "values": ((0.5,),)},
     ),
 ]
+SHARED: dict[str, Any] = {"dataset": "other", "fingerprint": "e" * 64}
 FIELDS = [
     (task, name, value)
     for task, others in TASKS
-    for name, value in {"dataset": "other", "fingerprint": "e" * 64, **others}.items()
+    for name, value in {**SHARED, **({"tile": 5} if isinstance(task, GramTask) else {}), **others}.items()
 ]
 
 RANK_ONE = [{"family": "rank-one"}]
@@ -90,13 +92,15 @@ EVERY_METHOD: list[Any] = [
     "each-kernel",
 ]
 
+CELLS = [("regression", "unif"), ("regression", "alignf")]
+
 sizes = st.integers(1, 60)
 # A machine under load is slow; that is no failure.
 unhurried = settings(deadline=None)
 
 
 def plan_of(config: Config) -> Plan:
-    return make_plan(config, [load_samples(config, dataset, Path("nowhere")) for dataset in config.dataset])
+    return make_plan(config, [load_samples(config, dataset, Path("nowhere")).outline for dataset in config.dataset])
 
 
 def small(**dataset: Any) -> Plan:
@@ -150,9 +154,9 @@ def test_batches_partition_the_tiles_in_order(samples: int, tile: int, kernels: 
 def test_plan_of_a_small_sweep() -> None:
     plan = small()
     (dataset,) = plan.datasets
-    assert (dataset.samples, dataset.features, dataset.folds) == (10, 5, 3)
+    assert (dataset.outline.rows, dataset.outline.columns, dataset.folds) == (10, 5, 3)
     assert (dataset.tile, tiles_of(dataset)) == (4, 6)
-    assert dataset.cells == (("regression", "unif"), ("regression", "alignf"))
+    assert list(dataset.cells) == CELLS
     assert dataset.unfit == ()
     assert dataset.kernels == ("gaussian(2^-1)", "gaussian(2^0)")
     assert list(dataset.stages) == list(STAGES)
@@ -160,10 +164,10 @@ def test_plan_of_a_small_sweep() -> None:
         "tiles": 1,
         "reduce": 1,
         "weights": 2,
-        "combine": 1,
+        "combine": 2,
         "fits": 6,
     }
-    assert len(dataset.tasks) == len(plan.tasks) == 11
+    assert len(dataset.tasks) == len(plan.tasks) == 12
     # 2 base kernels and 2 methods in 3 trials; the sums of one batch; 5 features and a label.
     floats = 6 * (2 + 2 * 3) * 4 * 4 + (3 * 3 * 2 * (2 + 1) + 3 * 2 * (10 + 1)) + 10 * (5 + 1)
     assert plan.disk_bytes == dataset.disk_bytes == 8 * floats
@@ -175,12 +179,25 @@ def test_a_tile_is_never_larger_than_the_samples() -> None:
 
 
 def test_batches_of_a_plan(monkeypatch: pytest.MonkeyPatch) -> None:
-    # A tile has 2 x 4 x 4 entries of kernels, or 8 x 4 x 4 with what it is combined into.
-    monkeypatch.setattr(tiles_stage, "ENTRIES_A_TASK", 64)
-    (dataset,) = small().datasets
-    assert [len(task.tiles) for task in dataset.of(TilesTask)] == [2, 2, 2]
-    assert [len(task.tiles) for task in dataset.of(CombineTask)] == [1] * 6
-    assert [task.batches for task in dataset.of(ReduceTask)] == [3]
+    # A tile has 2 x 4 x 4 entries of kernels, or 14 x 4 x 4 with what four methods combine it into in 3 trials.
+    monkeypatch.setattr(tiles_stage, "ENTRIES_A_TASK", 2 * 14 * 16)
+    (dataset,) = small(rows=20).datasets
+    assert [len(task.tiles) for task in dataset.of(TilesTask)] == [14, 1]
+    assert [task.batches for task in dataset.of(ReduceTask)] == [2]
+    batches_of = {method: [task for task in dataset.of(CombineTask) if task.method == method] for _, method in CELLS}
+    for tasks in batches_of.values():
+        assert [len(task.tiles) for task in tasks] == [2] * 7 + [1]
+    assert len({task.errand for task in dataset.of(CombineTask)}) == 8
+
+
+def test_one_more_method_leaves_the_tasks_of_the_others_as_they_are() -> None:
+    values = synthetic_values()
+    few, more = (
+        {task.name: task.identity for task in plan_of(parsed(values | {"methods": methods})).tasks}
+        for methods in (EVERY_METHOD[:2], EVERY_METHOD[:6])
+    )
+    assert len(few) < len(more)
+    assert few.items() <= more.items()
 
 
 @pytest.mark.parametrize(("trials", "kernels"), [(3, 1), (5, 1000), (5, 1001), (100, 5000)])
@@ -209,7 +226,7 @@ def test_a_dataset_with_two_tasks_shares_its_tiles() -> None:
     }
     (dataset,) = plan_of(parsed(values)).datasets
     counts = {stage: len(tasks) for stage, tasks in dataset.stages.items()}
-    assert counts == {"tiles": 1, "reduce": 1, "weights": 4, "combine": 1, "fits": 12}
+    assert counts == {"tiles": 1, "reduce": 1, "weights": 4, "combine": 4, "fits": 12}
     # 2 base kernels, and 2 methods in 3 trials for each task; the sums of one batch; 4 features and two labels.
     floats = tiles_of(dataset) * (2 + 2 * 2 * 3) * 4 * 4 + (3 * 3 * 2 * (2 + 2) + 3 * 2 * 31) + 30 * (4 + 2)
     assert dataset.disk_bytes == 8 * floats
@@ -224,7 +241,7 @@ def test_one_stage_cells_and_single_kernels_need_neither_weights_nor_combined_ke
     (dataset,) = plan_of(parsed(values)).datasets
     counts = {stage: len(tasks) for stage, tasks in dataset.stages.items()}
     assert counts == {"tiles": 1, "reduce": 1, "weights": 1, "combine": 1, "fits": 3 * 3}
-    assert [task.cells for task in dataset.of(CombineTask)] == [(("regression", "alignf"),)]
+    assert [task.cell for task in dataset.of(CombineTask)] == [("regression", "alignf")]
     assert [task.values for task in dataset.of(OneStageTask)] == [tuple((2.0**e,) for e in range(0, 31, 2))] * 3
     assert [task.kernels for task in dataset.of(EachKernelTask)] == [(0, 1)] * 3
     # Of the combined kernels, only those of alignf are stored.
@@ -383,23 +400,21 @@ def test_disk_that_just_suffices() -> None:
     kernels=st.integers(1, 50),
     folds=st.integers(3, 10),
     tile=st.integers(1, 600),
-    cells=st.integers(1, 8),
 )
 def test_projected_memory_grows_with_every_size(
-    samples: int, features: int, kernels: int, folds: int, tile: int, cells: int
+    samples: int, features: int, kernels: int, folds: int, tile: int
 ) -> None:
-    def of(samples: int, features: int, kernels: int, folds: int, tile: int, cells: int) -> dict[str, int]:
-        return memory.gram_projection(samples, features, kernels, folds, tile, cells, ["regression"], reads_base=False)
+    def of(samples: int, features: int, kernels: int, tile: int) -> dict[str, int]:
+        return memory.gram_projection(samples, features, kernels, folds, tile, ["regression"], reads_base=False)
 
-    base = of(samples, features, kernels, folds, tile, cells)
+    base = of(samples, features, kernels, tile)
     assert set(base) == set(STAGES)
     assert min(base.values()) >= memory.RESERVED
     for larger in (
-        of(2 * samples, features, kernels, folds, tile, cells),
-        of(samples, features + 1, kernels, folds, tile, cells),
-        of(samples, features, kernels + 1, folds, tile, cells),
-        of(samples, features, kernels, folds, tile + 1, cells),
-        of(samples, features, kernels, folds, tile, cells + 1),
+        of(2 * samples, features, kernels, tile),
+        of(samples, features + 1, kernels, tile),
+        of(samples, features, kernels + 1, tile),
+        of(samples, features, kernels, tile + 1),
     ):
         assert all(larger[stage] >= base[stage] for stage in STAGES)
 
@@ -452,8 +467,8 @@ def test_bytes_for_people(size: int, text: str) -> None:
 
 def test_every_field_has_another_value_here() -> None:
     """Otherwise the next test would miss a new one."""
-    for task, others in TASKS:
-        assert {field.name for field in fields(task)} == {"dataset", "fingerprint", *others}
+    for task, _ in TASKS:
+        assert {field.name for field in fields(task)} == {name for other, name, _ in FIELDS if other is task}
     assert {task.stage for task, _ in TASKS} == set(STAGES)
 
 

@@ -1,20 +1,28 @@
 """Small sweeps, and two ways to run them: the command line, and one task after the other in this process."""
 
+import io
 import os
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+from rich.console import Console
+
 from pipeline.config import Config
 from pipeline.config_file import parse_config
-from pipeline.layout import LEDGER, create_arrays
+from pipeline.layout import LEDGER, create_arrays, data_identity
 from pipeline.ledger import Ledger
 from pipeline.plan import Plan, make_plan
 from pipeline.record import write_record
+from pipeline.run import Options
 from pipeline.samples import Samples, load_samples
+from pipeline.schedule import blocking
 from pipeline.store import RunStore
+from pipeline.sweep import resume_sweep
 from pipeline.task import Finished
+from pipeline.verification import data_entry
 from pipeline.worker import run_tasks
 
 SMALL: dict[str, Any] = {
@@ -49,23 +57,73 @@ def small_config(**changes: Any) -> Config:
     return parse_config(SMALL | changes, "a test")
 
 
-def plan_in(root: Path, config: Config) -> tuple[Plan, list[Samples]]:
-    """Plan a sweep and make its run directory, with no task done."""
-    samples = [load_samples(config, dataset, root) for dataset in config.dataset]
+def smaller_config(**changes: Any) -> Config:
+    """Of the same datasets fewer rows, in two tiles a side, and two methods in three trials: 34 tasks."""
+    datasets = [dataset | {"rows": 50} for dataset in SMALL["dataset"]]
+    return small_config(methods=["unif", "alignf"], protocol={"folds": 3}, dataset=datasets, **changes)
+
+
+def plan_in(root: Path, config: Config, data: Path | None = None) -> tuple[Plan, list[Samples]]:
+    """Plan a sweep and make its run directory, with the data stored and no task done."""
+    samples = [load_samples(config, dataset, data or root) for dataset in config.dataset]
     plan = make_plan(config, [loaded.outline for loaded in samples])
     root.mkdir(parents=True, exist_ok=True)
     ledger = Ledger(root / LEDGER)
-    write_record(root, plan, root, ledger)
-    ledger.close()
+    write_record(root, plan, data or root, ledger)
     for dataset, loaded in zip(plan.datasets, samples, strict=True):
-        create_arrays(root, dataset, loaded)
+        digests, result = create_arrays(root, dataset, loaded), {"outline": dataset.outline.values()}
+        ledger.append(Finished(data_entry(dataset.name), data_identity(dataset), digests, result, 0.0, 0))
+    ledger.close()
     return plan, samples
 
 
 def run_here(root: Path, config: Config) -> tuple[Plan, list[Samples], dict[str, Finished]]:
     """Run every task in this process, in the order of the plan."""
     plan, samples = plan_in(root, config)
-    return plan, samples, {task.name: run_tasks([task], RunStore(root))[0] for task in plan.tasks}
+    finished = {task.name: run_tasks([task], RunStore(root))[0] for task in plan.tasks}
+    note(root, *finished.values())
+    return plan, samples, finished
+
+
+def resume_here(root: Path) -> tuple[int, str]:
+    """Go on with a run that has nothing left to run; gives the exit code and what is said."""
+    said = io.StringIO()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("pipeline.run.open_cluster", None)  # no worker may be started
+        return resume_sweep(root, None, Options(), Console(file=said, width=200)), said.getvalue()
+
+
+def fail(root: Path, plan: Plan, name: str, reason: str) -> set[str]:
+    """Make a finished run one in which a task failed; gives the names of what could not run then."""
+    task = next(task for task in plan.tasks if task.name == name)
+    behind = {other.name for other in plan.tasks if other.dataset == task.dataset and blocking(other, [task])}
+    forget(root, name, *behind)
+    note(root, Finished(name, task.identity, {}, {}, 0.0, 0, failed=f"failed: {reason}"))
+    return behind
+
+
+def note(root: Path, *entries: Finished) -> None:
+    """Add to the ledger of a run directory."""
+    ledger = Ledger(root / LEDGER)
+    ledger.append(*entries)
+    ledger.close()
+
+
+def forget(root: Path, *names: str) -> dict[str, Finished]:
+    """Take entries out of the ledger of a run directory; gives the others."""
+    entries = Ledger(root / LEDGER).read()
+    for name in names:
+        del entries[name]
+    (root / LEDGER).unlink()
+    note(root, *entries.values())
+    return entries
+
+
+def flip(path: Path) -> None:
+    """Change a bit inside a chunk, which its size and the checksum at its end do not tell."""
+    content = bytearray(path.read_bytes())
+    content[9] ^= 4
+    path.write_bytes(content)
 
 
 def start(*arguments: str | Path, cwd: Path, root: Path | None = None) -> subprocess.Popen[str]:

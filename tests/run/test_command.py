@@ -5,6 +5,7 @@ import os
 import shutil
 import signal
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -14,7 +15,8 @@ from click.testing import CliRunner
 
 from pipeline.cli import main
 from pipeline.store import RunStore
-from tests.run.sweeps import SMALL, pipeline, plan_in, small_config, start
+from pipeline.task import STAGES
+from tests.run.sweeps import SMALL, flip, forget, note, pipeline, plan_in, small_config, start
 
 SAME_BYTES = (
     *("rows.csv", "rows.parquet", "path.csv", "kernels.csv", "bounds.csv"),
@@ -35,6 +37,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def tables(root: Path) -> dict[str, bytes]:
     return {name: (root / "results" / name).read_bytes() for name in SAME_BYTES}
+
+
+def names(root: Path) -> list[str]:
+    """What the ledger has whole lines of, in their order; none before there is a ledger."""
+    path = root / "ledger.jsonl"
+    return [json.loads(line)["name"] for line in path.read_bytes().split(b"\n")[:-1]] if path.exists() else []
 
 
 def test_it_says_what_it_does_and_ends_with_the_table_and_where_to_look(folder: Path) -> None:
@@ -79,42 +87,44 @@ def test_running_again_does_nothing_again(folder: Path) -> None:
 
 def test_a_damaged_chunk_is_computed_again_and_nothing_else(folder: Path) -> None:
     root = shutil.copytree(folder / "two", folder / "damaged")
-    before, lines = tables(root), (root / "ledger.jsonl").read_text().splitlines()
-    weights = root / "weights.zarr/wave/regression/alignf/c/1/0"
-    content = bytearray(weights.read_bytes())
-    content[9] ^= 4
-    weights.write_bytes(content)
-    done = pipeline("run", "small.toml", "--out", root, cwd=folder)
+    before = names(root)
+    flip(root / "weights.zarr/wave/regression/alignf/c/1/0")
+    done = pipeline("run", "small.toml", "--verify", "full", "--out", root, cwd=folder)
     assert done.returncode == 0, done.stderr
-    assert tables(root) == before
-    added = (root / "ledger.jsonl").read_text().splitlines()[len(lines) :]
-    assert [json.loads(line)["name"] for line in added] == ["weights/wave/regression/alignf/0-3"]
+    assert "weights.zarr/wave/regression/alignf/c/1/0 is damaged; it is computed again" in done.stdout
+    assert tables(root) == tables(folder / "two")
+    assert names(root)[len(before) :] == ["weights/wave/regression/alignf/0-3", "tables"]
 
 
 @pytest.mark.parametrize("warning", [signal.SIGINT, signal.SIGTERM])
 def test_a_run_that_is_stopped_goes_on_to_the_same_tables(folder: Path, warning: signal.Signals) -> None:
     root = folder / f"stopped-{warning.name}"
     process = start("run", "small.toml", "--workers", "1", "--out", root, cwd=folder)
-    while process.poll() is None and not (root / "ledger.jsonl").exists():
+    while process.poll() is None and not any(name.startswith("tiles/") for name in names(root)):
         time.sleep(0.02)
     os.killpg(process.pid, warning)  # as a terminal or a batch system does: to the workers too
-    _, errors = process.communicate(timeout=60)
+    output, errors = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert "The same command goes on from here" in errors
-    assert "Traceback" not in errors
+    assert "Stopping: what is in flight is finished first" in output
+    left = 76 - sum(name.partition("/")[0] in STAGES for name in names(root))
+    assert left > 0
+    assert errors == f"stopped; {left} of 76 tasks are left. `pipeline resume {root}`, or the same command, goes on\n"
     assert not (root / "results").exists()
-    done = pipeline("run", "small.toml", "--workers", "1", "--out", root, cwd=folder)
+    done = pipeline("resume", root, "--workers", "1", cwd=folder)
     assert done.returncode == 0, done.stderr
+    assert f" {left} of 76 tasks to do" in done.stdout
     assert tables(root) == tables(folder / "two")
 
 
 def test_status_needs_only_the_directory(folder: Path) -> None:
     done = pipeline("status", "two", cwd=folder)
     assert done.returncode == 0
-    assert "48 of at most 48 cells are fitted" in done.stdout
+    stages = "tiles 2 of 2, reduce 2 of 2, weights 12 of 12, combine 12 of 12, fits 48 of 48"
+    assert f"small: 76 of 76 tasks are done: {stages}.\n" in done.stdout
+    assert "left" not in done.stdout
     assert "alignf" in done.stdout
     nothing = pipeline("status", ".", cwd=folder)
-    assert nothing.returncode == 2
+    assert nothing.returncode == 4
     assert "not a run directory" in nothing.stderr
 
 
@@ -144,23 +154,33 @@ def test_constant_kernels_have_weight_zero_and_cells_without_weights_are_rows_th
     assert "flowers, regression, unif, trial 0 failed: no kernel varies" in done.stdout
 
 
-def test_a_task_that_raises_stops_the_run_in_one_message(folder: Path) -> None:
-    root = shutil.copytree(folder / "two", folder / "raises")
-    # The chunk is gone behind the ledger's back, after it was checked: the fit finds no number there.
-    for chunk in (root / "combined.zarr/wave/regression/unif/c/0").rglob("*"):
-        if chunk.is_file():
-            chunk.unlink()
-    lines = (root / "ledger.jsonl").read_text().splitlines()
-    kept = [line for line in lines if json.loads(line)["name"] != "fits/wave/regression/unif/0"]
-    for number, line in enumerate(kept):
-        entry = json.loads(line)
-        if entry["name"].startswith("combine/wave"):
-            entry["digests"] = {}
-            kept[number] = json.dumps(entry)
-    (root / "ledger.jsonl").write_text("\n".join(kept) + "\n")
-    done = pipeline("run", "small.toml", "--out", root, cwd=folder)
+@pytest.mark.parametrize("how", ["gone", "flipped"])
+def test_a_damaged_input_is_computed_again_when_a_task_needs_it(how: str, folder: Path) -> None:
+    root = shutil.copytree(folder / "two", folder / how)
+    chunk = root / "combined.zarr/wave/regression/unif/c/0/0/1"
+    if how == "gone":
+        chunk.unlink()
+    else:  # which a quick look does not see, but the fit does
+        flip(chunk)
+    forget(root, "fits/wave/regression/unif/0")
+    before = names(root)
+    done = pipeline("run", "small.toml", "--workers", "1", "--out", root, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert "it is computed again" in done.stdout
+    assert tables(root) == tables(folder / "two")
+    added = ["combine/wave/regression/unif/0", "fits/wave/regression/unif/0", "tables"]
+    assert names(root)[len(before) :] == added
+
+
+def test_an_input_that_stays_damaged_stops_the_run_in_one_message(folder: Path) -> None:
+    root = shutil.copytree(folder / "two", folder / "hopeless")
+    (root / "combined.zarr/wave/regression/unif/c/0/0/1").unlink()
+    # The ledger says that combining is done and wrote nothing, so that there is nothing to mend.
+    combined = forget(root, "fits/wave/regression/unif/0")["combine/wave/regression/unif/0"]
+    note(root, replace(combined, digests={}))
+    done = pipeline("run", "small.toml", "--workers", "1", "--out", root, cwd=folder)
     assert done.returncode == 1
-    assert "Error: task fits/wave/regression/unif/0 failed: DamagedError" in done.stderr
+    assert done.stderr.startswith(f"Error: {root} is damaged again and again")
     assert "Traceback" not in done.stderr
 
 
@@ -168,5 +188,7 @@ def test_status_of_a_run_that_has_only_begun(tmp_path: Path) -> None:
     plan_in(tmp_path, small_config())
     shown = CliRunner().invoke(main, ["status", str(tmp_path)])
     assert shown.exit_code == 0
-    assert "0 of at most 48 cells are fitted" in shown.output
-    assert "No tables yet" in shown.output
+    assert "small: 0 of 76 tasks are done" in shown.output
+    assert "76 are left: 76 not run yet." in shown.output
+    assert f"To go on: `pipeline resume {tmp_path}`" in shown.output
+    assert "The tables are in" not in shown.output

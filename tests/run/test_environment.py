@@ -17,10 +17,11 @@ def test_it_names_versions_data_and_the_commit(tmp_path: Path, monkeypatch: pyte
         return subprocess.CompletedProcess([], 0, stdout="abc123+\n")
 
     monkeypatch.setattr("pipeline.environment.subprocess.run", git)
-    content = json.loads(environment(samples))
+    content = json.loads(environment([loaded.outline for loaded in samples], tmp_path))
     assert content["git"] == "abc123+"
     assert content["datasets"] == {loaded.name: loaded.fingerprint for loaded in samples}
-    assert content["format"] == 1
+    assert content["data_folder"] == str(tmp_path)
+    assert content["format"] == 2
 
 
 @pytest.mark.parametrize("error", [OSError("no git"), subprocess.CalledProcessError(128, "git")])
@@ -32,4 +33,4 @@ def test_without_git_the_commit_is_not_known(error: Exception, tmp_path: Path, m
         raise error
 
     monkeypatch.setattr("pipeline.environment.subprocess.run", git)
-    assert json.loads(environment([]))["git"] is None
+    assert json.loads(environment([], tmp_path))["git"] is None

@@ -20,7 +20,7 @@ from pathlib import Path
 from pipeline.config_file import parse_config
 from pipeline.stages.cells import CellTask
 from pipeline.store import RunStore
-from pipeline.worker import run_task
+from pipeline.worker import run_tasks
 from tests.run.sweeps import plan_in
 
 root, values = Path(sys.argv[1]), json.loads(sys.argv[2])
@@ -29,7 +29,7 @@ for dataset in plan.datasets:
     for stage, tasks in dataset.stages.items():
         for task in tasks:
             if not isinstance(task, CellTask) or task.trial == 0:
-                done = run_task(task, RunStore(root))
+                (done,) = run_tasks([task], RunStore(root))
                 assert done.result.get("status", "ok") == "ok", done.result
                 print(json.dumps([task.name, done.peak_memory, dataset.memory[stage]]))
 """

@@ -6,6 +6,7 @@ import pytest
 from rich.console import Console
 
 from pipeline.progress import Progress
+from pipeline.task import Finished
 from tests.run.sweeps import plan_in, small_config
 
 
@@ -23,9 +24,10 @@ def shown(
 
     if not console.is_terminal:
         monkeypatch.setattr("pipeline.progress.time.monotonic", now)
+    ended = Finished("tiles/wave/0", "", {}, {}, seconds=0.0, peak_memory=0)
     with Progress(console, plan) as progress:
         for _ in seconds:
-            progress.advance("tiles")
+            progress.advance(ended)
     stream = console.file
     assert isinstance(stream, io.StringIO)
     return stream.getvalue()

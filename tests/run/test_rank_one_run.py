@@ -552,7 +552,7 @@ def test_a_killed_run_with_one_worker_goes_on_to_the_tables_of_two(folder: Path,
     here = here[here["method"].isin(there["method"])].reset_index(drop=True)
     pd.testing.assert_frame_equal(here[key], there[key])
     shown = pipeline("status", "whole", cwd=folder)
-    assert f"{len(here)} of at most {len(here)} cells are fitted" in shown.stdout
+    assert f"fits {len(here)} of {len(here)}." in shown.stdout
 
 
 def test_plan_says_what_is_left_out(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

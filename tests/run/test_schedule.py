@@ -2,9 +2,12 @@ import numpy as np
 import pytest
 
 from pipeline.plan import Plan
-from pipeline.schedule import Schedule
-from pipeline.task import STAGES, Task
+from pipeline.schedule import Errand, Schedule, blocking, failures
+from pipeline.stages.combine import CombineTask
+from pipeline.task import STAGES, Finished, Task
 from tests.run.sweeps import plan_in, small_config
+
+WAVE = ("regression", "alignf")
 
 
 @pytest.fixture(scope="module")
@@ -12,23 +15,31 @@ def plan(tmp_path_factory: pytest.TempPathFactory) -> Plan:
     return plan_in(tmp_path_factory.mktemp("plan"), small_config())[0]
 
 
-def drain(schedule: Schedule, rng: np.random.Generator) -> list[Task]:
-    """Take and finish tasks in a random order until none is left; returns them in the order of finishing."""
-    running: list[Task] = []
-    finished: list[Task] = []
+def drain(schedule: Schedule, rng: np.random.Generator, failing: str = "") -> list[Errand]:
+    """Take and finish errands in a random order until none is left; returns them in the order of finishing."""
+    running: list[Errand] = []
+    finished: list[Errand] = []
     while True:
-        while (task := schedule.take()) is not None:
-            running.append(task)
+        while (errand := schedule.take()) is not None:
+            running.append(errand)
         if not running:
             return finished
-        task = running.pop(int(rng.integers(len(running))))
-        finished.append(task)
-        schedule.finish(task)
+        done = running.pop(int(rng.integers(len(running))))
+        finished.append(done)
+        schedule.finish(done, failed=done[0].name == failing)
+
+
+def ran(schedule: Schedule, failing: str = "") -> list[Task]:
+    return [task for errand in drain(schedule, np.random.default_rng(0), failing) for task in errand]
+
+
+def named(plan: Plan, name: str) -> Task:
+    return next(task for task in plan.tasks if task.name == name)
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_every_task_runs_once_and_after_all_of_the_stage_before_it(plan: Plan, seed: int) -> None:
-    order = drain(Schedule(plan, set()), np.random.default_rng(seed))
+    order = [task for errand in drain(Schedule(plan, set()), np.random.default_rng(seed)) for task in errand]
     assert len(order) == len({task.name for task in order}) == len(plan.tasks)
     for dataset in plan.datasets:
         stages = [STAGES.index(task.stage) for task in order if task.dataset == dataset.name]
@@ -37,21 +48,81 @@ def test_every_task_runs_once_and_after_all_of_the_stage_before_it(plan: Plan, s
 
 def test_a_dataset_does_not_wait_for_another(plan: Plan) -> None:
     schedule = Schedule(plan, set())
-    first: list[Task] = []
-    while (task := schedule.take()) is not None:
-        first.append(task)
-    assert {task.dataset for task in first} == {"wave", "flowers"}
-    for task in first:
-        if task.dataset == "wave":
-            schedule.finish(task)
+    first: list[Errand] = []
+    while (errand := schedule.take()) is not None:
+        first.append(errand)
+    assert {errand[0].dataset for errand in first} == {"wave", "flowers"}
+    for errand in first:
+        if errand[0].dataset == "wave":
+            schedule.finish(errand)
     following = schedule.take()
     assert following is not None
-    assert (following.dataset, following.stage) == ("wave", "reduce")
+    assert [(task.dataset, task.stage) for task in following] == [("wave", "reduce")]
 
 
 def test_what_is_done_is_not_taken_again(plan: Plan) -> None:
     everything = {task.name for task in plan.tasks}
     assert Schedule(plan, everything).take() is None
     missing = "weights/wave/regression/alignf/0-3"
-    order = drain(Schedule(plan, everything - {missing}), np.random.default_rng(0))
-    assert [task.name for task in order] == [missing]
+    assert [task.name for task in ran(Schedule(plan, everything - {missing}))] == [missing]
+
+
+def test_the_tiles_of_all_methods_are_combined_in_one_errand(plan: Plan) -> None:
+    errands = drain(Schedule(plan, set()), np.random.default_rng(0))
+    together = {errand[0].errand: errand for errand in errands if isinstance(errand[0], CombineTask)}
+    for dataset in plan.datasets:
+        tasks = dataset.of(CombineTask)
+        for number in {task.number for task in tasks}:
+            errand = together.pop(f"combine/{dataset.name}/{number}")
+            assert list(errand) == [task for task in tasks if task.number == number]
+            assert {task.cell for task in errand} == set(dataset.cells)
+    assert together == {}
+    assert all(len(errand) == 1 for errand in errands if not isinstance(errand[0], CombineTask))
+
+
+def test_an_errand_holds_only_what_is_left_of_it(plan: Plan) -> None:
+    left = {"combine/wave/regression/align/0", "combine/wave/regression/unif/0"}
+    (errand,) = drain(Schedule(plan, {task.name for task in plan.tasks} - left), np.random.default_rng(0))
+    assert {task.name for task in errand} == left
+
+
+def test_a_failed_task_of_one_cell_blocks_only_that_cell(plan: Plan) -> None:
+    name = "weights/wave/regression/alignf/0-3"
+    tasks = ran(Schedule(plan, set()), failing=name)
+    never = {task.name for task in plan.tasks} - {task.name for task in tasks}
+    behind = ("combine", "fits")
+    assert never == {t.name for t in plan.tasks if (t.dataset, t.cell) == ("wave", WAVE) and t.stage in behind}
+    assert len(never) == 1 + 4
+
+
+@pytest.mark.parametrize("name", ["tiles/wave/0", "reduce/wave/regression"])
+def test_a_failed_task_that_serves_all_cells_blocks_its_dataset_and_no_other(plan: Plan, name: str) -> None:
+    tasks = ran(Schedule(plan, set()), failing=name)
+    stage = name.partition("/")[0]
+    assert {task.stage for task in tasks if task.dataset == "wave"} == set(STAGES[: STAGES.index(stage) + 1])
+    assert {t.name for t in tasks if t.dataset == "flowers"} == {t.name for t in plan.datasets[1].tasks}
+
+
+def test_what_was_set_aside_earlier_blocks_as_if_it_failed_now(plan: Plan) -> None:
+    failed = "weights/wave/regression/alignf/0-3"
+    before = {task.name for stage in STAGES[:3] for task in plan.datasets[0].stages[stage]}
+    again = ran(Schedule(plan, before, set_aside={failed}))
+    assert [task for task in again if task.dataset == "wave" and task.cell == WAVE] == []
+    assert {task.cell for task in again if task.dataset == "wave"} == set(plan.datasets[0].cells) - {WAVE}
+    assert any(task.cell == WAVE for task in ran(Schedule(plan, before)))
+
+
+def test_a_fit_that_failed_blocks_nothing(plan: Plan) -> None:
+    fit = named(plan, "fits/wave/regression/alignf/0")
+    assert [task for task in plan.tasks if blocking(task, [fit])] == []
+
+
+def test_what_is_blocked_says_what_it_waits_for(plan: Plan) -> None:
+    wave = plan.datasets[0]
+    failed = Finished("weights/wave/regression/alignf/0-3", "", {}, {}, 0.0, 0, failed="failed: it was too hot")
+    done = {task.name: Finished(task.name, "", {}, {}, 0.0, 0) for task in wave.tasks if task.cell != WAVE}
+    reasons = failures(wave, done | {failed.name: failed})
+    assert reasons.pop(failed.name) == "failed: it was too hot"
+    assert set(reasons) == {task.name for task in wave.tasks if task.cell == WAVE} - {failed.name}
+    assert set(reasons.values()) == {f"{failed.name}: failed: it was too hot"}
+    assert failures(wave, done) == {}

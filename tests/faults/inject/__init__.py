@@ -1,0 +1,135 @@
+"""Runs in which something goes wrong on command; `sitecustomize.py` here does it, inside the processes of the run."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Literal, Self
+
+import psutil
+
+from tests.faults.harness import assert_same, lines, strays, wait_until
+
+ALWAYS = 1_000_000
+TASK = "pipeline.worker:run_tasks"
+LEDGER = "pipeline.ledger:Ledger.append"
+CHUNK = "pipeline.store:RunStore.write_chunk"
+TRIALS = "pipeline.store:RunStore.write_trials"
+FILE = "pipeline.files:write_whole"
+FLUSH = "pipeline.files:os.fsync"
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One thing that goes wrong in a function of a run."""
+
+    at: str
+    """As module:function, or module: alone for its import."""
+    do: Literal["kill", "exit", "stop", "kill the driver", "raise", "sleep", "wait", "tear"]
+    of: str = ""
+    """What the arguments of a call have to name: a part of a task's name, a key or a path."""
+    process: Literal["worker", "driver"] = "worker"
+    first: int = 1
+    """The first call that goes wrong, of those that `of` is about, over all processes."""
+    times: int = 1
+    after: bool = False
+    """Whether the function does its work before it goes wrong."""
+    seconds: float = 0.0
+    error: str = ""
+
+
+class FaultyRun:
+    """A command whose processes come to grief; what is left of them when its block ends is killed."""
+
+    def __init__(
+        self,
+        *arguments: str | Path,
+        cwd: Path,
+        faults: Sequence[Fault] = (),
+        notes: Path | None = None,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        here = Path(__file__).parent
+        self.notes = notes or cwd / "notes"
+        self.notes.mkdir(exist_ok=True)
+        plan = {"notes": str(self.notes), "faults": [asdict(fault) for fault in faults]}
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", "from pipeline.cli import main; main()", *map(str, arguments)],
+            cwd=cwd,
+            env=os.environ
+            | {"PYTHONPATH": os.pathsep.join((str(here), str(here.parents[2]))), "FAULT": json.dumps(plan)}
+            | dict(environment or {}),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for process in self.left():
+            process.kill()
+        self.process.communicate()
+
+    def end(self, seconds: float = 120) -> subprocess.CompletedProcess[str]:
+        """Wait for the end of the command and of all that it started; too late is an error."""
+        output, errors = self.process.communicate(timeout=seconds)
+        assert wait_until(lambda: not self.left(), 10), self.left()
+        return subprocess.CompletedProcess(self.process.args, self.process.returncode, output, errors)
+
+    def left(self) -> list[psutil.Process]:
+        """The processes that the command has started, and itself, that still live."""
+        return [process for process in psutil.process_iter() if self._is_ours(process)]
+
+    def workers(self) -> list[psutil.Process]:
+        """The worker processes; the driver starts the one that they are forked from."""
+        try:
+            return [worker for child in psutil.Process(self.process.pid).children() for worker in child.children()]
+        except psutil.Error:
+            return []
+
+    def calls(self, number: int = 0) -> int:
+        """How many calls there were that a fault is about."""
+        return len(list(self.notes.glob(f"{number}-*")))
+
+    def waits(self) -> bool:
+        """Whether a process waits, as a fault told it."""
+        return (self.notes / "waiting").exists()
+
+    def let_go(self) -> None:
+        """Let what waits go on."""
+        (self.notes / "go").touch()
+
+    def _is_ours(self, process: psutil.Process) -> bool:
+        try:
+            return os.getsid(process.pid) == self.process.pid and process.status() != psutil.STATUS_ZOMBIE
+        except (psutil.Error, ProcessLookupError):
+            return False
+
+
+def run_with(
+    *arguments: str | Path,
+    cwd: Path,
+    faults: Sequence[Fault] = (),
+    notes: Path | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> tuple[FaultyRun, subprocess.CompletedProcess[str]]:
+    """Run a command with faults to its end."""
+    with FaultyRun(*arguments, cwd=cwd, faults=faults, notes=notes, environment=environment) as run:
+        return run, run.end()
+
+
+def assert_undisturbed(root: Path, undisturbed: Path) -> None:
+    """All is as if nothing had gone wrong: the same tables, nothing left over, and no task done twice."""
+    assert_same(root, undisturbed)
+    assert strays(root) == []
+    assert lines(root) == lines(undisturbed)
+    assert set(lines(root).values()) == {1}

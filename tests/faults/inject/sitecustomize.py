@@ -1,0 +1,144 @@
+"""Faults in the processes of a run: Python imports this as it starts, where its folder is on PYTHONPATH.
+
+FAULT, a JSON value that `tests.faults.inject` writes, says in which function of which process what goes wrong. The
+forkserver that workers are forked from starts with the same environment, so it goes wrong there too.
+"""
+
+import errno
+import functools
+import json
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+PLAN: dict[str, Any] = json.loads(os.environ.get("FAULT", '{"faults": []}'))
+NOTES = Path(PLAN.get("notes", ""))
+"""Where processes leave word for each other, and for the test."""
+PROCESS = "worker" if "multiprocessing" in " ".join(sys.orig_argv) else "driver"
+OWN = [(number, fault) for number, fault in enumerate(PLAN["faults"]) if fault["process"] == PROCESS]
+ERRORS: dict[str, Callable[[], Exception]] = {
+    "EIO": lambda: OSError(errno.EIO, os.strerror(errno.EIO)),
+    "ValueError": lambda: ValueError("injected"),
+}
+POLL = 0.01
+
+
+def words(arguments: Sequence[object]) -> Iterator[str]:
+    """What a call is about: the names of its tasks, the text of its keys and paths."""
+    for argument in arguments:
+        if isinstance(argument, (list, tuple)):
+            yield from words(argument)
+        elif isinstance(argument, (str, Path)):
+            yield str(argument)
+        elif isinstance(name := getattr(argument, "name", None), str):
+            yield name
+
+
+def count(number: int) -> int:
+    """The how-manieth call this is, over all processes: 1 for the first."""
+    call = 1
+    while True:
+        try:
+            os.close(os.open(NOTES / f"{number}-{call}", os.O_CREAT | os.O_EXCL | os.O_WRONLY))
+        except FileExistsError:
+            call += 1
+        else:
+            return call
+
+
+def happen(fault: dict[str, Any]) -> None:
+    """Let it go wrong."""
+    match fault["do"]:
+        case "kill":
+            os.kill(os.getpid(), signal.SIGKILL)
+        case "exit":
+            os._exit(1)
+        case "stop":
+            os.kill(os.getpid(), signal.SIGSTOP)
+        case "kill the driver":
+            os.kill(int((NOTES / "driver").read_text()), signal.SIGKILL)
+            time.sleep(fault["seconds"])
+        case "raise":
+            raise ERRORS[fault["error"]]()
+        case "sleep":
+            time.sleep(fault["seconds"])
+        case "wait":
+            (NOTES / "waiting").touch()
+            end = time.monotonic() + fault["seconds"]
+            while not (NOTES / "go").exists() and time.monotonic() < end:
+                time.sleep(POLL)
+        case other:
+            raise AssertionError(f"FAULT says {other!r}, which is nothing that can go wrong")
+
+
+def tear(path: Path, size: int) -> None:
+    """Leave the first half of what was appended to a file, as a machine that stops in the middle does."""
+    with path.open("r+b") as file:
+        file.truncate((size + path.stat().st_size) // 2)
+        os.fsync(file.fileno())
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def faulty(function: Callable[..., Any], number: int, fault: dict[str, Any]) -> Callable[..., Any]:
+    """A function with one thing that goes wrong, at some of its calls."""
+
+    @functools.wraps(function)
+    def wrapper(*arguments: Any, **options: Any) -> Any:
+        if fault["of"] not in " ".join(words(arguments)):
+            return function(*arguments, **options)
+        due = 0 <= count(number) - fault["first"] < fault["times"]
+        if due and fault["do"] == "tear":
+            path: Path = arguments[0].path
+            size = path.stat().st_size if path.exists() else 0
+            function(*arguments, **options)
+            tear(path, size)
+        if due and not fault["after"]:
+            happen(fault)
+        result = function(*arguments, **options)
+        if due and fault["after"]:
+            happen(fault)
+        return result
+
+    return wrapper
+
+
+class Loader(SourceFileLoader):
+    """Puts the faults into a module once it is imported, before anyone takes a function from it."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        super().exec_module(module)
+        for number, fault in OWN:
+            where, _, what = fault["at"].partition(":")
+            if where == module.__name__ and not what:
+                faulty(lambda: None, number, fault)()
+            elif where == module.__name__:
+                *owners, name = what.split(".")
+                owner = functools.reduce(getattr, owners, module)
+                setattr(owner, name, faulty(getattr(owner, name), number, fault))
+
+
+class Finder(MetaPathFinder):
+    """Finds the modules that have faults."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if not any(fault["at"].startswith(f"{fullname}:") for _, fault in OWN):
+            return None
+        spec = PathFinder.find_spec(fullname, path, target)
+        if spec and spec.origin:
+            spec.loader = Loader(fullname, spec.origin)
+        return spec
+
+
+if OWN:
+    sys.meta_path.insert(0, Finder())
+if PLAN["faults"] and PROCESS == "driver":
+    (NOTES / "driver").write_text(str(os.getpid()))

@@ -1,0 +1,172 @@
+"""Disks that fill up, refuse or vanish while a run goes on: said in words, and the same command goes on."""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pipeline.ledger import Ledger
+from pipeline.verification import foreign_files
+from tests.faults.harness import assert_same, command, done_by, rewrite_ledger, strays, wait_until
+from tests.run.sweeps import pipeline, start
+
+pytestmark = pytest.mark.faults
+
+PAGE = 4096
+# More than lock, logs and ledger grow by until a stage has begun, and less than what each stage writes.
+SPARE = 6
+STAGES = ("tiles", "reduce", "weights", "combine", "fits")
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[Path]:
+    """A small disk of its own."""
+    place = tmp_path / "disk"
+    place.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", place], capture_output=True, text=True)
+    if mounted.returncode:
+        pytest.skip(f"needs to mount a tmpfs, so run it as root of a machine that allows it: {mounted.stderr.strip()}")
+    yield place
+    subprocess.run(["umount", "--lazy", place], check=True)
+
+
+def fill(disk: Path, leave: int) -> Path:
+    """Fill a disk but for so many pages; gives the file that fills it."""
+    filler = disk / "filler"
+    filler.unlink(missing_ok=True)
+    free = os.statvfs(disk)
+    filler.write_bytes(bytes(free.f_bavail * free.f_frsize - leave * PAGE))
+    return filler
+
+
+def forget(root: Path, *stages: str) -> None:
+    """Make a finished run one that has not done these stages of `wave`, nor its tables."""
+    forgotten = [f"{stage}/wave/" for stage in stages]
+    for name, entry in Ledger(root / "ledger.jsonl").read().items():
+        if name.startswith((*forgotten, "tables")):
+            for key in entry.digests:
+                (root / key).unlink()
+    rewrite_ledger(root, lambda name: not name.startswith((*forgotten, "tables")))
+
+
+def pages(root: Path, stage: str) -> int:
+    """What the files of a stage of `wave` take."""
+    entries = Ledger(root / "ledger.jsonl").read()
+    sizes = [
+        int(digest.rpartition(":")[2])
+        for name, entry in entries.items()
+        for digest in entry.digests.values()
+        if name.startswith(f"{stage}/wave/")
+    ]
+    return sum(-(-size // PAGE) for size in sizes)
+
+
+def assert_in_words(done: subprocess.CompletedProcess[str], root: Path) -> None:
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "Traceback" not in done.stdout + done.stderr
+    assert f"Error: cannot write {root}" in done.stderr
+    assert "The arrays still to be written need about " in done.stderr
+    assert "the same command goes on" in done.stderr
+
+
+def test_a_disk_that_fills_up_in_any_stage_stops_the_run_in_words_and_more_space_lets_it_go_on(
+    undisturbed: Path, disk: Path
+) -> None:
+    root = shutil.copytree(undisturbed, disk / "run")
+    forget(root, *STAGES)
+    wanted = {stage: {name for name in done_by(undisturbed) if name.startswith(f"{stage}/wave/")} for stage in STAGES}
+    for before, stage in zip(("", *STAGES), STAGES, strict=False):
+        for left_over in foreign_files(root, Ledger(root / "ledger.jsonl").read()):
+            (root / left_over.key).unlink()  # so that just as much is free as is said here
+        fill(disk, SPARE + pages(undisturbed, before))
+        done = pipeline("resume", root, "--workers", "1", cwd=disk.parent)
+        assert_in_words(done, root)
+        assert wanted.get(before, set()) <= done_by(root), f"{before} fits the disk"
+        assert not wanted[stage] <= done_by(root), f"{stage} does not"
+        assert not (root / "lock").exists()
+    (disk / "filler").unlink()
+    done = pipeline("resume", root, cwd=disk.parent)
+    assert done.returncode == 0, done.stderr
+    assert_same(root, undisturbed)
+
+
+def test_a_run_on_a_disk_without_a_free_byte_is_refused_in_words(undisturbed: Path, disk: Path) -> None:
+    root = shutil.copytree(undisturbed, disk / "run")
+    forget(root, "fits")
+    ledger = (root / "ledger.jsonl").read_bytes()
+    fill(disk, 0)
+    for arguments in (("resume", root), ("run", undisturbed.parent / "tiny.toml", "--out", root)):
+        done = pipeline(*arguments, cwd=disk.parent)
+        assert done.returncode in (1, 4), done.stdout + done.stderr
+        assert "Traceback" not in done.stderr
+        assert str(root) in done.stderr
+    assert (root / "ledger.jsonl").read_bytes() == ledger
+
+
+@pytest.mark.parametrize(("stages", "limit"), [(STAGES, 12), (("fits",), 0)], ids=["a chunk", "the ledger"])
+def test_a_file_that_may_not_grow_stops_the_run_in_words(
+    undisturbed: Path, tmp_path: Path, stages: tuple[str, ...], limit: int
+) -> None:
+    root = shutil.copytree(undisturbed, tmp_path / "run")
+    forget(root, *stages)
+    blocks = limit or (root / "ledger.jsonl").stat().st_size // 1024 + 2
+    code = f"import resource as r; r.setrlimit(r.RLIMIT_FSIZE, (1024 * {blocks},) * 2); "
+    done = subprocess.run(
+        [sys.executable, "-c", code + "from pipeline.cli import main; main()", "resume", root],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])},
+        capture_output=True,
+        text=True,
+        timeout=100,
+    )
+    assert_in_words(done, root)
+    assert "File too large" in done.stderr
+    again = pipeline("resume", root, cwd=tmp_path)
+    assert again.returncode == 0, again.stderr
+    assert_same(root, undisturbed)
+
+
+def test_a_directory_that_cannot_be_written_to_is_refused_in_words_but_can_be_read(
+    undisturbed: Path, disk: Path
+) -> None:
+    root = shutil.copytree(undisturbed, disk / "run")
+    rewrite_ledger(root, lambda name: name != "fits/wave/regression/unif/0")
+    subprocess.run(["mount", "-o", "remount,ro", disk], check=True)
+    assert command("verify", root).exit_code == 0
+    assert "1 are left" in command("status", root).output
+    config = undisturbed.parent / "tiny.toml"
+    for arguments in (
+        ("run", config, "--out", root),
+        ("run", config, "--out", disk / "new"),
+        ("resume", root),
+        ("verify", root, "--repair"),
+    ):
+        done = pipeline(*arguments, cwd=disk.parent)
+        assert done.returncode in (1, 4), done.stdout + done.stderr
+        assert "Traceback" not in done.stderr, done.stderr
+        assert "Read-only file system" in done.stderr
+        assert str(disk) in done.stderr
+
+
+def test_a_run_directory_that_vanishes_stops_the_run_in_words_and_nothing_is_left_in_its_place(
+    undisturbed: Path, tmp_path: Path
+) -> None:
+    root = shutil.copytree(undisturbed, tmp_path / "run")
+    forget(root, *STAGES)
+    process = start("resume", root, "--workers", "1", cwd=tmp_path)
+    assert wait_until(lambda: "tiles/wave/0" in done_by(root), 60)
+    root.rename(tmp_path / "away")
+    output, errors = process.communicate(timeout=60)
+    assert process.returncode == 1, output + errors
+    assert "Traceback" not in output + errors
+    assert f"Error: cannot write {root}" in errors
+    assert not root.exists()
+    assert strays(tmp_path) == []
+    (tmp_path / "away").rename(root)
+    again = pipeline("resume", root, cwd=tmp_path)
+    assert again.returncode == 0, again.stderr
+    assert_same(root, undisturbed)

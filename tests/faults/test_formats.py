@@ -1,0 +1,181 @@
+"""What a directory says of itself, damaged, lost, or of another version of this software; and one of today's format."""
+
+import json
+import shutil
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.faults.harness import added, assert_same, command, flip, lines, listing, rewrite_ledger
+from tests.run.sweeps import pipeline
+
+pytestmark = pytest.mark.faults
+
+ASSET = Path(__file__).parents[1] / "assets/run.zip"
+FIT = "fits/wave/regression/unif/0"
+
+
+@pytest.fixture
+def root(undisturbed: Path, tmp_path: Path) -> Path:
+    shutil.copy(undisturbed.parent / "tiny.toml", tmp_path)
+    return shutil.copytree(undisturbed, tmp_path / "run")
+
+
+def assert_refused(root: Path, *words: str) -> None:
+    """All commands that read a directory refuse it in these words, and change nothing."""
+    before = listing(root)
+    for name in ("verify", "status", "resume"):
+        found = command(name, root)
+        assert found.exit_code == 4, found.output
+        assert all(word in found.output for word in words), found.output
+        assert "Traceback" not in found.output
+    assert listing(root) == before
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda path: flip(path, 30),
+        lambda path: path.write_bytes(path.read_bytes()[:-9]),
+        lambda path: path.write_bytes(b"\xff\xfe{"),
+        lambda path: path.write_text(path.read_text().replace("3", "4", 1)),
+        Path.unlink,
+    ],
+)
+@pytest.mark.parametrize("name", ["config.toml", "environment.json"])
+def test_a_damaged_config_or_environment_is_refused_by_its_name(
+    root: Path, name: str, damage: Callable[[Path], None]
+) -> None:
+    damage(root / name)
+    assert_refused(root, name)
+
+
+def test_config_and_environment_are_restored_to_the_byte_and_no_task_runs(root: Path, undisturbed: Path) -> None:
+    flip(root / "config.toml", 30)
+    (root / "environment.json").unlink()
+    repaired = pipeline("verify", root, "--repair", cwd=root.parent)
+    assert repaired.returncode == 0, repaired.stderr
+    for name in ("config.toml", "environment.json"):
+        assert f"{name} is restored" in repaired.stdout
+        assert (root / name).read_bytes() == (undisturbed / name).read_bytes()
+    assert_same(root, undisturbed)
+    assert added(root, undisturbed) == {}
+
+
+def test_garbage_and_a_changed_number_in_the_ledger_are_refused_and_what_they_spoke_of_is_done_again(
+    root: Path, undisturbed: Path
+) -> None:
+    ledger = root / "ledger.jsonl"
+    content = ledger.read_bytes().splitlines(True)
+    number = next(number for number, line in enumerate(content, 1) if json.loads(line)["name"] == FIT)
+    values = json.loads(content[number - 1])
+    values["result"]["path"]["test_errors"][0] += 1e-9
+    content[number - 1] = json.dumps(values).encode() + b"\n"
+    ledger.write_bytes(b"".join(content))
+    assert_refused(root, f"ledger.jsonl, line {number} is not a ledger line", "--repair")
+    ledger.write_bytes(b"".join((*content[:4], b"garbage\n", *content[4:])))
+    assert_refused(root, "ledger.jsonl, line 5 is not a ledger line", "--repair")
+    repaired = pipeline("verify", root, "--repair", cwd=root.parent)
+    assert repaired.returncode == 0, repaired.stderr
+    assert f"line {number + 1} is not a ledger line" in repaired.stdout
+    assert lines(root)[FIT] == 1
+    assert added(root, undisturbed) == {}
+    assert_same(root, undisturbed)
+
+
+def test_lines_of_the_ledger_that_are_lost_come_back_by_repair(root: Path, undisturbed: Path) -> None:
+    lost = ("sweep", "data/wave", "combine/wave/regression/unif/0")
+    content = (root / "ledger.jsonl").read_bytes().splitlines(True)
+    spoilt = [line.replace(b"0", b"1", 1) if json.loads(line)["name"] in lost else line for line in content]
+    (root / "ledger.jsonl").write_bytes(b"".join(spoilt))
+    repaired = pipeline("verify", root, "--repair", cwd=root.parent)
+    assert repaired.returncode == 0, repaired.stderr
+    assert_same(root, undisturbed)
+    assert [lines(root)[name] for name in lost] == [1, 1, 1]
+    assert added(root, undisturbed) == {}
+
+
+def test_a_torn_last_line_is_as_if_the_task_had_not_run_and_a_line_twice_is_harmless(
+    root: Path, undisturbed: Path
+) -> None:
+    content = (root / "ledger.jsonl").read_bytes().splitlines(True)
+    others = [line for line in content if json.loads(line)["name"] not in (FIT, "tables")]
+    torn = next(line for line in content if json.loads(line)["name"] == FIT)[:-30]
+    (root / "ledger.jsonl").write_bytes(b"".join((*others, others[3], others[9], torn)))
+    shutil.rmtree(root / "results")  # which come after the last task
+    assert command("verify", root).exit_code == 0
+    assert "1 are left: 1 not run yet" in command("status", root).output
+    done = pipeline("resume", root, cwd=root.parent)
+    assert done.returncode == 0, done.stderr
+    assert_same(root, undisturbed)
+    assert added(root, undisturbed) == {json.loads(others[n])["name"]: 1 for n in (3, 9)}
+
+
+def test_a_lost_ledger_is_damage_and_everything_is_done_again(root: Path, undisturbed: Path) -> None:
+    (root / "ledger.jsonl").unlink()
+    before = listing(root)
+    found = command("verify", root)
+    assert found.exit_code == 4, found.output
+    assert "ledger.jsonl" in found.output
+    assert listing(root) == before
+    repaired = pipeline("verify", root, "--repair", cwd=root.parent)
+    assert repaired.returncode == 0, repaired.stderr
+    assert_same(root, undisturbed)
+    assert lines(root).keys() == lines(undisturbed).keys()
+
+
+def test_a_run_whose_first_line_is_lost_is_still_listed(root: Path) -> None:
+    rewrite_ledger(root, lambda name: name != "sweep")
+    listed = command("runs", root.parent)
+    assert listed.exit_code == 0, listed.exception
+    assert str(root) in listed.output
+
+
+@pytest.fixture
+def unpacked(tmp_path: Path) -> Path:
+    """A finished run as version 0.1.0 leaves it, of format 2; tests/assets/make_run.py made it."""
+    with zipfile.ZipFile(ASSET) as packed:
+        packed.extractall(tmp_path)
+    return tmp_path / "small-run"
+
+
+def test_a_directory_of_format_2_is_read_as_ever(unpacked: Path) -> None:
+    status = command("status", unpacked)
+    assert status.exit_code == 0, status.output
+    assert "tasks are done" in status.output
+    assert "Regression: RMSE" in status.output
+    assert "left" not in status.output
+    verified = command("verify", unpacked)
+    assert verified.exit_code == 0, verified.output
+    assert "All is well" in verified.output
+    listed = command("runs", unpacked.parent)
+    assert f"{unpacked}" in listed.output
+    assert " done " in listed.output
+
+
+def newer(root: Path) -> None:
+    """Make a directory one of a later version, whose ledger has lines of another kind."""
+    facts = json.loads((root / "environment.json").read_text()) | {"format": 99}
+    (root / "environment.json").write_text(json.dumps(facts))
+    content = (root / "ledger.jsonl").read_bytes().splitlines()
+    (root / "ledger.jsonl").write_bytes(b"".join(line[:-1] + b', "new": 1}\n' for line in content))
+
+
+def test_a_directory_of_a_newer_format_is_refused_in_words(unpacked: Path) -> None:
+    newer(unpacked)
+    assert_refused(unpacked, "is of format 99, which a newer version of this software wrote", "Update it")
+    listed = command("runs", unpacked.parent)
+    assert listed.exit_code == 0
+    assert "is of format 99" in listed.output
+
+
+@pytest.mark.parametrize("arguments", [("run", "default", "--accept-changes", "--out"), ("verify", "--repair")])
+def test_a_directory_of_a_newer_format_is_not_written_to(unpacked: Path, arguments: tuple[str, ...]) -> None:
+    newer(unpacked)
+    before = listing(unpacked)
+    done = pipeline(*arguments, unpacked, cwd=unpacked.parent)
+    assert done.returncode == 4, done.stdout + done.stderr
+    assert "is of format 99" in done.stderr
+    assert listing(unpacked) == before

@@ -1,0 +1,120 @@
+"""Ctrl-C and the warning of a batch system: once stops in order, twice stops at once, and the run can go on."""
+
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.faults.harness import done_by, lines, wait_until, write_config
+from tests.faults.inject import TASK, Fault, FaultyRun, assert_undisturbed, run_with
+
+pytestmark = pytest.mark.faults
+
+RUN = ("run", "tiny.toml", "--workers", "2", "--out", "run")
+A_LONG_TASK = 600.0
+NAME = "fits/wave/regression/alignf/1"
+WARNINGS = [
+    pytest.param(signal.SIGINT, True, id="Ctrl-C"),
+    pytest.param(signal.SIGTERM, True, id="SIGTERM to all"),
+    pytest.param(signal.SIGTERM, False, id="SIGTERM to the driver"),
+]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    write_config(tmp_path)
+    return tmp_path
+
+
+def warn(run: FaultyRun, number: signal.Signals, all_processes: bool) -> None:
+    (os.killpg if all_processes else os.kill)(run.process.pid, number)
+
+
+def assert_goes_on(folder: Path, undisturbed: Path, stopped: subprocess.CompletedProcess[str]) -> None:
+    """It stopped in words, and the next command does the rest."""
+    assert stopped.returncode == 130, stopped.stderr
+    assert "Traceback" not in stopped.stderr
+    assert not (folder / "run/lock").exists()
+    before = lines(folder / "run")
+    _, done = run_with("resume", "run", "--workers", "2", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert_undisturbed(folder / "run", undisturbed)
+    assert set(before.values()) == {1}
+
+
+@pytest.mark.parametrize(("number", "all_processes"), WARNINGS)
+def test_a_run_that_is_told_to_stop_finishes_what_is_in_flight(
+    folder: Path, undisturbed: Path, number: signal.Signals, all_processes: bool
+) -> None:
+    with FaultyRun(*RUN, cwd=folder, faults=[Fault(TASK, "wait", of=NAME, seconds=A_LONG_TASK)]) as run:
+        assert wait_until(run.waits, 30)
+        warn(run, number, all_processes)
+        # The other worker has no reason to wait; it takes no more once it is told.
+        assert wait_until(lambda: is_quiet(folder / "run"), 10)
+        run.let_go()
+        stopped = run.end()
+    assert f"`pipeline resume {Path('run')}`" in stopped.stderr
+    assert "Stopping: what is in flight is finished first" in stopped.stdout
+    assert NAME in done_by(folder / "run")
+    assert run.calls() == 1  # in flight, and not begun again
+    left = len(done_by(undisturbed)) - len(done_by(folder / "run")) - 1  # the tables are no task
+    assert left > 0
+    assert f"{left} of 28 tasks are left" in stopped.stderr
+    assert not (folder / "run/results").exists()
+    assert_goes_on(folder, undisturbed, stopped)
+
+
+def is_quiet(root: Path) -> bool:
+    """Whether nothing is finished for a while."""
+    before = done_by(root)
+    time.sleep(0.5)
+    return done_by(root) == before
+
+
+def test_a_run_that_is_told_twice_stops_at_once(folder: Path, undisturbed: Path) -> None:
+    with FaultyRun(*RUN, cwd=folder, faults=[Fault(TASK, "wait", of=NAME, seconds=A_LONG_TASK)]) as run:
+        assert wait_until(run.waits, 30)
+        warn(run, signal.SIGINT, True)
+        assert wait_until(lambda: is_quiet(folder / "run"), 10)
+        assert run.process.poll() is None
+        begin = time.monotonic()
+        warn(run, signal.SIGINT, True)
+        stopped = run.end()
+        seconds = time.monotonic() - begin
+    assert seconds < 30
+    assert "Stopped at once. The same command goes on from here." in stopped.stderr
+    assert NAME not in done_by(folder / "run")
+    assert_goes_on(folder, undisturbed, stopped)
+
+
+@pytest.mark.parametrize(
+    ("number", "fault"),
+    [
+        # the process that workers are forked from still imports
+        pytest.param(signal.SIGINT, Fault("pipeline.store:", "wait", seconds=A_LONG_TASK), id="Ctrl-C early"),
+        pytest.param(signal.SIGTERM, Fault("pipeline.store:", "wait", seconds=A_LONG_TASK), id="SIGTERM early"),
+        pytest.param(
+            *(signal.SIGINT, Fault("cluster.local:open_workers", "wait", process="driver", seconds=A_LONG_TASK)),
+            id="Ctrl-C late",
+        ),
+    ],
+)
+def test_a_run_that_is_told_to_stop_before_it_has_workers_stops_in_words(
+    folder: Path, undisturbed: Path, number: signal.Signals, fault: Fault
+) -> None:
+    with FaultyRun(*RUN, cwd=folder, faults=[fault]) as run:
+        assert wait_until(run.waits, 30)
+        warn(run, number, all_processes=True)
+        run.let_go()
+        stopped = run.end()
+    assert stopped.returncode == 130, stopped.stderr
+    assert "Traceback" not in stopped.stderr, stopped.stderr
+    assert "goes on" in stopped.stderr
+    assert not any(name.startswith(("tiles", "reduce")) for name in done_by(folder / "run"))
+    assert not (folder / "run/lock").exists()
+    _, done = run_with(*RUN, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert_undisturbed(folder / "run", undisturbed)

@@ -1,0 +1,185 @@
+"""One run at a time in a directory, whatever the instant; and a lock that nobody holds is in nobody's way."""
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from pipeline.lock import holder, locked
+from tests.faults.harness import assert_same, command, done_by, rewrite_ledger, wait_until
+from tests.run.sweeps import pipeline, start
+
+pytestmark = pytest.mark.faults
+
+TREE = Path(__file__).parents[2]
+ROUNDS, PROCESSES = 20, 4
+AGAIN = ("fits/wave/regression/", "fits/columns/")
+# Takes the lock at the same instants as others do, and says how it went; a file shows whether another is inside too.
+CONTENDER = """
+import os, sys, time
+from pathlib import Path
+from pipeline.errors import RefusedError
+from pipeline.lock import locked
+
+root, rounds, number, begin = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), float(sys.argv[4])
+for turn in range(rounds):
+    if number == 0 and turn % 2:  # a dead process left its lock
+        (root / "stale").write_text(sys.argv[5])
+        try:
+            os.link(root / "stale", root / "lock")
+        except FileExistsError:
+            pass
+        (root / "stale").unlink()
+    while time.time() < begin + turn * 0.1:
+        pass
+    came = time.time()
+    try:
+        with locked(root):
+            inside = os.open(root / "inside", os.O_CREAT | os.O_EXCL)
+            time.sleep(0.02)
+            os.close(inside)
+            (root / "inside").unlink()
+        print("held", came, time.time())
+    except RefusedError:
+        print("refused", came, time.time())
+"""
+# As the command line, but all is imported before the instant at which it begins.
+RACER = """
+import sys, time
+import pipeline.sweep, cluster.local, distributed
+from pipeline.cli import main
+begin = float(sys.argv.pop(1))
+time.sleep(max(0, begin - time.time()))
+main()
+"""
+
+
+def python(code: str, *arguments: str | Path, cwd: Path) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-c", code, *map(str, arguments)],
+        cwd=cwd,
+        env=os.environ | {"PYTHONPATH": str(TREE)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def lock_of(pid: int, host: str = socket.gethostname()) -> str:
+    return json.dumps({"host": host, "pid": pid, "since": "2026-01-02 03:04:05+00:00"})
+
+
+def dead_process() -> int:
+    process = subprocess.Popen(["true"])
+    process.wait()
+    return process.pid
+
+
+def unfinished(undisturbed: Path, place: Path) -> Path:
+    """A run with all fits to do."""
+    root = shutil.copytree(undisturbed, place)
+    rewrite_ledger(root, lambda name: not name.startswith((*AGAIN, "tables")))
+    return root
+
+
+def test_of_processes_that_come_at_the_same_instant_never_two_are_inside(tmp_path: Path) -> None:
+    begin, stale = time.time() + 4, lock_of(dead_process())
+    contenders = [
+        python(CONTENDER, tmp_path, *map(str, (ROUNDS, number, begin, stale)), cwd=tmp_path)
+        for number in range(PROCESSES)
+    ]
+    said = [contender.communicate(timeout=60) for contender in contenders]
+    assert all(not errors for _, errors in said), said
+    turns = [line.split() for output, _ in said for line in output.splitlines()]
+    spans = {word: [(float(came), float(gone)) for what, came, gone in turns if what == word] for word, *_ in turns}
+    assert len(turns) == ROUNDS * PROCESSES
+    assert spans.keys() == {"held", "refused"}
+    for came, gone in spans["refused"]:
+        assert any(begun <= gone and came <= ended for begun, ended in spans["held"]), "refused, though it was free"
+    assert not (tmp_path / "lock").exists()
+
+
+@pytest.mark.parametrize("stale", [False, True], ids=["free", "left by the dead"])
+def test_of_two_runs_started_at_the_same_instant_one_runs_and_the_other_says_who(
+    undisturbed: Path, tmp_path: Path, stale: bool
+) -> None:
+    root = unfinished(undisturbed, tmp_path / "run")
+    if stale:
+        (root / "lock").write_text(lock_of(dead_process()))
+    begin = time.time() + 5
+    racers = [python(RACER, str(begin), "resume", root, cwd=tmp_path) for _ in range(2)]
+    said = {racer.pid: racer.communicate(timeout=100) for racer in racers}
+    ended = {racer.returncode: racer.pid for racer in racers}
+    assert ended.keys() == {0, 4}, said
+    refusal = said[ended[4]][1]
+    assert f"in use by process {ended[0]} on {socket.gethostname()}, since 20" in refusal
+    assert "Traceback" not in refusal
+    assert_same(root, undisturbed)
+
+
+def test_the_lock_of_a_killed_run_is_taken_over_and_that_of_a_live_one_stays(undisturbed: Path, tmp_path: Path) -> None:
+    root = unfinished(undisturbed, tmp_path / "run")
+    process = start("resume", root, "--workers", "1", cwd=tmp_path)
+    assert wait_until(lambda: any(name.startswith(AGAIN) for name in done_by(root)), 60)
+    refused = command("unlock", root)
+    assert refused.exit_code == 4
+    assert f"in use by process {process.pid} on {socket.gethostname()}, since 20" in refused.output
+    assert f"kill {process.pid}" in refused.output
+    assert f"It is running: process {process.pid}" in command("status", root).output
+    os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()
+    assert (root / "lock").exists()
+    assert "It is running" not in command("status", root).output
+    done = pipeline("resume", root, "--workers", "1", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert_same(root, undisturbed)
+
+
+def test_a_lock_of_another_host_is_respected_until_it_is_removed_by_hand(undisturbed: Path, tmp_path: Path) -> None:
+    root = shutil.copytree(undisturbed, tmp_path / "run")
+    (root / "lock").write_text(lock_of(4711, "elsewhere"))
+    refused = pipeline("resume", root, cwd=tmp_path)
+    assert refused.returncode == 4
+    assert "in use by process 4711 on elsewhere, since 2026-01-02 03:04:05+00:00" in refused.stderr
+    assert f"pipeline unlock {root}" in refused.stderr
+    assert "It is running: process 4711 on elsewhere" in command("status", root).output
+    assert (root / "lock").read_text() == lock_of(4711, "elsewhere")
+    removed = command("unlock", root)
+    assert removed.exit_code == 0
+    assert "it was held by process 4711 on elsewhere" in removed.output
+    assert not (root / "lock").exists()
+    with locked(root):
+        assert holder(root)
+
+
+@pytest.mark.parametrize("content", [lock_of(os.getpid()), lock_of(1), "", "{", "[1]", '{"host": 1}'])
+def test_a_lock_that_names_a_live_process_which_does_not_hold_it_is_taken_over(tmp_path: Path, content: str) -> None:
+    (tmp_path / "lock").write_text(content)
+    assert holder(tmp_path) is None
+    with locked(tmp_path):
+        held = holder(tmp_path)
+        assert held is not None
+        assert (held.pid, held.host) == (os.getpid(), socket.gethostname())
+    assert not (tmp_path / "lock").exists()
+
+
+def test_who_only_looks_keeps_nobody_out_and_leaves_nothing(tmp_path: Path) -> None:
+    code = "import sys, pathlib; from pipeline.lock import holder; print(flush=True)"
+    looker = python(f"{code}\nwhile True: holder(pathlib.Path(sys.argv[1]))", tmp_path, cwd=tmp_path)
+    try:
+        assert looker.stdout
+        looker.stdout.readline()
+        for _ in range(2000):
+            with locked(tmp_path):
+                pass
+    finally:
+        looker.kill()
+        looker.communicate()
+    assert not (tmp_path / "lock").exists()

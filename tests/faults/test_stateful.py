@@ -1,0 +1,194 @@
+"""Any history of runs, crashes, damage, checks and repairs: what says that it is done has the right tables."""
+
+import io
+import os
+import random
+import shutil
+import tempfile
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
+from rich.console import Console
+
+from pipeline.config_file import parse_config
+from pipeline.errors import PipelineError
+from pipeline.repair import repair_run, restore_run, verify_run
+from pipeline.run import Options
+from pipeline.sweep import resume_sweep, run_sweep
+from pipeline.verification import stored_files
+from tests.faults.harness import CrashError, flip, no_workers
+
+pytestmark = pytest.mark.faults
+
+EXAMPLES = int(os.environ.get("STATEFUL_EXAMPLES", "12"))
+FOLDER = Path("/")
+OF_ITSELF = ("config.toml", "environment.json")
+ANY_TIME = "results/timings.csv"  # seconds differ from run to run
+CONFIG = parse_config(
+    {
+        "name": "stateful",
+        "methods": ["unif", "l2-krr"],
+        "protocol": {"folds": 3},
+        "fit": {"krr": {"from": -6, "to": 0, "step": 6}, "l2-krr": {"from": 0, "to": 2}},
+        "storage": {"tile": 12},
+        "dataset": [
+            {
+                "name": "wave",
+                "source": "synthetic",
+                "task": "regression",
+                "rows": 18,
+                "kernels": [{"family": "gaussian", "log2_gamma": [-3, -2]}],
+            }
+        ],
+    },
+    "a test",
+)
+
+
+def contents(root: Path) -> dict[str, bytes]:
+    """Every file that the ledger speaks for."""
+    keys = [*OF_ITSELF, *stored_files(root)]
+    return {key: (root / key).read_bytes() for key in keys if key != ANY_TIME and (root / key).exists()}
+
+
+@cache
+def reference() -> dict[str, bytes]:
+    """What every run is to end with."""
+    with tempfile.TemporaryDirectory() as folder, no_workers():
+        assert run_sweep(CONFIG, FOLDER, Path(folder) / "run", Options(), Console(file=io.StringIO())) == 0
+        return contents(Path(folder) / "run")
+
+
+class Histories(RuleBasedStateMachine):
+    """A run directory, and whether it has any reason to refuse to go on."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.expected = reference()
+        self.folder = Path(tempfile.mkdtemp())
+        self.root = self.folder / "run"
+        self.may_refuse = False
+
+    def do(self, work: Any, *arguments: Any, order: int = 0, most: int | None = None) -> int | None:
+        """The exit code of some work; None if it crashed, or if it refused with reason."""
+        with no_workers(random.Random(order), most):
+            try:
+                return int(work(*arguments))
+            except CrashError:
+                return None
+            except PipelineError:
+                if not self.may_refuse:
+                    raise
+                return None
+
+    @property
+    def console(self) -> Console:
+        return Console(file=io.StringIO())
+
+    @property
+    def ledger(self) -> Path:
+        return self.root / "ledger.jsonl"
+
+    def is_begun(self) -> bool:
+        return self.ledger.exists() and self.ledger.read_bytes().count(b"\n") > 1
+
+    def assert_right_tables(self) -> None:
+        found = {key: content for key, content in contents(self.root).items() if key.startswith("results/")}
+        assert found == {key: content for key, content in self.expected.items() if key.startswith("results/")}
+
+    @rule(most=st.none() | st.integers(0, 12), order=st.integers(0, 9))
+    def run(self, most: int | None, order: int) -> None:
+        if self.do(run_sweep, CONFIG, FOLDER, self.root, Options(), self.console, order=order, most=most) == 0:
+            self.assert_right_tables()
+
+    @precondition(is_begun)
+    @rule(how=st.sampled_from(["quick", "full"]), most=st.none() | st.integers(0, 3))
+    def resume(self, how: Any, most: int | None) -> None:
+        if self.do(resume_sweep, self.root, FOLDER, Options(verify=how), self.console, most=most) == 0:
+            self.assert_right_tables()
+
+    @precondition(is_begun)
+    @rule(cut=st.integers(1, 80))
+    def tear_the_last_line(self, cut: int) -> None:
+        content = self.ledger.read_bytes()
+        last = content.rindex(b"\n", 0, -1) + 1
+        self.ledger.write_bytes(content[: max(last, len(content) - cut)])
+
+    @precondition(is_begun)
+    @rule(line=st.integers(1, 30), garbage=st.sampled_from([b"garbage", b"", b"{}"]))
+    def spoil_a_line(self, line: int, garbage: bytes) -> None:
+        first, *lines = self.ledger.read_bytes().split(b"\n")
+        lines[line % len(lines)] = garbage
+        self.ledger.write_bytes(b"\n".join((first, *lines)))
+        self.may_refuse = True
+
+    @precondition(is_begun)
+    @rule(
+        number=st.integers(0, 400), how=st.sampled_from(["flip", "cut", "empty", "delete", "swap"]), at=st.floats(0, 1)
+    )
+    def damage(self, number: int, how: str, at: float) -> None:
+        keys = sorted(key for key in stored_files(self.root)) + list(OF_ITSELF)
+        path, other = (self.root / keys[place % len(keys)] for place in (number, number + 1))
+        if not path.exists() or not other.exists():
+            return
+        content, place = path.read_bytes(), int(at * path.stat().st_size)
+        if how == "flip" and content:
+            # A bit of the format's number would make it a directory of another version, which is left alone.
+            flip(path, min(max(place, 20) if path.name == "environment.json" else place, len(content) - 1))
+        elif how == "delete":
+            path.unlink()
+        elif how == "swap":
+            path.write_bytes(other.read_bytes())
+            other.write_bytes(content)
+        else:
+            path.write_bytes(content[: place if how == "cut" else 0])
+        self.may_refuse |= {path.name, other.name} & set(OF_ITSELF) != set()
+
+    @precondition(is_begun)
+    @rule()
+    def verify(self) -> None:
+        before = contents(self.root)
+        refusing, self.may_refuse = self.may_refuse, True
+        code = self.do(verify_run, self.root, self.console)
+        self.may_refuse = refusing
+        assert contents(self.root) == before
+        if code == 0:
+            assert before == {key: self.expected[key] for key in before}
+        elif not refusing:
+            assert code == 4
+
+    @precondition(is_begun)
+    @rule()
+    def repair(self) -> None:
+        restore_run(self.root, self.console)
+        self.may_refuse = False
+        assert self.do(repair_run, self.root, FOLDER, Options(), self.console) == 0
+        assert self.do(verify_run, self.root, self.console) == 0
+        assert contents(self.root) == {key: self.expected[key] for key in contents(self.root)}
+
+    def teardown(self) -> None:
+        """At the end of any history, repair and go on: all is as it should be, to the byte."""
+        try:
+            if self.is_begun():
+                self.repair()
+                assert self.do(resume_sweep, self.root, FOLDER, Options(verify="full"), self.console) == 0
+                assert contents(self.root) == self.expected
+        finally:
+            shutil.rmtree(self.folder)
+
+
+TestHistories = pytest.mark.faults(Histories.TestCase)
+TestHistories.settings = settings(
+    max_examples=EXAMPLES,
+    stateful_step_count=12,
+    deadline=None,
+    derandomize="STATEFUL_EXAMPLES" not in os.environ,
+    phases=[phase for phase in Phase if phase not in (Phase.shrink, Phase.explain)],  # it would take minutes
+    database=None,
+    suppress_health_check=list(HealthCheck),
+)

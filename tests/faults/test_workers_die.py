@@ -1,0 +1,171 @@
+"""Workers that are killed, hang, or meet a task that fails: the run goes on, and says what it had to give up."""
+
+import random
+import signal
+import time
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from tests.faults.harness import assert_same, done_by, lines, wait_until, write_config
+from tests.faults.inject import ALWAYS, TASK, Fault, FaultyRun, assert_undisturbed, run_with
+from tests.run.sweeps import pipeline
+
+pytestmark = pytest.mark.faults
+
+# The sweep, the data of two datasets, 28 tasks, the tables.
+LINES_BEFORE_TASKS, TASKS = 3, 28
+# A task takes so much longer, so that workers are killed at work.
+SLOWER = Fault(TASK, "sleep", times=ALWAYS, seconds=0.08)
+RUN = ("run", "tiny.toml", "--workers", "2", "--out")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    write_config(tmp_path)
+    return tmp_path
+
+
+def rows(root: Path) -> pd.DataFrame:
+    """The rows as they are written."""
+    return pd.read_csv(root / "results/rows.csv", dtype=str, keep_default_na=False)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_run_outlives_workers_that_are_killed_at_any_moment(folder: Path, undisturbed: Path, seed: int) -> None:
+    moment, root = random.Random(seed), folder / "run"
+    tenth = range(seed * TASKS // 10, (seed + 1) * TASKS // 10)
+    killed_at = LINES_BEFORE_TASKS + moment.choice(tenth)
+    with FaultyRun(*RUN, root, cwd=folder, faults=[SLOWER]) as run:
+        assert wait_until(lambda: len(run.workers()) == 2 and len(done_by(root)) >= killed_at, 30)
+        time.sleep(moment.uniform(0, SLOWER.seconds))
+        before = lines(root)
+        workers = run.workers()
+        doomed = workers if seed % 5 == 4 else moment.sample(workers, 1)
+        for worker in doomed:
+            worker.send_signal(signal.SIGKILL)
+        done = run.end()
+    assert done.returncode == 0, done.stderr
+    assert doomed
+    assert sum(before.values()) < LINES_BEFORE_TASKS + TASKS
+    assert_undisturbed(root, undisturbed)
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        Fault(TASK, "exit", of="tiles/wave/0"),
+        Fault(TASK, "kill", of="reduce/wave/regression", after=True),
+        Fault(TASK, "kill", of="weights/wave/regression/alignf"),
+        Fault(TASK, "exit", of="combine/wave/regression/unif/0", after=True),
+        Fault(TASK, "kill", of="fits/columns/regression/l2-krr/1", after=True),
+    ],
+    ids=lambda fault: fault.of.split("/")[0],
+)
+def test_a_task_whose_worker_dies_once_is_done_in_the_next_attempt(
+    folder: Path, undisturbed: Path, fault: Fault
+) -> None:
+    run, done = run_with(*RUN, folder / "run", cwd=folder, faults=[fault])
+    assert done.returncode == 0, done.stderr
+    assert run.calls() == 2
+    assert_undisturbed(folder / "run", undisturbed)
+
+
+def test_a_worker_that_hangs_is_replaced(folder: Path, undisturbed: Path) -> None:
+    run, done = run_with(
+        *(*RUN, folder / "run"),
+        cwd=folder,
+        faults=[Fault(TASK, "stop", of="fits/wave/regression/alignf/1")],
+        environment={"DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL": "3s"},
+    )
+    assert done.returncode == 0, done.stderr
+    assert run.calls() == 2
+    assert_undisturbed(folder / "run", undisturbed)
+
+
+def test_a_task_that_always_kills_its_worker_is_set_aside_and_all_else_is_done(folder: Path, undisturbed: Path) -> None:
+    root, name = folder / "run", "fits/wave/regression/unif/1"
+    deadly = Fault(TASK, "kill", of=name, times=ALWAYS)
+    run, done = run_with(*RUN, root, cwd=folder, faults=[deadly])
+    assert done.returncode == 3, done.stderr
+    assert run.calls() == 3
+    found, expected = rows(root), rows(undisturbed)
+    failed = (expected["dataset"] == "wave") & (expected["method"] == "unif") & (expected["trial"] == "1")
+    assert failed.sum() == 1
+    assert found["status"][failed].item() == "failed: its worker died 3 times: killed, or out of memory"
+    pd.testing.assert_frame_equal(found[~failed], expected[~failed])
+    assert lines(root) == lines(undisturbed)
+
+    again, done = run_with(*RUN, root, cwd=folder, faults=[deadly])
+    assert done.returncode == 3, done.stderr
+    assert again.calls() == 3  # the notes of the first time
+    assert "dashboard" not in done.stdout  # no worker was started
+    assert lines(root) == lines(undisturbed)
+
+    done = pipeline(*RUN, root, "--retry-failed", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert_same(root, undisturbed)
+    twice = {name, "tables"}
+    assert lines(root) == {entry: 2 if entry in twice else 1 for entry in done_by(undisturbed)}
+
+
+def test_many_tasks_that_kill_their_workers_drag_no_other_down(folder: Path, undisturbed: Path) -> None:
+    root = folder / "run"
+    deadly = Fault(TASK, "kill", of="fits/wave/regression/l2-krr", times=ALWAYS)
+    run, done = run_with(*RUN, root, cwd=folder, faults=[deadly])
+    assert done.returncode == 3, done.stderr
+    found, expected = rows(root), rows(undisturbed)
+    failed = (expected["dataset"] == "wave") & (expected["method"] == "l2-krr")
+    assert failed.sum() == 3
+    assert found["status"][failed].str.startswith("failed: its worker died 3 times").all()
+    pd.testing.assert_frame_equal(found[~failed], expected[~failed])
+    assert run.calls() <= 9  # one that waits where another kills has died too
+    assert lines(root) == lines(undisturbed)
+
+
+def test_a_task_that_cannot_read_or_write_twice_is_done_in_its_third_attempt(folder: Path, undisturbed: Path) -> None:
+    fault = Fault(TASK, "raise", of="weights/wave/regression/alignf", times=2, error="EIO")
+    run, done = run_with(*RUN, folder / "run", cwd=folder, faults=[fault])
+    assert done.returncode == 0, done.stderr
+    assert run.calls() == 3
+    assert_undisturbed(folder / "run", undisturbed)
+
+
+def test_a_task_that_can_never_read_or_write_is_set_aside_after_three_attempts(folder: Path, undisturbed: Path) -> None:
+    fault = Fault(TASK, "raise", of="weights/wave/regression/alignf", times=ALWAYS, error="EIO")
+    run, done = run_with(*RUN, folder / "run", cwd=folder, faults=[fault])
+    assert done.returncode == 3, done.stderr
+    assert run.calls() == 3
+    found, expected = rows(folder / "run"), rows(undisturbed)
+    failed = (expected["dataset"] == "wave") & (expected["method"] == "alignf")
+    assert failed.sum() == 3
+    assert found["status"][failed].str.contains("failed: OSError: [Errno 5]", regex=False).all()
+    pd.testing.assert_frame_equal(found[~failed], expected[~failed])
+
+
+def test_a_failure_of_a_whole_dataset_leaves_the_other_alone(folder: Path, undisturbed: Path) -> None:
+    fault = Fault(TASK, "raise", of="tiles/wave/0", times=ALWAYS, error="ValueError")
+    run, done = run_with(*RUN, folder / "run", cwd=folder, faults=[fault])
+    assert done.returncode == 3, done.stderr
+    assert run.calls() == 1  # another time would be no better
+    found, expected = rows(folder / "run"), rows(undisturbed)
+    wave = expected["dataset"] == "wave"
+    assert (found["status"][wave] == "tiles/wave/0: failed: ValueError: injected").all()
+    pd.testing.assert_frame_equal(found[~wave], expected[~wave])
+
+
+def test_fail_fast_stops_at_the_first_failure_and_the_rest_can_be_done_later(folder: Path, undisturbed: Path) -> None:
+    root = folder / "run"
+    fault = Fault(TASK, "raise", of="reduce/columns", times=ALWAYS, error="ValueError")
+    _, done = run_with(*RUN, root, "--fail-fast", cwd=folder, faults=[fault, SLOWER])
+    assert done.returncode == 3, done.stderr
+    assert "stopped at the first failure: failed: ValueError: injected" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (root / "results").exists()
+    before = done_by(root)
+    assert not any(name.startswith("fits") for name in before)  # wave could have gone on
+    done = pipeline("resume", root, "--retry-failed", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert_same(root, undisturbed)
+    assert lines(root) == {name: 2 if name.startswith("reduce/columns") else 1 for name in done_by(undisturbed)}
