@@ -35,6 +35,11 @@ class Ledger:
             self._entries = self._read()
         return dict(self._entries)
 
+    def named_files(self) -> set[str]:
+        """The keys of all files that any line names, also those that a later line of the same name does not."""
+        entries = (_parse(line) for line in self._lines())
+        return {key for entry in entries if entry for key in entry.digests}
+
     def _read(self) -> dict[str, Finished]:
         finished = {}
         for number, line in enumerate(self._lines(), 1):

@@ -22,6 +22,9 @@ from pipeline.verification import check_files, data_entry
 
 SWEEP = "sweep"
 """The entry of the ledger that holds the config and the environment."""
+WAYS_OUT = (
+    "Choose another directory with --out, or give --accept-changes to go on here and do again only what depends on them"
+)
 
 
 @dataclass(frozen=True)
@@ -62,20 +65,20 @@ def read_own_config(root: Path) -> Config:
 
 def check_same_sweep(record: Record, config: Config, outlines: Sequence[Outline]) -> None:
     """Refuse a config or data that differ from those of a run directory."""
-    ways_out = (
-        "Choose another directory with --out, or give --accept-changes to go on here and do again only what depends "
-        "on them"
-    )
     if changes := differences(record.config, config):
         listed = "\n".join(f"  {line}" for line in changes)
-        raise RefusedError(f"{record.root} holds another sweep; its config differs:\n{listed}\n{ways_out}")
+        raise RefusedError(f"{record.root} holds another sweep; its config differs:\n{listed}\n{WAYS_OUT}")
     for outline in outlines:
         known = record.outline(outline.name)
         if known and known.fingerprint != outline.fingerprint:
-            raise RefusedError(
-                f"the data of {outline.name!r} have changed since {record.root} was begun. Put the old data back. "
-                + ways_out
-            )
+            raise changed_data(record.root, outline.name)
+
+
+def changed_data(root: Path, dataset: str) -> RefusedError:
+    """For data that are not those that a run was begun with."""
+    return RefusedError(
+        f"the data of {dataset!r} have changed since {root} was begun. Put the old data back. {WAYS_OUT}"
+    )
 
 
 def write_record(root: Path, plan: Plan, data_folder: Path, ledger: Ledger) -> None:

@@ -29,7 +29,7 @@ def verify_run(root: Path, console: Console) -> int:
     record = read_record(root)
     plan = record.plan()
     verdict = examine(plan, record.finished, RunStore(root), full=True) if plan else Verdict()
-    problems = [*verdict.problems, *_others(root, record.finished)]
+    problems = [*verdict.problems, *_others(root, record.finished, Ledger(root / LEDGER))]
     _print(console, problems)
     count = sum(len(entry.digests) for entry in verdict.valid.values())
     if not problems:
@@ -68,7 +68,7 @@ def repair_run(root: Path, data_dir: Path | None, options: Options, console: Con
         was_complete = TABLES in recorded or not any(name.startswith(STAGES) for name in recorded)
         with driver_log(root), storage_errors(run):
             verdict = run.examine(full=True)
-            others = _others(root, recorded)
+            others = _others(root, recorded, run.ledger)
             _print(console, [*verdict.problems, *others])
             for problem in others:
                 if not problem.entry:
@@ -85,8 +85,8 @@ def _print(console: Console, problems: list[Problem]) -> None:
         console.print(str(problem), highlight=False, soft_wrap=True, markup=False)
 
 
-def _others(root: Path, recorded: dict[str, Finished]) -> list[Problem]:
+def _others(root: Path, recorded: dict[str, Finished], ledger: Ledger) -> list[Problem]:
     """Problems of what no task wrote: tables, and files that are no one's."""
     known = [recorded[name] for name in (SWEEP, TABLES) if name in recorded]
     problems = [problem for entry in known for problem in check_files(entry, recorded, RunStore(root))]
-    return problems + foreign_files(root, recorded)
+    return problems + foreign_files(root, ledger.named_files())

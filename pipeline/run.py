@@ -19,6 +19,7 @@ from pipeline.layout import LOGS, create_arrays, data_identity
 from pipeline.ledger import Ledger
 from pipeline.plan import Plan
 from pipeline.progress import Progress
+from pipeline.record import changed_data
 from pipeline.run_view import constant_kernels
 from pipeline.samples import Samples
 from pipeline.schedule import Schedule, failures
@@ -122,7 +123,10 @@ class Run:
             name = data_entry(dataset.name)
             if name not in self.finished:
                 begin = time.perf_counter()
-                digests = create_arrays(self.root, dataset, self._samples(dataset.name))
+                samples = self._samples(dataset.name)
+                if samples.fingerprint != dataset.outline.fingerprint:
+                    raise changed_data(self.root, dataset.name)
+                digests = create_arrays(self.root, dataset, samples)
                 entry = Finished(
                     name=name,
                     identity=data_identity(dataset),

@@ -1,7 +1,7 @@
 """What of a run directory is as its ledger says, and what is not: missing, damaged, swapped, foreign or outdated."""
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -126,10 +126,9 @@ def stored_files(root: Path) -> Iterator[str]:
                 yield f"{place}/{name}"
 
 
-def foreign_files(root: Path, recorded: Mapping[str, Finished]) -> list[Problem]:
-    """Files among arrays and tables that nothing recorded has written."""
-    known = {key for entry in recorded.values() for key in entry.digests}
-    return [Problem(key, "belongs to no finished task", "") for key in sorted(stored_files(root)) if key not in known]
+def foreign_files(root: Path, named: Container[str]) -> list[Problem]:
+    """Files among arrays and tables that no line of the ledger names."""
+    return [Problem(key, "belongs to no finished task", "") for key in sorted(stored_files(root)) if key not in named]
 
 
 def sweep_temporary_files(root: Path) -> None:

@@ -163,7 +163,8 @@ def test_a_run_directory_that_vanishes_stops_the_run_in_words_and_nothing_is_lef
     output, errors = process.communicate(timeout=60)
     assert process.returncode == 1, output + errors
     assert "Traceback" not in output + errors
-    assert f"Error: cannot write {root}" in errors
+    assert errors.startswith("Error: ")
+    assert str(root) in errors
     assert not root.exists()
     assert strays(tmp_path) == []
     (tmp_path / "away").rename(root)

@@ -15,7 +15,11 @@ pytestmark = pytest.mark.faults
 
 RUN = ("run", "tiny.toml", "--workers", "2", "--out", "run")
 A_LONG_TASK = 600.0
-NAME = "fits/wave/regression/alignf/1"
+# Both workers are held in a task, with more that waits for them.
+HELD = Fault(TASK, "wait", of="fits/wave", times=2, seconds=A_LONG_TASK)
+BEGUN = Fault(TASK, "sleep", times=0)  # only counted
+TOLD = Fault("pipeline.worker:stop_taking", "sleep", times=0)
+FAULTS = [HELD, BEGUN, TOLD]
 WARNINGS = [
     pytest.param(signal.SIGINT, True, id="Ctrl-C"),
     pytest.param(signal.SIGTERM, True, id="SIGTERM to all"),
@@ -46,47 +50,42 @@ def assert_goes_on(folder: Path, undisturbed: Path, stopped: subprocess.Complete
 
 
 @pytest.mark.parametrize(("number", "all_processes"), WARNINGS)
-def test_a_run_that_is_told_to_stop_finishes_what_is_in_flight(
+def test_a_run_that_is_told_to_stop_finishes_what_is_in_flight_and_begins_no_more(
     folder: Path, undisturbed: Path, number: signal.Signals, all_processes: bool
 ) -> None:
-    with FaultyRun(*RUN, cwd=folder, faults=[Fault(TASK, "wait", of=NAME, seconds=A_LONG_TASK)]) as run:
-        assert wait_until(run.waits, 30)
+    with FaultyRun(*RUN, cwd=folder, faults=FAULTS) as run:
+        assert wait_until(lambda: run.calls(FAULTS.index(HELD)) == 2, 60)
+        before, begun = done_by(folder / "run"), run.calls(FAULTS.index(BEGUN))
         warn(run, number, all_processes)
-        # The other worker has no reason to wait; it takes no more once it is told.
-        assert wait_until(lambda: is_quiet(folder / "run"), 10)
+        assert wait_until(lambda: run.calls(FAULTS.index(TOLD)) == 2, 30)
         run.let_go()
         stopped = run.end()
-    assert f"`pipeline resume {Path('run')}`" in stopped.stderr
+    assert "`pipeline resume run`" in stopped.stderr
     assert "Stopping: what is in flight is finished first" in stopped.stdout
-    assert NAME in done_by(folder / "run")
-    assert run.calls() == 1  # in flight, and not begun again
-    left = len(done_by(undisturbed)) - len(done_by(folder / "run")) - 1  # the tables are no task
-    assert left > 0
+    assert run.calls(FAULTS.index(BEGUN)) == begun
+    after = done_by(folder / "run")
+    assert before < after
+    assert sum(name.startswith("fits/wave") for name in after) == 2
+    left = len(done_by(undisturbed)) - len(after) - 1  # the tables are no task
     assert f"{left} of 28 tasks are left" in stopped.stderr
     assert not (folder / "run/results").exists()
     assert_goes_on(folder, undisturbed, stopped)
 
 
-def is_quiet(root: Path) -> bool:
-    """Whether nothing is finished for a while."""
-    before = done_by(root)
-    time.sleep(0.5)
-    return done_by(root) == before
-
-
 def test_a_run_that_is_told_twice_stops_at_once(folder: Path, undisturbed: Path) -> None:
-    with FaultyRun(*RUN, cwd=folder, faults=[Fault(TASK, "wait", of=NAME, seconds=A_LONG_TASK)]) as run:
-        assert wait_until(run.waits, 30)
-        warn(run, signal.SIGINT, True)
-        assert wait_until(lambda: is_quiet(folder / "run"), 10)
+    with FaultyRun(*RUN, cwd=folder, faults=FAULTS) as run:
+        assert wait_until(lambda: run.calls(FAULTS.index(HELD)) == 2, 60)
+        before = done_by(folder / "run")
+        warn(run, signal.SIGINT, all_processes=True)
+        assert wait_until(lambda: run.calls(FAULTS.index(TOLD)) == 2, 30)
         assert run.process.poll() is None
         begin = time.monotonic()
-        warn(run, signal.SIGINT, True)
+        warn(run, signal.SIGINT, all_processes=True)
         stopped = run.end()
         seconds = time.monotonic() - begin
     assert seconds < 30
     assert "Stopped at once. The same command goes on from here." in stopped.stderr
-    assert NAME not in done_by(folder / "run")
+    assert done_by(folder / "run") == before
     assert_goes_on(folder, undisturbed, stopped)
 
 

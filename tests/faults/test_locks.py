@@ -159,7 +159,11 @@ def test_a_lock_of_another_host_is_respected_until_it_is_removed_by_hand(undistu
         assert holder(root)
 
 
-@pytest.mark.parametrize("content", [lock_of(os.getpid()), lock_of(1), "", "{", "[1]", '{"host": 1}'])
+@pytest.mark.parametrize(
+    "content",
+    [lock_of(os.getpid()), lock_of(1), "", "{", "[1]", '{"host": 1}'],
+    ids=["this process", "the first process", "empty", "half", "a list", "other keys"],
+)
 def test_a_lock_that_names_a_live_process_which_does_not_hold_it_is_taken_over(tmp_path: Path, content: str) -> None:
     (tmp_path / "lock").write_text(content)
     assert holder(tmp_path) is None

@@ -144,15 +144,29 @@ def test_a_task_that_can_never_read_or_write_is_set_aside_after_three_attempts(f
     pd.testing.assert_frame_equal(found[~failed], expected[~failed])
 
 
-def test_a_failure_of_a_whole_dataset_leaves_the_other_alone(folder: Path, undisturbed: Path) -> None:
-    fault = Fault(TASK, "raise", of="tiles/wave/0", times=ALWAYS, error="ValueError")
+@pytest.mark.parametrize("name", ["tiles/wave/0", "reduce/columns/regression"])
+def test_a_failure_of_a_whole_dataset_leaves_the_other_alone(folder: Path, undisturbed: Path, name: str) -> None:
+    fault = Fault(TASK, "raise", of=name, times=ALWAYS, error="ValueError")
     run, done = run_with(*RUN, folder / "run", cwd=folder, faults=[fault])
     assert done.returncode == 3, done.stderr
     assert run.calls() == 1  # another time would be no better
     found, expected = rows(folder / "run"), rows(undisturbed)
-    wave = expected["dataset"] == "wave"
-    assert (found["status"][wave] == "tiles/wave/0: failed: ValueError: injected").all()
-    pd.testing.assert_frame_equal(found[~wave], expected[~wave])
+    failed = expected["dataset"] == name.split("/")[1]
+    assert (found["status"][failed] == f"{name}: failed: ValueError: injected").all()
+    pd.testing.assert_frame_equal(found[~failed], expected[~failed])
+
+
+def test_kernels_that_cannot_be_fitted_alone_are_said_and_harm_no_row(folder: Path, undisturbed: Path) -> None:
+    root = folder / "run"
+    fault = Fault(TASK, "raise", of="each-kernel", times=ALWAYS, error="ValueError")
+    run, done = run_with(*RUN, root, cwd=folder, faults=[fault])
+    assert "Traceback" not in done.stderr, done.stderr
+    assert done.returncode == 3, done.stdout  # not all that was asked for is there
+    assert run.calls() == 3
+    pd.testing.assert_frame_equal(rows(root), rows(undisturbed))
+    done = pipeline("resume", root, "--retry-failed", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert_same(root, undisturbed)
 
 
 def test_fail_fast_stops_at_the_first_failure_and_the_rest_can_be_done_later(folder: Path, undisturbed: Path) -> None:
