@@ -80,7 +80,7 @@ def test_a_disk_that_fills_up_in_any_stage_stops_the_run_in_words_and_more_space
     forget(root, *STAGES)
     wanted = {stage: {name for name in done_by(undisturbed) if name.startswith(f"{stage}/wave/")} for stage in STAGES}
     for before, stage in zip(("", *STAGES), STAGES, strict=False):
-        for left_over in foreign_files(root, Ledger(root / "ledger.jsonl").read()):
+        for left_over in foreign_files(root, Ledger(root / "ledger.jsonl").named_files()):
             (root / left_over.key).unlink()  # so that just as much is free as is said here
         fill(disk, SPARE + pages(undisturbed, before))
         done = pipeline("resume", root, "--workers", "1", cwd=disk.parent)

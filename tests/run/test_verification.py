@@ -67,7 +67,7 @@ def found(root: Path, plan: Plan, full: bool = True) -> list[str]:
 def test_all_is_well_in_a_directory_as_it_was_written(root: Path, plan: Plan, full: bool) -> None:
     assert found(root, plan, full) == []
     assert look(root, plan, full).valid.keys() == {"data/wave", "data/flowers", *(task.name for task in plan.tasks)}
-    assert foreign_files(root, recorded(root)) == []
+    assert foreign_files(root, Ledger(root / "ledger.jsonl").named_files()) == []
 
 
 @pytest.mark.parametrize("full", [False, True])
@@ -115,7 +115,7 @@ def test_files_that_nothing_wrote_are_foreign(root: Path, plan: Plan) -> None:
     for key in strange:
         (root / key).parent.mkdir(parents=True, exist_ok=True)
         (root / key).write_text("mine")
-    problems = foreign_files(root, recorded(root))
+    problems = foreign_files(root, Ledger(root / "ledger.jsonl").named_files())
     assert [(problem.key, problem.entry) for problem in problems] == [(key, "") for key in strange]
     assert {problem.what for problem in problems} == {"belongs to no finished task"}
     assert found(root, plan) == []
