@@ -1,5 +1,6 @@
 """Where work runs: one module a backend, behind `open_cluster`."""
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from importlib import import_module
@@ -19,6 +20,8 @@ class Cluster:
     client: "Client"
     workers: int
     dashboard: str
+    mend: Callable[[], object]
+    """Asks for workers again that were lost for good."""
 
 
 def warm_up(kind: str, modules: tuple[str, ...]) -> None:

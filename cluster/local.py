@@ -5,6 +5,7 @@ import multiprocessing
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from multiprocessing import forkserver
 from pathlib import Path
 
@@ -81,4 +82,9 @@ def open_workers(workers: int | None, logs: Path) -> Iterator[Cluster]:
         Client(started) as client,
     ):
         client.register_plugin(WorkerSetup(str(logs)))
-        yield Cluster(client=client, workers=count, dashboard=started.dashboard_link)
+        yield Cluster(
+            client=client,
+            workers=count,
+            dashboard=started.dashboard_link,
+            mend=partial(started.scale, count),  # a worker that dies as it starts is not replaced otherwise
+        )

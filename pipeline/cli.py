@@ -97,9 +97,9 @@ def run(
 @data_option
 def resume(directory: Path, data_dir: Path | None, **running: Any) -> None:
     """Go on with the run in DIRECTORY, which says itself what it is."""
-    from pipeline.record import read_own_config
+    from pipeline.record import read_record
 
-    warm_up_workers(running["cluster"], read_own_config(directory))
+    warm_up_workers(running["cluster"], read_record(directory).config)
     from pipeline.run import Options
     from pipeline.sweep import resume_sweep
 

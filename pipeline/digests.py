@@ -1,6 +1,7 @@
 """Digests of stored files: a checksum and the size, so that what rots, shrinks or changes place is noticed."""
 
 import os
+from collections.abc import Callable
 from io import FileIO
 from pathlib import Path
 
@@ -15,21 +16,27 @@ def content_digest(content: bytes) -> str:
     return f"{google_crc32c.value(content):08x}:{len(content)}"
 
 
-def file_digest(path: str | Path, full: bool = True) -> str:
-    """The digest of a file; empty if there is none.
+def file_digest(path: str | Path) -> str:
+    """The digest of a file; empty if there is none."""
+    return _digest(path, lambda descriptor, size: content_digest(_content(descriptor)))
 
-    A chunk of a zarr array ends in its own checksum. In full, its content is held against that; else only the
-    checksum and the size are looked at, which cost nothing to read.
+
+def chunk_digest(path: str | Path, full: bool = True) -> str:
+    """The digest of a chunk of a zarr array, which ends in its own checksum; empty if there is none.
+
+    In full, its content is held against that; else only the checksum and the size are looked at, which cost nothing
+    to read.
     """
+    return _digest(path, _chunk_digest if full else _end_of_chunk)
+
+
+def _digest(path: str | Path, of: Callable[[int, int], str]) -> str:
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)  # there may be very many; this is the quickest way
     except OSError:
         return ""
     try:
-        size = os.fstat(descriptor).st_size
-        if is_chunk(str(path)):
-            return _chunk_digest(descriptor) if full else _end_of_chunk(descriptor, size)
-        return content_digest(_content(descriptor))
+        return of(descriptor, os.fstat(descriptor).st_size)
     except OSError:
         return ""
     finally:
@@ -41,16 +48,11 @@ def size_of(digest: str) -> int:
     return int(digest.rpartition(":")[2] or 0)
 
 
-def is_chunk(path: str) -> bool:
-    """Whether a path is that of a chunk, by its name."""
-    return ".zarr/" in path and not path.endswith("/zarr.json")
-
-
 def _content(descriptor: int) -> bytes:
     return FileIO(descriptor, closefd=False).readall()
 
 
-def _chunk_digest(descriptor: int) -> str:
+def _chunk_digest(descriptor: int, _size: int) -> str:
     content = _content(descriptor)
     body, stored = content[:-CHECKSUM_BYTES], content[-CHECKSUM_BYTES:]
     computed = google_crc32c.value(body).to_bytes(CHECKSUM_BYTES, "little")  # as zarr's codec writes it

@@ -7,7 +7,8 @@ from pathlib import Path
 from pipeline.config import Config
 from pipeline.config_file import config_digest
 from pipeline.errors import RefusedError
-from pipeline.layout import CONFIG, LOCK
+from pipeline.files import PARTIAL
+from pipeline.layout import CONFIG, LEDGER, LOCK
 
 ELSEWHERE = "Choose another directory with --out"
 
@@ -27,13 +28,24 @@ def check_place(root: Path) -> None:
         raise RefusedError(f"{root} cannot be used: {error.strerror}. {ELSEWHERE}") from None
     if root.exists() and not root.is_dir():
         raise RefusedError(f"{root} is a file, not a directory. {ELSEWHERE}")
-    if root.exists() and not (root / CONFIG).exists() and any(path.name != LOCK for path in root.iterdir()):
+    if root.exists() and not is_run_directory(root) and any(map(_is_foreign, root.iterdir())):
         raise RefusedError(f"{root} is not empty and is not a run directory. {ELSEWHERE}")
     try:
         with tempfile.TemporaryFile(dir=_nearest(root)):
             pass
     except OSError as error:
         raise RefusedError(f"{_nearest(root)} cannot be written to: {error.strerror}. {ELSEWHERE}") from None
+
+
+def is_run_directory(root: Path) -> bool:
+    """Whether a run was ever begun there: its ledger has a line, or is lost and the config is still there."""
+    ledger = root / LEDGER
+    return (root / CONFIG).is_file() or (ledger.is_file() and b"\n" in ledger.read_bytes())
+
+
+def _is_foreign(path: Path) -> bool:
+    """Whether a file is none of those that a run has before its first line of the ledger."""
+    return path.name not in (LEDGER, LOCK) and not path.name.endswith(PARTIAL)
 
 
 def free_bytes(root: Path) -> int:

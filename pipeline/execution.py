@@ -31,6 +31,7 @@ WAITING_A_WORKER = 3
 ATTEMPTS = 3
 SECONDS_BETWEEN_LOOKS = 0.2
 SECONDS_BEFORE_RETRY = 1.0
+SECONDS_BEFORE_MENDING = 10.0
 SECONDS_WITHOUT_WORKERS = 60.0
 # A disk that is full, gone or not ours does not mend itself in a second.
 STORAGE_IS_GONE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOENT)
@@ -51,7 +52,7 @@ class Execution:
         say: Callable[[str], None],
     ) -> None:
         self._client: Client = cluster.client
-        self._workers = cluster.workers
+        self._workers, self._mend = cluster.workers, cluster.mend
         self._schedule, self._store, self._record = schedule, store, record
         self._interrupt, self._fail_fast, self._say = interrupt, fail_fast, say
         self._running: dict[str, Errand] = {}
@@ -62,7 +63,7 @@ class Execution:
         self._later: list[tuple[float, Errand]] = []
         self._trouble: Exception | None = None
         self._stopped = False
-        self._last_seen = time.monotonic()
+        self._all_seen = self._some_seen = time.monotonic()
 
     def run(self) -> None:
         """Run all that can run; raises what stopped it, after what was in flight has ended."""
@@ -157,12 +158,18 @@ class Execution:
         ]
 
     def _check_workers(self) -> None:
-        """Give up when there has been no worker for a while; a dead one is replaced in a second or two."""
+        """Ask for workers that are missing for a while; give up when there has been none for long."""
         if self._client.status not in ("running", "connecting"):
             raise ClusterError(LOST)
-        if self._client.scheduler_info()["workers"]:
-            self._last_seen = time.monotonic()
-        elif time.monotonic() - self._last_seen > SECONDS_WITHOUT_WORKERS:
+        now, found = time.monotonic(), len(self._client.scheduler_info()["workers"])
+        if found:
+            self._some_seen = now
+        if found >= self._workers:
+            self._all_seen = now
+        elif now - self._all_seen > SECONDS_BEFORE_MENDING:
+            self._all_seen = now
+            self._mend()
+        if now - self._some_seen > SECONDS_WITHOUT_WORKERS:
             raise ClusterError(
                 f"there has been no worker for {SECONDS_WITHOUT_WORKERS:.0f} s; logs/ may say why. The same command "
                 "goes on from here"

@@ -23,6 +23,17 @@ def write_whole(path: Path, content: str | bytes, sync: bool = True) -> None:
             if sync:
                 os.fsync(file.fileno())
         temporary.replace(path)
+        if sync:
+            sync_folder(path.parent)
     except OSError:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def sync_folder(folder: Path) -> None:
+    """Let the names in a folder outlive a power cut."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -3,12 +3,14 @@
 import os
 import shutil
 import time
+from contextlib import suppress
 from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
 
 from pipeline import memory
+from pipeline.directory import is_run_directory
 from pipeline.errors import PipelineError, RefusedError
 from pipeline.layout import CONFIG, LEDGER
 from pipeline.ledger import Ledger
@@ -24,7 +26,7 @@ def print_runs(console: Console, folder: Path) -> None:
     """List the run directories of a folder with state, size and age."""
     if not folder.is_dir():
         raise RefusedError(f"there is no folder {folder}; give the one that your runs are in")
-    found = sorted(path for path in folder.iterdir() if (path / CONFIG).is_file())
+    found = sorted(path for path in folder.iterdir() if is_run_directory(path))
     if not found:
         console.print(f"There are no runs in {folder}.", highlight=False)
         return
@@ -38,6 +40,7 @@ def print_runs(console: Console, folder: Path) -> None:
 
 def clean_run(console: Console, root: Path) -> None:
     """Remove the big arrays of a finished run."""
+    read_record(root)  # refuses what is no run directory before a lock is made there
     with locked(root):
         record = read_record(root)
         if not _is_complete(record.finished):
@@ -76,9 +79,12 @@ def _state(root: Path) -> str:
 
 
 def _size(root: Path) -> int:
-    return sum(
-        Path(folder, name).stat(follow_symlinks=False).st_size for folder, _, names in os.walk(root) for name in names
-    )
+    size = 0
+    for folder, _, names in os.walk(root):
+        for name in names:
+            with suppress(FileNotFoundError):  # a run may go on there
+                size += Path(folder, name).stat(follow_symlinks=False).st_size
+    return size
 
 
 def _age(root: Path) -> str:

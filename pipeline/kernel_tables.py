@@ -59,11 +59,13 @@ def _own_errors(dataset: DatasetPlan, task: str, finished: dict[str, Finished]) 
 def correlation_table(kernels: pd.DataFrame) -> pd.DataFrame | None:
     """Over the base kernels of a dataset, how alignment and accuracy go together, centered and not (Table 1).
 
-    Both are means over the trials; accuracy is 1 - error. None if no kernel was fitted alone.
+    Both are means over the trials; accuracy is 1 - error. None if no kernel has a fit of its own.
     """
     if "error" not in kernels:
         return None
     fitted = kernels.dropna(subset="error")
+    if fitted.empty:
+        return None
     means = fitted.groupby(["dataset", "task", "kernel"], sort=False)[
         ["alignment_train", "uncentered_alignment_train", "error"]
     ].mean()

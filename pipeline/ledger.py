@@ -12,7 +12,7 @@ from pathlib import Path
 
 from pipeline.digests import content_digest
 from pipeline.errors import RefusedError, StorageError
-from pipeline.files import write_whole
+from pipeline.files import sync_folder, write_whole
 from pipeline.task import Finished
 
 CHECK = b', "check": "'
@@ -103,6 +103,7 @@ class Ledger:
         """Open to append, behind the last whole line; without a buffer, which a full disk would leave half-written."""
         file = self.path.open("r+b" if self.path.exists() else "xb", buffering=0)
         file.truncate(sum(len(line) + 1 for line in self._lines()))
+        sync_folder(self.path.parent)
         return file
 
 

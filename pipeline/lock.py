@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from pipeline.errors import RefusedError
+from pipeline.errors import RefusedError, StorageError
 from pipeline.layout import LOCK
 
 NO_LOCKS = (errno.ENOSYS, errno.ENOTSUP, errno.ENOLCK, errno.EINVAL)
@@ -56,7 +56,7 @@ def holder(root: Path) -> Holder | None:
     """Who works in a run directory now, as far as can be told; a dead process of this host does not."""
     path = root / LOCK
     try:
-        descriptor, free = _try(path, 0)
+        descriptor, free = _try(path, os.O_RDONLY)
     except FileNotFoundError:
         return None
     os.close(descriptor)
@@ -68,7 +68,7 @@ def unlock(root: Path) -> Holder | None:
     """Remove the lock that a dead run left; gives its holder. One that is known to live is left alone."""
     path = root / LOCK
     try:
-        descriptor, free = _try(path, 0)
+        descriptor, free = _try(path, os.O_RDWR)
     except FileNotFoundError:
         return None
     try:
@@ -86,7 +86,7 @@ def _take(path: Path) -> int:
     end = time.monotonic() + PATIENCE
     while True:
         is_new = not path.exists()
-        descriptor, free = _try(path, os.O_CREAT)
+        descriptor, free = _try(path, os.O_RDWR | os.O_CREAT)
         if free is None:
             free = is_new and not os.fstat(descriptor).st_size  # the best that can be done without locks
         if free and _is_still(path, descriptor):
@@ -103,19 +103,21 @@ def _take(path: Path) -> int:
         content = json.dumps(asdict(Holder(socket.gethostname(), os.getpid(), now)))
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, content.encode(), 0)
-    except OSError:  # a full disk
+    except OSError as error:
         path.unlink()
         os.close(descriptor)
-        raise
+        raise StorageError(
+            f"{path.parent} cannot be written to: {error.strerror}. Make space, and the same command goes on"
+        ) from error
     except RefusedError:
         os.close(descriptor)
         raise
     return descriptor
 
 
-def _try(path: Path, create: int) -> tuple[int, bool | None]:
+def _try(path: Path, flags: int) -> tuple[int, bool | None]:
     """Open a lock and try to get hold of it: whether it was free, or None where the file system has no locks."""
-    descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC | create, 0o644)
+    descriptor = os.open(path, flags | os.O_CLOEXEC, 0o644)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
@@ -125,10 +127,8 @@ def _try(path: Path, create: int) -> tuple[int, bool | None]:
 
 def _in_use(path: Path) -> RefusedError:
     found = _read(path)
-    if found and found.host == socket.gethostname():
-        out = f"Wait for it, or stop it (`kill {found.pid}`)"
-    else:
-        out = f"Wait for it; if that run is dead, `pipeline unlock {path.parent}` removes its lock"
+    stop = f", or stop it (`kill {found.pid}`)" if found and found.host == socket.gethostname() else ""
+    out = f"Wait for it{stop}; if that run is dead, `pipeline unlock {path.parent}` removes its lock"
     return RefusedError(f"{path.parent} is in use by {found or 'a run that is just starting'}. {out}")
 
 

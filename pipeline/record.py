@@ -9,10 +9,11 @@ from pathlib import Path
 from pipeline.config import Config
 from pipeline.config_file import differences, parse_config, to_toml
 from pipeline.digests import content_digest
+from pipeline.directory import ELSEWHERE, is_run_directory
 from pipeline.environment import FORMAT, environment
 from pipeline.errors import ConfigError, RefusedError
 from pipeline.files import write_whole
-from pipeline.layout import CONFIG, ENVIRONMENT, LEDGER, LOGS
+from pipeline.layout import CONFIG, ENVIRONMENT, LEDGER
 from pipeline.ledger import Ledger
 from pipeline.outline import Outline
 from pipeline.plan import Plan, make_plan
@@ -22,9 +23,7 @@ from pipeline.verification import check_files, data_entry
 
 SWEEP = "sweep"
 """The entry of the ledger that holds the config and the environment."""
-WAYS_OUT = (
-    "Choose another directory with --out, or give --accept-changes to go on here and do again only what depends on them"
-)
+WAYS_OUT = f"{ELSEWHERE}, or give --accept-changes to go on here and do again only what depends on them"
 
 
 @dataclass(frozen=True)
@@ -49,18 +48,21 @@ class Record:
 
 
 def read_record(root: Path, ledger: Ledger | None = None) -> Record:
-    """Read what a run directory says of itself, or refuse: no run directory, a newer format, or damaged."""
-    config, folder = _read_files(root)
+    """Read what a run directory says of itself, or refuse: no run directory, another format, or damaged.
+
+    The ledger holds the config and the environment too, and is believed rather than the files.
+    """
+    if not is_run_directory(root):
+        raise RefusedError(f"{root} is not a run directory: there is no {CONFIG} in it")
+    check_format(root)
     finished = (ledger or Ledger(root / LEDGER)).read()
-    if SWEEP in finished:
-        for problem in check_files(finished[SWEEP], finished, RunStore(root)):
-            raise RefusedError(f"{root}/{problem}. `pipeline verify {root} --repair` restores it")
+    files = finished[SWEEP].result["files"] if SWEEP in finished else _read_files(root)
+    try:
+        config = parse_config(tomllib.loads(files[CONFIG]), str(root / CONFIG))
+        folder = Path(json.loads(files[ENVIRONMENT])["data_folder"])
+    except (tomllib.TOMLDecodeError, ConfigError, ValueError, KeyError, TypeError) as error:
+        raise RefusedError(f"{root} says nothing of itself that can be read: {error}. {ELSEWHERE}") from None
     return Record(root, config, folder, finished)
-
-
-def read_own_config(root: Path) -> Config:
-    """The config of a run directory; cheap, and not held against the ledger."""
-    return _read_files(root)[0]
 
 
 def check_same_sweep(record: Record, config: Config, outlines: Sequence[Outline]) -> None:
@@ -82,36 +84,23 @@ def changed_data(root: Path, dataset: str) -> RefusedError:
 
 
 def write_record(root: Path, plan: Plan, data_folder: Path, ledger: Ledger) -> None:
-    """Say in a run directory what it is for."""
+    """Say in a run directory what it is for: first in the ledger, from which the files can be restored."""
     outlines = [dataset.outline for dataset in plan.datasets]
     files = {CONFIG: to_toml(plan.config), ENVIRONMENT: environment(outlines, data_folder)}
-    for name, content in files.items():  # config first: from here on it is a run directory, whatever is still missing
-        write_whole(root / name, content)
-    (root / LOGS).mkdir(exist_ok=True)
     digests = {name: content_digest(content.encode()) for name, content in files.items()}
     ledger.append(Finished(SWEEP, plan.identity, digests, {"files": files}, 0.0, 0))
+    restore_record(root, ledger)
 
 
-def restore_record(root: Path) -> list[str]:
-    """Write config and environment again as the ledger has them, where they are not; gives their names."""
-    finished = Ledger(root / LEDGER).read()
+def restore_record(root: Path, ledger: Ledger) -> list[str]:
+    """Write config and environment as the ledger has them, where they are not so; gives their names."""
+    finished = ledger.read()
     if SWEEP not in finished:
         return []
     wrong = [problem.key for problem in check_files(finished[SWEEP], finished, RunStore(root))]
     for name in wrong:
         write_whole(root / name, finished[SWEEP].result["files"][name])
     return wrong
-
-
-def _read_files(root: Path) -> tuple[Config, Path]:
-    path = root / CONFIG
-    if not path.is_file():
-        raise RefusedError(f"{root} is not a run directory: there is no {CONFIG} in it")
-    folder = _data_folder(root)
-    try:
-        return parse_config(tomllib.loads(path.read_text("utf-8")), str(path)), folder
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, ConfigError) as error:
-        raise RefusedError(f"{path} is damaged: {error}. `pipeline verify {root} --repair` restores it") from None
 
 
 def check_format(root: Path) -> None:
@@ -124,14 +113,13 @@ def check_format(root: Path) -> None:
         age = "a newer" if version > FORMAT else "an older"
         raise RefusedError(
             f"{root} is of format {version}, which {age} version of this software wrote; this one reads format "
-            f"{FORMAT}. {'Update it' if version > FORMAT else 'Choose another directory with --out'}"
+            f"{FORMAT}. {'Update it' if version > FORMAT else ELSEWHERE}"
         )
 
 
-def _data_folder(root: Path) -> Path:
-    check_format(root)
-    path = root / ENVIRONMENT
+def _read_files(root: Path) -> dict[str, str]:
+    """Config and environment of a directory whose ledger does not have them."""
     try:
-        return Path(json.loads(path.read_text("utf-8"))["data_folder"]) if path.exists() else Path()
-    except (ValueError, KeyError, TypeError):
-        raise RefusedError(f"{path} is damaged. `pipeline verify {root} --repair` restores it") from None
+        return {name: (root / name).read_text("utf-8") for name in (CONFIG, ENVIRONMENT)}
+    except (OSError, UnicodeDecodeError) as error:
+        raise RefusedError(f"{root} cannot be read: {error}. {ELSEWHERE}") from None

@@ -7,7 +7,7 @@ from rich.console import Console
 from pipeline.errors import RefusedError
 from pipeline.layout import LEDGER, LOGS
 from pipeline.ledger import Ledger
-from pipeline.lock import locked
+from pipeline.lock import holder, locked
 from pipeline.record import SWEEP, Record, check_format, read_record, restore_record
 from pipeline.run import Options
 from pipeline.store import RunStore
@@ -26,6 +26,8 @@ from pipeline.verification import (
 
 def verify_run(root: Path, console: Console) -> int:
     """Name every piece that is not as it was written; gives the exit code."""
+    if (held := holder(root)) is not None:
+        raise RefusedError(f"{root} is in use by {held}; what it is writing cannot be told from damage. Wait for it")
     record = read_record(root)
     plan = record.plan()
     verdict = examine(plan, record.finished, RunStore(root), full=True) if plan else Verdict()
@@ -50,11 +52,12 @@ def restore_run(root: Path, console: Console) -> Record:
     if not (root / LEDGER).exists():
         return read_record(root)
     with locked(root):
-        for number in Ledger(root / LEDGER).drop_garbage():
+        ledger = Ledger(root / LEDGER)
+        for number in ledger.drop_garbage():
             console.print(f"{LEDGER}, line {number} is not a ledger line and is left out", highlight=False)
-        for name in restore_record(root):
+        for name in restore_record(root, ledger):
             console.print(f"{name} is restored", highlight=False)
-        return read_record(root)
+        return read_record(root, ledger)
 
 
 def repair_run(root: Path, data_dir: Path | None, options: Options, console: Console) -> int:

@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from pipeline import memory
+from pipeline.methods import EACH_KERNEL
 from pipeline.plan import Plan
 from pipeline.plan_view import print_notes
 from pipeline.summary import print_correlation, print_summary
@@ -59,7 +60,14 @@ def _trials(numbers: list[int]) -> str:
     return f"trial {', '.join(map(str, numbers))}"
 
 
-def print_results(console: Console, root: Path, rows: pd.DataFrame, summary: pd.DataFrame, seconds: float) -> None:
+def print_results(
+    console: Console,
+    root: Path,
+    rows: pd.DataFrame,
+    summary: pd.DataFrame,
+    failed_tasks: dict[str, Finished],
+    seconds: float,
+) -> None:
     """Show the summary, the cells that failed, and where everything is."""
     print_summary(console, summary)
     if (correlation := read_correlation(root)) is not None:
@@ -70,12 +78,11 @@ def print_results(console: Console, root: Path, rows: pd.DataFrame, summary: pd.
             f"[bold]{row.dataset}, {row.task}, {row.method}, trial {row.trial}[/bold] {escape(str(row.status))}",
             highlight=False,
         )
+    alone = {name: entry for name, entry in failed_tasks.items() if f"/{EACH_KERNEL}/" in name}
+    for name, entry in list(alone.items())[:MOST_NAMED]:
+        console.print(f"[bold]{name}[/bold] {escape(entry.failed)}", highlight=False)
     where = escape(str(root))
-    again = (
-        f" `pipeline resume {where} --retry-failed` tries the {len(failed)} failed cell(s) again."
-        if len(failed)
-        else ""
-    )
+    again = f" `pipeline resume {where} --retry-failed` tries what failed again." if failed_tasks else ""
     console.print(
         f"Done in {seconds:.1f} s. The tables are in {where}/results: "
         "rows.csv (a row a trial), summary.md, summary.tex, path.csv, kernels.csv, bounds.csv and more.\n"

@@ -16,7 +16,7 @@ from pipeline.store import RunStore
 from pipeline.summary import print_correlation, print_summary, summarise
 from pipeline.tables import read_correlation, read_rows
 from pipeline.task import STAGES
-from pipeline.verification import TABLES, data_entry, examine
+from pipeline.verification import TABLES, check_files, examine
 
 
 def print_status(console: Console, root: Path) -> None:
@@ -31,25 +31,29 @@ def print_status(console: Console, root: Path) -> None:
     for number, line in enumerate(lines):
         name = f"[bold]{record.config.name}[/bold]: " if number == 0 else ""
         console.print(name + escape(line), highlight=False, soft_wrap=True)
-    if TABLES in record.finished and (root / RESULTS / "rows.csv").exists():
+    tables = record.finished.get(TABLES)
+    if tables and not any(check_files(tables, {}, RunStore(root))):
         print_summary(console, summarise(read_rows(root)))
         if (correlation := read_correlation(root)) is not None:
             print_correlation(console, correlation)
         console.print(f"The tables are in {escape(str(root / RESULTS))}.", highlight=False, soft_wrap=True)
+    elif tables:
+        console.print(f"The tables are damaged: `pipeline verify {root} --repair` writes them again.", highlight=False)
 
 
 def _tasks(plan: Plan, record: Record) -> tuple[list[str], int]:
     """What is done by stage, and why the rest is not; and how much is left to do."""
     verdict = examine(plan, record.finished, RunStore(record.root), full=False)
-    done = Counter(task.stage for task in plan.tasks if task.name in verdict.valid)
-    totals = Counter(task.stage for task in plan.tasks)
+    names = {task.name for task in plan.tasks}
     stuck = {name: why for dataset in plan.datasets for name, why in failures(dataset, verdict.valid).items()}
     failed = stuck | {
         name: entry.failures[0] for name, entry in verdict.valid.items() if entry.failures and name not in stuck
     }
-    damaged = {problem.entry for problem in verdict.problems} - {data_entry(d.name) for d in plan.datasets}
-    outdated = {name for name in verdict.outdated if name in {task.name for task in plan.tasks}}
-    left = sum(totals.values()) - sum(done.values()) - len(stuck.keys() - verdict.valid.keys())
+    done = Counter(task.stage for task in plan.tasks if task.name in verdict.valid and task.name not in failed)
+    totals = Counter(task.stage for task in plan.tasks)
+    missing = names - verdict.valid.keys() - stuck.keys()
+    left, outdated = len(missing), missing & set(verdict.outdated)
+    damaged = missing & {problem.entry for problem in verdict.problems}
     parts = ", ".join(f"{stage} {done[stage]:,} of {totals[stage]:,}" for stage in STAGES if totals[stage])
     lines = [f"{sum(done.values()):,} of {sum(totals.values()):,} tasks are done: {parts}."]
     if left:

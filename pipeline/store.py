@@ -15,7 +15,7 @@ from zarr.codecs import BytesCodec, Crc32cCodec
 from zarr.core.buffer import Buffer
 from zarr.storage import MemoryStore
 
-from pipeline.digests import content_digest, file_digest
+from pipeline.digests import chunk_digest, content_digest, file_digest
 from pipeline.files import write_whole
 from tasks.arrays import Floats
 
@@ -138,5 +138,7 @@ class RunStore:
         return values
 
     def digest(self, key: str, full: bool = True) -> str:
-        """The digest of what is stored under a key, as `file_digest` gives it."""
-        return file_digest(f"{self.root}/{key}", full)
+        """The digest of what is stored under a key; empty if nothing is."""
+        path = f"{self.root}/{key}"
+        is_chunk = key.startswith(GROUPS) and not key.endswith("/zarr.json")
+        return chunk_digest(path, full) if is_chunk else file_digest(path)

@@ -12,13 +12,13 @@ from cluster import worker_limits
 from pipeline import memory
 from pipeline.config import Config
 from pipeline.digests import size_of
-from pipeline.directory import check_place, default_directory, free_bytes
+from pipeline.directory import check_place, default_directory, free_bytes, is_run_directory
 from pipeline.errors import StorageError
-from pipeline.layout import CONFIG, LEDGER, LOGS
+from pipeline.layout import LEDGER, LOGS
 from pipeline.ledger import Ledger
 from pipeline.lock import locked
 from pipeline.plan import Plan, make_plan
-from pipeline.record import SWEEP, Record, check_same_sweep, read_own_config, read_record, write_record
+from pipeline.record import SWEEP, Record, check_same_sweep, read_record, restore_record, write_record
 from pipeline.run import Options, Run
 from pipeline.run_view import announce, print_results
 from pipeline.samples import Samples, load_samples
@@ -49,7 +49,7 @@ def run_sweep(config: Config, folder: Path, out: Path | None, options: Options, 
         check_place(root)
         ledger = Ledger(root / LEDGER)
         run = Run(root, plan, samples.__getitem__, ledger, options, console)
-        record = read_record(root, ledger) if (root / CONFIG).exists() else None
+        record = read_record(root, ledger) if is_run_directory(root) else None
         if record and not options.accept_changes:
             check_same_sweep(record, config, outlines)
         if record is None or not _says_the_same(record, plan):
@@ -59,7 +59,7 @@ def run_sweep(config: Config, folder: Path, out: Path | None, options: Options, 
 
 def resume_sweep(root: Path, data_dir: Path | None, options: Options, console: Console) -> int:
     """Go on with the run of a directory, which says itself what it is; gives the exit code."""
-    read_own_config(root)  # refuses what is no run directory before anything is made there
+    read_record(root)  # refuses what is no run directory before anything is made there
     with locked(root):
         return _go_on(open_run(root, data_dir, options, console))
 
@@ -87,6 +87,8 @@ def open_run(root: Path, data_dir: Path | None, options: Options, console: Conso
 def _go_on(run: Run) -> int:
     begin = time.monotonic()
     sweep_temporary_files(run.root)
+    for name in restore_record(run.root, run.ledger):
+        run.console.print(f"{name} is not as it was written, and is restored", highlight=False)
     (run.root / LOGS).mkdir(exist_ok=True)
     with driver_log(run.root), storage_errors(run):
         verdict = run.examine(run.options.verify == "full", run.options.retry_failed)
@@ -95,8 +97,9 @@ def _go_on(run: Run) -> int:
         log.info("start: %d of %d tasks are left", left, len(run.plan.tasks))
         rows, summary = run.mending(run.complete)
         log.info("end after %.1f s", time.monotonic() - begin)
-    print_results(run.console, run.root, rows, summary, time.monotonic() - begin)
-    return FAILED_CELLS if (rows["status"] != "ok").any() else 0
+    failed = {name: entry for name, entry in run.finished.items() if entry.failures}
+    print_results(run.console, run.root, rows, summary, failed, time.monotonic() - begin)
+    return FAILED_CELLS if failed else 0
 
 
 def _check_sizes(plan: Plan, options: Options) -> None:

@@ -95,7 +95,7 @@ def write_tables(root: Path, plan: Plan, finished: dict[str, Finished]) -> pd.Da
         "rows": table,
         "path": pd.DataFrame(paths, columns=list(PATH_COLUMNS)),
         "bounds": pd.DataFrame(bounds, columns=list(BOUND_COLUMNS)),
-        "kernels": pd.concat(kernels, ignore_index=True),
+        "kernels": pd.concat([table for table in kernels if len(table)] or kernels, ignore_index=True),
         "timings": pd.DataFrame(timings),
     }
     results = root / RESULTS

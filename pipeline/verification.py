@@ -9,6 +9,7 @@ from pipeline.digests import DAMAGED
 from pipeline.files import PARTIAL
 from pipeline.layout import RESULTS, data_identity
 from pipeline.plan import DatasetPlan, Plan
+from pipeline.schedule import failures
 from pipeline.store import COMBINED, DATA, GRAM, GROUPS, STATISTICS, RunStore
 from pipeline.task import Finished
 
@@ -64,12 +65,18 @@ def examine(plan: Plan, recorded: Mapping[str, Finished], store: RunStore, full:
     for dataset in plan.datasets:
         without = big_arrays(dataset.name) if dataset.name in cleaned else ()
         found = _examine_dataset(dataset, recorded, store, full, without)
-        if without and len(found.valid) <= len(dataset.tasks):  # something is to do, and needs what was removed
+        if without and _is_left(dataset, found.valid):  # it needs what was removed
             found = _examine_dataset(dataset, recorded, store, full, ())
         verdict.valid |= found.valid
         verdict.problems += found.problems
         verdict.outdated += found.outdated
     return verdict
+
+
+def _is_left(dataset: DatasetPlan, valid: Mapping[str, Finished]) -> bool:
+    """Whether anything is to do."""
+    names = {data_entry(dataset.name), *(task.name for task in dataset.tasks)}
+    return bool(names - valid.keys() - failures(dataset, valid).keys())
 
 
 def _examine_dataset(

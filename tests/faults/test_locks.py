@@ -1,5 +1,6 @@
 """One run at a time in a directory, whatever the instant; and a lock that nobody holds is in nobody's way."""
 
+import fcntl
 import json
 import os
 import shutil
@@ -12,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.errors import RefusedError
 from pipeline.lock import holder, locked
 from tests.faults.harness import assert_same, command, done_by, rewrite_ledger, wait_until
 from tests.run.sweeps import pipeline, start
@@ -187,3 +189,23 @@ def test_who_only_looks_keeps_nobody_out_and_leaves_nothing(tmp_path: Path) -> N
         looker.kill()
         looker.communicate()
     assert not (tmp_path / "lock").exists()
+
+
+def test_a_lock_that_another_made_anew_just_as_we_came_is_not_ours(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    flock = fcntl.flock
+    theirs: list[int] = []
+
+    def a_moment_later(descriptor: int, how: int) -> None:
+        if not theirs:  # the holder ends, and another one starts
+            (tmp_path / "lock").unlink()
+            theirs.append(os.open(tmp_path / "lock", os.O_RDWR | os.O_CREAT))
+            flock(theirs[0], fcntl.LOCK_EX)
+            os.write(theirs[0], lock_of(1).encode())
+        flock(descriptor, how)
+
+    monkeypatch.setattr(fcntl, "flock", a_moment_later)
+    with pytest.raises(RefusedError, match="in use by process 1"), locked(tmp_path):
+        pass
+    os.close(theirs[0])

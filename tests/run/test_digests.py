@@ -4,7 +4,7 @@ import google_crc32c
 import numpy as np
 import pytest
 
-from pipeline.digests import content_digest, file_digest, size_of
+from pipeline.digests import chunk_digest, content_digest, size_of
 from pipeline.store import GRAM, RunStore
 
 CHUNK = "gram.zarr/d/gram/c/0"
@@ -24,24 +24,24 @@ def test_a_chunk_has_the_checksum_at_its_end_and_its_size(root: Path, full: bool
     content = (root / CHUNK).read_bytes()
     assert len(content) == 5 * 8 + 4
     assert int.from_bytes(content[-4:], "little") == google_crc32c.value(content[:-4])
-    assert file_digest(root / CHUNK, full) == f"{content[-4:].hex()}:44"
+    assert chunk_digest(root / CHUNK, full) == f"{content[-4:].hex()}:44"
 
 
 def test_only_a_full_look_reads_what_is_in_a_chunk(root: Path) -> None:
-    before = file_digest(root / CHUNK)
+    before = chunk_digest(root / CHUNK)
     content = bytearray((root / CHUNK).read_bytes())
     content[9] ^= 4
     (root / CHUNK).write_bytes(content)
-    assert file_digest(root / CHUNK, full=False) == before
-    assert file_digest(root / CHUNK, full=True) == "damaged:44"
+    assert chunk_digest(root / CHUNK, full=False) == before
+    assert chunk_digest(root / CHUNK, full=True) == "damaged:44"
 
 
 @pytest.mark.parametrize("full", [False, True])
 @pytest.mark.parametrize("kept", [*range(4), 5, 43])
 def test_a_chunk_that_is_cut_off_has_another_digest(root: Path, kept: int, full: bool) -> None:
-    before, content = file_digest(root / CHUNK), (root / CHUNK).read_bytes()
+    before, content = chunk_digest(root / CHUNK), (root / CHUNK).read_bytes()
     (root / CHUNK).write_bytes(content[:kept])
-    found = file_digest(root / CHUNK, full)
+    found = chunk_digest(root / CHUNK, full)
     assert found != before
     assert found.endswith(f":{kept}")
     assert found == (f"damaged:{kept}" if full else f"{content[:kept][-4:].hex()}:{kept}")
@@ -55,9 +55,9 @@ def test_any_other_file_is_read_whole_at_every_look(tmp_path: Path, name: str, c
     path = tmp_path / name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(content)
-    assert file_digest(path, full) == content_digest(content)
+    assert RunStore(tmp_path).digest(name, full) == content_digest(content)
     path.write_bytes(content + b"\n")
-    assert file_digest(path, full) != content_digest(content)
+    assert RunStore(tmp_path).digest(name, full) != content_digest(content)
 
 
 def test_the_digest_of_a_content_is_its_checksum_and_size() -> None:
@@ -70,4 +70,4 @@ def test_the_digest_of_a_content_is_its_checksum_and_size() -> None:
 @pytest.mark.parametrize("full", [False, True])
 @pytest.mark.parametrize("name", ["config.toml", "gram.zarr/d/gram/c/1", "gram.zarr/d/gram/c", "gram.zarr"])
 def test_what_is_missing_or_no_file_has_no_digest(root: Path, name: str, full: bool) -> None:
-    assert file_digest(root / name, full) == ""
+    assert RunStore(root).digest(name, full) == ""

@@ -56,7 +56,6 @@ def verify(root: Path) -> tuple[int, str]:
     return shown.exit_code, shown.stdout
 
 
-@pytest.mark.xfail(strict=True, reason="_size does not expect a file to vanish")
 def test_a_run_whose_files_come_and_go_can_be_listed(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     walk = os.walk
 
@@ -146,7 +145,6 @@ def test_a_cleaned_run_is_well_and_has_nothing_to_do(root: Path) -> None:
     assert after == before
 
 
-@pytest.mark.xfail(strict=True, reason="examine takes cells behind a failure for work that needs the arrays")
 def test_a_cleaned_run_in_which_a_cell_failed_has_nothing_to_do_either(finished: tuple[Path, Plan], root: Path) -> None:
     fail(root, finished[1], WEIGHTS, "it was too hot")
     assert resume_here(root)[0] == 3
@@ -188,9 +186,7 @@ def test_a_run_that_goes_on_is_not_cleaned(root: Path) -> None:
     assert listing(root) == before
 
 
-@pytest.mark.parametrize(
-    "name", ["empty", pytest.param("absent", marks=pytest.mark.xfail(strict=True, reason="clean locks first"))]
-)
+@pytest.mark.parametrize("name", ["empty", "absent"])
 def test_what_is_no_run_is_not_cleaned(name: str, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     shown = CliRunner().invoke(main, ["clean", str(tmp_path / name), "--keep", "results"])

@@ -3,6 +3,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +59,11 @@ def test_several_entries_are_a_line_each_and_several_appends_one_file(path: Path
 def test_the_latest_line_counts(path: Path) -> None:
     append(path, entry("a", 1.0), entry("a", 2.0))
     assert read(path)["a"].seconds == 2.0
+
+
+def test_files_of_earlier_lines_are_named_too(path: Path) -> None:
+    append(path, entry("a"), replace(entry("a"), digests={"l": "cd"}), replace(entry("b"), digests={}))
+    assert set(Ledger(path).named_files()) == {"k", "l"}
 
 
 @pytest.mark.parametrize("cut", [1, 10, 40])

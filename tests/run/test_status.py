@@ -89,7 +89,6 @@ def test_what_failed_is_named_with_its_reason_and_not_left(root: Path, plan: Pla
     assert sorted(named) == sorted(f"  {name}: {why}" for name, why in reasons.items())
 
 
-@pytest.mark.xfail(strict=True, reason="what is outdated is counted as left, also where it is stuck")
 def test_what_is_outdated_behind_a_failure_is_not_left(root: Path, plan: Plan) -> None:
     before = Ledger(root / "ledger.jsonl").read()
     behind = fail(root, plan, "tiles/wave/0", "it was too hot")
@@ -98,7 +97,6 @@ def test_what_is_outdated_behind_a_failure_is_not_left(root: Path, plan: Plan) -
     assert lines(root)[1] == "1 are left: 1 not run yet."
 
 
-@pytest.mark.xfail(strict=True, reason="status reads the table as it finds it")
 def test_a_damaged_table_is_no_reason_to_say_nothing(root: Path) -> None:
     (root / "results/rows.csv").write_bytes(b"")
     assert lines(root)[0] == f"small: 34 of 34 tasks are done: {ALL}."
