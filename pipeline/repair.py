@@ -8,6 +8,7 @@ from pipeline.errors import RefusedError
 from pipeline.layout import LEDGER, LOGS
 from pipeline.ledger import Ledger
 from pipeline.lock import holder, locked
+from pipeline.plan import Plan
 from pipeline.record import SWEEP, Record, check_format, read_record, restore_record
 from pipeline.run import Options
 from pipeline.store import RunStore
@@ -31,7 +32,10 @@ def verify_run(root: Path, console: Console) -> int:
     record = read_record(root)
     plan = record.plan()
     verdict = examine(plan, record.finished, RunStore(root), full=True) if plan else Verdict()
-    problems = [*verdict.problems, *_others(root, record.finished, Ledger(root / LEDGER))]
+    problems = [
+        *verdict.problems,
+        *_others(root, record.finished, Ledger(root / LEDGER), _is_unfinished(plan, verdict)),
+    ]
     _print(console, problems)
     count = sum(len(entry.digests) for entry in verdict.valid.values())
     if not problems:
@@ -71,7 +75,7 @@ def repair_run(root: Path, data_dir: Path | None, options: Options, console: Con
         was_complete = TABLES in recorded or not any(name.startswith(STAGES) for name in recorded)
         with driver_log(root), storage_errors(run):
             verdict = run.examine(full=True)
-            others = _others(root, recorded, run.ledger)
+            others = _others(root, recorded, run.ledger, _is_unfinished(run.plan, verdict))
             _print(console, [*verdict.problems, *others])
             for problem in others:
                 if not problem.entry:
@@ -88,8 +92,13 @@ def _print(console: Console, problems: list[Problem]) -> None:
         console.print(str(problem), highlight=False, soft_wrap=True, markup=False)
 
 
-def _others(root: Path, recorded: dict[str, Finished], ledger: Ledger) -> list[Problem]:
+def _is_unfinished(plan: Plan | None, verdict: Verdict) -> bool:
+    done = {name for name, entry in verdict.valid.items() if not entry.failed}
+    return plan is None or any(task.name not in done for task in plan.tasks)
+
+
+def _others(root: Path, recorded: dict[str, Finished], ledger: Ledger, unfinished: bool) -> list[Problem]:
     """Problems of what no task wrote: tables, and files that are no one's."""
     known = [recorded[name] for name in (SWEEP, TABLES) if name in recorded]
     problems = [problem for entry in known for problem in check_files(entry, recorded, RunStore(root))]
-    return problems + foreign_files(root, ledger.named_files())
+    return problems + foreign_files(root, ledger.named_files(), unfinished)

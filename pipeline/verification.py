@@ -133,9 +133,19 @@ def stored_files(root: Path) -> Iterator[str]:
                 yield f"{place}/{name}"
 
 
-def foreign_files(root: Path, named: Container[str]) -> list[Problem]:
-    """Files among arrays and tables that no line of the ledger names."""
-    return [Problem(key, "belongs to no finished task", "") for key in sorted(stored_files(root)) if key not in named]
+def foreign_files(root: Path, named: Container[str], unfinished: bool = False) -> list[Problem]:
+    """Files among arrays and tables that no line of the ledger names.
+
+    Parameters
+    ----------
+    unfinished
+        Whether tasks are still to do, or failed: they may have left chunks of arrays that are known.
+    """
+    return [
+        Problem(key, "belongs to no finished task", "")
+        for key in sorted(stored_files(root))
+        if key not in named and not (unfinished and f"{key.partition('/c/')[0]}/zarr.json" in named)
+    ]
 
 
 def sweep_temporary_files(root: Path) -> None:
