@@ -59,9 +59,12 @@ def read_record(root: Path, ledger: Ledger | None = None) -> Record:
     files = finished[SWEEP].result["files"] if SWEEP in finished else _read_files(root)
     try:
         config = parse_config(tomllib.loads(files[CONFIG]), str(root / CONFIG))
+    except (tomllib.TOMLDecodeError, ConfigError) as error:
+        raise RefusedError(f"{root / CONFIG} is damaged: {error}. {ELSEWHERE}") from None
+    try:
         folder = Path(json.loads(files[ENVIRONMENT])["data_folder"])
-    except (tomllib.TOMLDecodeError, ConfigError, ValueError, KeyError, TypeError) as error:
-        raise RefusedError(f"{root} says nothing of itself that can be read: {error}. {ELSEWHERE}") from None
+    except (ValueError, KeyError, TypeError):
+        raise RefusedError(f"{root / ENVIRONMENT} is damaged. {ELSEWHERE}") from None
     return Record(root, config, folder, finished)
 
 
@@ -119,7 +122,4 @@ def check_format(root: Path) -> None:
 
 def _read_files(root: Path) -> dict[str, str]:
     """Config and environment of a directory whose ledger does not have them."""
-    try:
-        return {name: (root / name).read_text("utf-8") for name in (CONFIG, ENVIRONMENT)}
-    except (OSError, UnicodeDecodeError) as error:
-        raise RefusedError(f"{root} cannot be read: {error}. {ELSEWHERE}") from None
+    return {name: (root / name).read_text("utf-8", errors="replace") for name in (CONFIG, ENVIRONMENT)}

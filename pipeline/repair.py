@@ -32,10 +32,10 @@ def verify_run(root: Path, console: Console) -> int:
     record = read_record(root)
     plan = record.plan()
     verdict = examine(plan, record.finished, RunStore(root), full=True) if plan else Verdict()
-    problems = [
-        *verdict.problems,
-        *_others(root, record.finished, Ledger(root / LEDGER), _is_unfinished(plan, verdict)),
-    ]
+    ledger = Ledger(root / LEDGER)
+    problems = [*verdict.problems, *_others(root, record.finished, ledger, _is_unfinished(plan, verdict))]
+    if not ledger.path.exists():
+        problems.insert(0, Problem(LEDGER, "is missing, and with it all that says what is finished", ""))
     _print(console, problems)
     count = sum(len(entry.digests) for entry in verdict.valid.values())
     if not problems:

@@ -76,8 +76,9 @@ def test_a_run_whose_driver_is_killed_time_after_time_goes_on(
     root = folder / "run"
     for number, fault in enumerate(faults):
         before = done_by(root)
-        # `resume` and the same command go on alike
-        run, done = run_with(*(RESUME if number % 2 else RUN), cwd=folder, faults=[fault], notes=folder / str(number))
+        # `resume` and the same command go on alike, once anything was begun
+        command = RESUME if number % 2 and before else RUN
+        run, done = run_with(*command, cwd=folder, faults=[fault], notes=folder / str(number))
         assert done.returncode == -signal.SIGKILL, done.stderr
         assert run.calls() >= fault.first
         assert before <= done_by(root)

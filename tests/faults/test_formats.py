@@ -45,11 +45,18 @@ def assert_refused(root: Path, *words: str) -> None:
     ],
 )
 @pytest.mark.parametrize("name", ["config.toml", "environment.json"])
-def test_a_damaged_config_or_environment_is_refused_by_its_name(
-    root: Path, name: str, damage: Callable[[Path], None]
+def test_a_damaged_config_or_environment_is_named_and_restored_by_what_goes_on(
+    root: Path, undisturbed: Path, name: str, damage: Callable[[Path], None]
 ) -> None:
     damage(root / name)
-    assert_refused(root, name)
+    found = command("verify", root)
+    assert found.exit_code == 4
+    assert f"{name} is " in found.output
+    assert command("status", root).exit_code == 0  # the ledger has it too
+    resumed = command("resume", root)
+    assert resumed.exit_code == 0, resumed.output
+    assert f"{name} is not as it was written, and is restored" in resumed.output
+    assert (root / name).read_bytes() == (undisturbed / name).read_bytes()
 
 
 def test_config_and_environment_are_restored_to_the_byte_and_no_task_runs(root: Path, undisturbed: Path) -> None:

@@ -276,11 +276,6 @@ def test_data_that_changed_under_a_run(begun: Path, folder: Path) -> None:
         assert word in text
 
 
-def test_a_damaged_config_in_the_directory(begun: Path, folder: Path) -> None:
-    put(begun, "name = ", "config.toml")
-    assert "config.toml is damaged" in refused(folder, "sweep.toml", "--out", "begun", code=OCCUPIED)
-
-
 def test_a_damaged_ledger_in_the_directory(begun: Path, folder: Path) -> None:
     put(begun, "no json\n", "ledger.jsonl")
     text = refused(folder, "sweep.toml", "--out", "begun", code=OCCUPIED)
@@ -336,8 +331,10 @@ def test_a_sweep_too_large_for_the_disk(folder: Path, monkeypatch: pytest.Monkey
 
 
 @pytest.mark.parametrize(
-    ("name", "content"), [("config.toml", b"\xff"), ("environment.json", b"{"), ("environment.json", b"{}")]
+    ("name", "content"),
+    [("config.toml", b"\xff"), ("config.toml", b"name = "), ("environment.json", b"{"), ("environment.json", b"{}")],
 )
-def test_a_damaged_file_in_the_directory(name: str, content: bytes, begun: Path, folder: Path) -> None:
+def test_a_damaged_file_that_the_ledger_cannot_restore(name: str, content: bytes, begun: Path, folder: Path) -> None:
+    (begun / "ledger.jsonl").unlink()
     put(begun, content, name)
-    assert name in refused(folder, "sweep.toml", "--out", "begun", code=OCCUPIED)
+    assert f"{name} is damaged" in refused(folder, "sweep.toml", "--out", "begun", code=OCCUPIED)
