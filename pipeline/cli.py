@@ -99,7 +99,9 @@ def resume(directory: Path, data_dir: Path | None, **running: Any) -> None:
     """Go on with the run in DIRECTORY, which says itself what it is."""
     from pipeline.record import read_record
 
-    warm_up_workers(running["cluster"], read_record(directory).config)
+    record = read_record(directory)
+    if not record.is_complete:  # else workers are hardly needed, and would only take a core from who checks it
+        warm_up_workers(running["cluster"], record.config)
     from pipeline.run import Options
     from pipeline.sweep import resume_sweep
 

@@ -15,9 +15,9 @@ from pipeline.errors import PipelineError, RefusedError
 from pipeline.layout import CONFIG, LEDGER
 from pipeline.ledger import Ledger
 from pipeline.lock import holder, locked
-from pipeline.record import SWEEP, read_record
+from pipeline.record import no_run_directory, read_record
 from pipeline.task import STAGES, Finished
-from pipeline.verification import CLEANED, TABLES, big_arrays
+from pipeline.verification import CLEANED, big_arrays
 
 HOUR, DAY = 3600.0, 86400.0
 
@@ -40,10 +40,11 @@ def print_runs(console: Console, folder: Path) -> None:
 
 def clean_run(console: Console, root: Path) -> None:
     """Remove the big arrays of a finished run."""
-    read_record(root)  # refuses what is no run directory before a lock is made there
+    if not is_run_directory(root):
+        raise no_run_directory(root)
     with locked(root):
         record = read_record(root)
-        if not _is_complete(record.finished):
+        if not record.is_complete:
             raise RefusedError(f"{root} is not finished: `pipeline resume {root}` goes on with it")
         before = _size(root)
         datasets = [dataset.name for dataset in record.config.dataset]
@@ -58,20 +59,16 @@ def clean_run(console: Console, root: Path) -> None:
     console.print(f"{memory.text(freed)} are free again; tables, statistics, weights and the ledger are kept.")
 
 
-def _is_complete(finished: dict[str, Finished]) -> bool:
-    done_for = finished[TABLES].result["sweep"] if TABLES in finished else None
-    return SWEEP in finished and done_for == finished[SWEEP].identity
-
-
 def _state(root: Path) -> str:
     if (held := holder(root)) is not None:
         return f"running: {held}"
     try:
-        finished = read_record(root).finished
+        record = read_record(root)
     except PipelineError as error:
         return str(error).partition(". ")[0]
+    finished = record.finished
     tasks = [entry for name, entry in finished.items() if name.partition("/")[0] in STAGES]
-    if not _is_complete(finished):
+    if not record.is_complete:
         return f"unfinished, {len(tasks):,} tasks are done"
     failed = sum(bool(entry.failures) for entry in tasks)
     cleaned = ", cleaned" if CLEANED in finished and finished[CLEANED].result["datasets"] else ""

@@ -19,7 +19,7 @@ from pipeline.outline import Outline
 from pipeline.plan import Plan, make_plan
 from pipeline.store import RunStore
 from pipeline.task import Finished
-from pipeline.verification import check_files, data_entry
+from pipeline.verification import TABLES, check_files, data_entry
 
 SWEEP = "sweep"
 """The entry of the ledger that holds the config and the environment."""
@@ -34,6 +34,12 @@ class Record:
     config: Config
     data_folder: Path
     finished: dict[str, Finished]
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether its tables were written for the config that it has now."""
+        done_for = self.finished[TABLES].result["sweep"] if TABLES in self.finished else None
+        return SWEEP in self.finished and done_for == self.finished[SWEEP].identity
 
     def outline(self, dataset: str) -> Outline | None:
         """What is known of a dataset, once its data are stored."""
@@ -53,7 +59,7 @@ def read_record(root: Path, ledger: Ledger | None = None) -> Record:
     The ledger holds the config and the environment too, and is believed rather than the files.
     """
     if not is_run_directory(root):
-        raise RefusedError(f"{root} is not a run directory: there is no {CONFIG} in it")
+        raise no_run_directory(root)
     check_format(root)
     finished = (ledger or Ledger(root / LEDGER)).read()
     files = finished[SWEEP].result["files"] if SWEEP in finished else _read_files(root)
@@ -66,6 +72,11 @@ def read_record(root: Path, ledger: Ledger | None = None) -> Record:
     except (ValueError, KeyError, TypeError):
         raise RefusedError(f"{root / ENVIRONMENT} is damaged. {ELSEWHERE}") from None
     return Record(root, config, folder, finished)
+
+
+def no_run_directory(root: Path) -> RefusedError:
+    """For a place where no run was begun."""
+    return RefusedError(f"{root} is not a run directory: there is no {CONFIG} in it")
 
 
 def check_same_sweep(record: Record, config: Config, outlines: Sequence[Outline]) -> None:

@@ -67,7 +67,7 @@ def restore_run(root: Path, console: Console) -> Record:
 def repair_run(root: Path, data_dir: Path | None, options: Options, console: Console) -> int:
     """Compute again what is not as it was written, and nothing else; gives the exit code."""
     with locked(root):
-        sweep_temporary_files(root)
+        sweep_temporary_files(root, arrays=True)
         (root / LOGS).mkdir(exist_ok=True)
         run = open_run(root, data_dir, options, console)
         recorded = run.ledger.read()

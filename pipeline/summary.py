@@ -9,6 +9,7 @@ from rich.table import Table
 
 from pipeline.files import write_whole
 from pipeline.layout import RESULTS
+from pipeline.task import OK
 
 MEASURES = ("error", "alignment_test", "alignment_train")
 TITLES = {
@@ -22,11 +23,11 @@ CAPTION = "above, alignment on the test fold below; mean ± standard deviation o
 def summarise(rows: pd.DataFrame) -> pd.DataFrame:
     """A row a dataset, task and method, in the order of the rows; trials that failed are counted and left out."""
     keys = ["dataset", "task", "metric", "method"]
-    measured = rows.assign(**{measure: rows[measure].where(rows["status"] == "ok") for measure in MEASURES})
+    measured = rows.assign(**{measure: rows[measure].where(rows["status"] == OK) for measure in MEASURES})
     groups = measured.groupby(keys, sort=False)
     columns: dict[str, pd.Series] = {
         "trials": groups.size(),
-        "failed": groups["status"].agg(lambda status: int((status != "ok").sum())),
+        "failed": (measured["status"] != OK).groupby([measured[key] for key in keys], sort=False).sum(),
     }
     for measure in MEASURES:
         columns[f"{measure}_mean"] = groups[measure].mean()

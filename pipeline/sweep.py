@@ -18,7 +18,7 @@ from pipeline.layout import LEDGER, LOGS
 from pipeline.ledger import Ledger
 from pipeline.lock import locked
 from pipeline.plan import Plan, make_plan
-from pipeline.record import SWEEP, Record, check_same_sweep, read_record, restore_record, write_record
+from pipeline.record import SWEEP, Record, check_same_sweep, no_run_directory, read_record, restore_record, write_record
 from pipeline.run import Options, Run
 from pipeline.run_view import announce, print_results
 from pipeline.samples import Samples, load_samples
@@ -59,7 +59,8 @@ def run_sweep(config: Config, folder: Path, out: Path | None, options: Options, 
 
 def resume_sweep(root: Path, data_dir: Path | None, options: Options, console: Console) -> int:
     """Go on with the run of a directory, which says itself what it is; gives the exit code."""
-    read_record(root)  # refuses what is no run directory before anything is made there
+    if not is_run_directory(root):
+        raise no_run_directory(root)
     with locked(root):
         return _go_on(open_run(root, data_dir, options, console))
 
@@ -86,16 +87,17 @@ def open_run(root: Path, data_dir: Path | None, options: Options, console: Conso
 
 def _go_on(run: Run) -> int:
     begin = time.monotonic()
-    sweep_temporary_files(run.root)
     for name in restore_record(run.root, run.ledger):
         run.console.print(f"{name} is not as it was written, and is restored", highlight=False)
     (run.root / LOGS).mkdir(exist_ok=True)
     with driver_log(run.root), storage_errors(run):
         verdict = run.examine(run.options.verify == "full", run.options.retry_failed)
         left = len(run.left())
+        sweep_temporary_files(run.root, arrays=left > 0)
         announce(run.console, run.plan, run.root, left, verdict)
         log.info("start: %d of %d tasks are left", left, len(run.plan.tasks))
         rows, summary = run.mending(run.complete)
+        sweep_temporary_files(run.root, arrays=left > 0)  # of workers that died on the way
         log.info("end after %.1f s", time.monotonic() - begin)
     failed = {name: entry for name, entry in run.finished.items() if entry.failures}
     print_results(run.console, run.root, rows, summary, failed, time.monotonic() - begin)

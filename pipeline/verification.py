@@ -1,7 +1,7 @@
 """What of a run directory is as its ledger says, and what is not: missing, damaged, swapped, foreign or outdated."""
 
 import os
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -124,9 +124,9 @@ def _what(key: str, digest: str, found: str, recorded: Mapping[str, Finished]) -
     return "is damaged" if size == expected else f"is damaged: {size} bytes, not {expected}"
 
 
-def stored_files(root: Path) -> Iterator[str]:
-    """The keys of all files of the arrays and tables of a run directory."""
-    for group in (*GROUPS, RESULTS):
+def stored_files(root: Path, folders: Sequence[str] = (*GROUPS, RESULTS)) -> Iterator[str]:
+    """The keys of all files of the arrays and tables of a run directory, or of some folders of it."""
+    for group in folders:
         for folder, _, names in os.walk(root / group):
             place = folder[len(str(root)) + 1 :]
             for name in names:
@@ -148,9 +148,9 @@ def foreign_files(root: Path, named: Container[str], unfinished: bool = False) -
     ]
 
 
-def sweep_temporary_files(root: Path) -> None:
-    """Remove what writers that were killed left half-written."""
+def sweep_temporary_files(root: Path, arrays: bool) -> None:
+    """Remove what writers that were killed left half-written: among the arrays too, where work was to do."""
     own = [path.name for path in root.iterdir() if path.is_file()]
-    for key in (*own, *stored_files(root)):
+    for key in (*own, *stored_files(root, (*GROUPS, RESULTS) if arrays else (RESULTS,))):
         if key.endswith(PARTIAL):
             (root / key).unlink()

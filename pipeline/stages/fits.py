@@ -8,7 +8,7 @@ from pipeline.stages.combine import CombineTask
 from pipeline.stages.matrices import read_symmetric
 from pipeline.stages.tiles import GramTask
 from pipeline.store import COMBINED, STATISTICS, WEIGHTS, RunStore
-from pipeline.task import Output, Task
+from pipeline.task import OK, Output, Task
 from tasks.gaussian import LARGEST_CENTERED
 
 
@@ -36,4 +36,4 @@ class FitTask(CellTask, GramTask):
             )
         except NO_RESULT as error:
             return failed(error)
-        return Output(result={"status": "ok", **found})
+        return Output(result={"status": OK, **found})

@@ -11,7 +11,7 @@ from pipeline.stages.reduce import ReduceTask
 from pipeline.stages.statistics import read_statistics
 from pipeline.stages.tiles import GramTask, TilesTask
 from pipeline.store import GRAM, STATISTICS, RunStore
-from pipeline.task import Output, Task
+from pipeline.task import OK, Output, Task
 from tasks.base_kernels import GramKernels
 from tasks.centering import center_on
 from tasks.one_stage import learn
@@ -48,7 +48,7 @@ class OneStageTask(CellTask, GramTask):
         )
         return Output(
             digests=self.write_weights(store, found.weights, found.certificate),
-            result={"status": "ok", "weights": row, "path": asdict(found.path)},
+            result={"status": OK, "weights": row, "path": asdict(found.path)},
         )
 
 

@@ -11,7 +11,7 @@ from pipeline.stages.cells import NO_RESULT, CellTask, Split, failed, fit_kernel
 from pipeline.stages.statistics import constant_kernels
 from pipeline.stages.weights import find_rule
 from pipeline.store import DATA, GRAM, STATISTICS, RunStore
-from pipeline.task import Output, Task
+from pipeline.task import OK, Output, Task
 from tasks.alignment import alignment_with_labels
 from tasks.arrays import Floats, Integers
 from tasks.folds import trials
@@ -97,7 +97,7 @@ class RankOneCellTask(CellTask):
         row = measured(weights, certificate, *(_alignment(kernel, split, part) for part in (split.train, split.test)))
         return Output(
             digests=self.write_weights(store, weights, certificate),
-            result={"status": "ok", "weights": row, **fits},
+            result={"status": OK, "weights": row, **fits},
         )
 
     def _fit(self, kernel: Floats, split: Split, weights: Floats, kernels: RankOneKernels) -> dict[str, Any]:

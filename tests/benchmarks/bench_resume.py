@@ -1,8 +1,11 @@
-"""What durability costs: the ledger and verification of a sweep, and resuming a finished run of 10,000 tasks.
+"""What durability costs: resuming a finished run of 10,000 tasks, and the share of the ledger and digests in a sweep.
 
     python tests/benchmarks/bench_resume.py [--keep DIR]
+    python tests/benchmarks/bench_resume.py --sweep paper-gaussian --data-dir DIR
 
-Makes a run of 200 small datasets, 10,000 tasks, without a cluster; then resumes it by the command line, quick and full.
+The first makes a run of 200 small datasets, 10,000 tasks, without a cluster, and resumes it by the command line, quick
+and full. The second runs a sweep and adds up what the driver spends on the ledger and on verification, and what
+workers spend on digests: as long as reading all files once more takes, divided by the workers.
 """
 
 import argparse
@@ -10,19 +13,25 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import defaultdict
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import tomli_w
 from rich.console import Console
 
+from cluster import worker_limits
 from pipeline.config_file import read_config
 from pipeline.layout import LEDGER
 from pipeline.ledger import Ledger
 from pipeline.plan import make_plan
-from pipeline.record import write_record
+from pipeline.record import read_record, write_record
 from pipeline.run import Options, Run
 from pipeline.samples import load_samples
 from pipeline.store import RunStore
+from pipeline.sweep import run_sweep
+from pipeline.verification import examine
 from pipeline.worker import run_tasks
 
 DATASETS = 200
@@ -64,10 +73,51 @@ def make_run(folder: Path) -> tuple[Path, int]:
     return root, len(plan.tasks)
 
 
+def measure_sweep(name: str, data_dir: Path) -> None:
+    """Print the share of durability in the time of a whole sweep."""
+    spent: defaultdict[str, float] = defaultdict(float)
+
+    def timed(what: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        def wrapped(*arguments: Any, **options: Any) -> Any:
+            begin = time.perf_counter()
+            try:
+                return function(*arguments, **options)
+            finally:
+                spent[what] += time.perf_counter() - begin
+
+        return wrapped
+
+    for owner, method in ((Ledger, "append"), (Ledger, "read"), (Run, "examine")):
+        setattr(owner, method, timed(f"{owner.__name__}.{method}", getattr(owner, method)))
+    config, _ = read_config(name)
+    with tempfile.TemporaryDirectory() as temporary:
+        root = Path(temporary) / "run"
+        begin = time.perf_counter()
+        run_sweep(config, data_dir, root, Options(), Console(quiet=True))
+        total = time.perf_counter() - begin
+        record = read_record(root)
+        plan = record.plan()
+        assert plan is not None
+        begin = time.perf_counter()
+        verdict = examine(plan, record.finished, RunStore(root), full=True)
+        spent["digests by workers"] = (time.perf_counter() - begin) / worker_limits("local", None)[0]
+        files = sum(len(entry.digests) for entry in verdict.valid.values())
+    for what, seconds in spent.items():
+        print(f"{what}: {seconds:.3f} s")
+    share = sum(spent.values()) / total
+    print(f"{name}: {total:.1f} s, {len(plan.tasks):,} tasks, {files:,} files; durability takes {share:.2%}")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--keep", type=Path, help="make the run here, or take the one that is here")
-    keep = parser.parse_args().keep
+    parser.add_argument("--sweep", help="measure the share of durability in this config")
+    parser.add_argument("--data-dir", type=Path, default=Path())
+    arguments = parser.parse_args()
+    if arguments.sweep:
+        measure_sweep(arguments.sweep, arguments.data_dir)
+        return
+    keep = arguments.keep
     with tempfile.TemporaryDirectory() as temporary:
         folder = keep or Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
@@ -76,20 +126,15 @@ def main() -> None:
             _, tasks = make_run(folder)
             print(f"made a run of {tasks:,} tasks in {time.perf_counter() - begin:.0f} s")
         files = sum(1 for path in (folder / "run").rglob("*") if path.is_file())
-        for arguments in (
-            ["resume", "run"],
-            ["resume", "run", "--verify", "full"],
-            ["verify", "run"],
-            ["status", "run"],
-        ):
+        for line in ("resume run", "resume run --verify full", "verify run", "status run"):
             begin = time.perf_counter()
             subprocess.run(
-                [sys.executable, "-c", "from pipeline.cli import main; main()", *arguments],
+                [sys.executable, "-c", "from pipeline.cli import main; main()", *line.split()],
                 cwd=folder,
                 check=True,
                 stdout=subprocess.DEVNULL,
             )
-            print(f"pipeline {' '.join(arguments)}: {time.perf_counter() - begin:.2f} s for {files:,} files")
+            print(f"pipeline {line}: {time.perf_counter() - begin:.2f} s for {files:,} files")
 
 
 if __name__ == "__main__":

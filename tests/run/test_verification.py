@@ -180,5 +180,5 @@ def test_what_killed_writers_left_is_swept_away_and_nothing_else(root: Path) -> 
     before = {path: path.read_bytes() for path in root.rglob("*") if path.is_file()}
     for key in (".config.toml.77.partial", "gram.zarr/wave/gram/c/0/0/.0.ab12.partial", "weights.zarr/x.partial"):
         (root / key).touch()
-    sweep_temporary_files(root)
+    sweep_temporary_files(root, arrays=True)
     assert {path: path.read_bytes() for path in root.rglob("*") if path.is_file()} == before
