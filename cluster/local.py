@@ -68,6 +68,7 @@ def open_workers(workers: int | None, logs: Path) -> Iterator[Cluster]:
 
     from cluster.setup import WorkerSetup
 
+    warm_up(())  # unless it was done ahead
     count, memory = worker_limits(workers)
     with (
         dask.config.set(SETTINGS),

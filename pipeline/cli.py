@@ -1,6 +1,7 @@
 """The command line. Nothing heavy is imported before a command needs it."""
 
 import errno
+import signal
 import sys
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,6 @@ from pipeline.cli_options import (
     directory_argument,
     running_options,
     set_option,
-    warm_up_workers,
     workers_option,
 )
 from pipeline.errors import InterruptedRunError, PipelineError, StorageError
@@ -58,6 +58,7 @@ def main() -> None:
     pipeline resume DIR              go on with it
     pipeline verify DIR              look for damage
     """
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # a batch system's warning is taken like Ctrl-C
 
 
 @main.command()
@@ -79,10 +80,12 @@ def run(
 
     CONFIG is a file, or the name of a shipped config; without it the default sweep runs.
     """
+    from cluster import warm_up
     from pipeline.config_file import read_config
+    from pipeline.worker_modules import worker_modules
 
     parsed, folder = read_config(config, settings)
-    warm_up_workers(running["cluster"], parsed)
+    warm_up(running["cluster"], worker_modules(parsed))
     from pipeline.run import Options
     from pipeline.sources import data_folder
     from pipeline.sweep import run_sweep
@@ -97,11 +100,6 @@ def run(
 @data_option
 def resume(directory: Path, data_dir: Path | None, **running: Any) -> None:
     """Go on with the run in DIRECTORY, which says itself what it is."""
-    from pipeline.record import read_record
-
-    record = read_record(directory)
-    if not record.is_complete:  # else workers are hardly needed, and would only take a core from who checks it
-        warm_up_workers(running["cluster"], record.config)
     from pipeline.run import Options
     from pipeline.sweep import resume_sweep
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from pipeline.cli_options import console, data_option, directory_argument, running_options, warm_up_workers
+from pipeline.cli_options import console, data_option, directory_argument, running_options
 
 
 @click.command()
@@ -32,8 +32,7 @@ def verify(directory: Path, repair: bool, data_dir: Path | None, **running: Any)
 
     if not repair:
         sys.exit(verify_run(directory, console()))
-    restored = restore_run(directory, console())
-    warm_up_workers(running["cluster"], restored.config)
+    restore_run(directory, console())
     from pipeline.run import Options
 
     sys.exit(repair_run(directory, data_dir, Options(**running), console()))

@@ -1,7 +1,6 @@
-"""What the commands share: arguments and options, where they print, what they begin with."""
+"""What the commands share: arguments and options, and where they print."""
 
 import io
-import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -13,8 +12,6 @@ from cluster import CLUSTERS
 
 if TYPE_CHECKING:
     from rich.console import Console
-
-    from pipeline.config import Config
 
 config_argument = click.argument("config", required=False)
 data_option = click.option(
@@ -64,12 +61,3 @@ def console() -> "Console":
     terminal = Console()
     # A file or a batch log has no width; what is wide should not be folded there.
     return terminal if terminal.is_terminal else Console(width=160)
-
-
-def warm_up_workers(cluster: str, config: "Config") -> None:
-    """Take a batch system's warning like Ctrl-C, and let workers begin to import."""
-    from cluster import warm_up
-    from pipeline.worker_modules import worker_modules
-
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    warm_up(cluster, worker_modules(config))

@@ -4,12 +4,13 @@ from pathlib import Path
 
 from rich.console import Console
 
+from pipeline.directory import is_run_directory
 from pipeline.errors import RefusedError
 from pipeline.layout import LEDGER, LOGS
 from pipeline.ledger import Ledger
 from pipeline.lock import holder, locked
 from pipeline.plan import Plan
-from pipeline.record import SWEEP, Record, check_format, read_record, restore_record
+from pipeline.record import SWEEP, check_format, no_run_directory, read_record, restore_record
 from pipeline.run import Options
 from pipeline.store import RunStore
 from pipeline.sweep import driver_log, open_run, storage_errors
@@ -50,22 +51,23 @@ def verify_run(root: Path, console: Console) -> int:
     return RefusedError.exit_code
 
 
-def restore_run(root: Path, console: Console) -> Record:
+def restore_run(root: Path, console: Console) -> None:
     """Mend what a run directory says of itself: its ledger, its config, its environment."""
     check_format(root)
     if not (root / LEDGER).exists():
-        return read_record(root)
+        return
     with locked(root):
         ledger = Ledger(root / LEDGER)
         for number in ledger.drop_garbage():
             console.print(f"{LEDGER}, line {number} is not a ledger line and is left out", highlight=False)
         for name in restore_record(root, ledger):
             console.print(f"{name} is restored", highlight=False)
-        return read_record(root, ledger)
 
 
 def repair_run(root: Path, data_dir: Path | None, options: Options, console: Console) -> int:
     """Compute again what is not as it was written, and nothing else; gives the exit code."""
+    if not is_run_directory(root):
+        raise no_run_directory(root)
     with locked(root):
         sweep_temporary_files(root, arrays=True)
         (root / LOGS).mkdir(exist_ok=True)

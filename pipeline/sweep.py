@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from cluster import worker_limits
+from cluster import warm_up, worker_limits
 from pipeline import memory
 from pipeline.config import Config
 from pipeline.digests import size_of
@@ -23,6 +23,7 @@ from pipeline.run import Options, Run
 from pipeline.run_view import announce, print_results
 from pipeline.samples import Samples, load_samples
 from pipeline.verification import sweep_temporary_files
+from pipeline.worker_modules import worker_modules
 
 log = logging.getLogger("pipeline")
 
@@ -69,6 +70,8 @@ def open_run(root: Path, data_dir: Path | None, options: Options, console: Conso
     """The run of a directory, whose lock is held; data are read from their source only where they are not stored."""
     ledger = Ledger(root / LEDGER)
     record = read_record(root, ledger)
+    if not record.is_complete:  # else workers are hardly needed, and would only take a core from who checks it
+        warm_up(options.cluster, worker_modules(record.config))
     loaded: dict[str, Samples] = {}
 
     def samples(name: str) -> Samples:

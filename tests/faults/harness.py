@@ -180,6 +180,6 @@ def no_workers(order: random.Random | None = None, most: int | None = None) -> I
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Run, "_run_tasks", run_here)
-        patch.setattr("pipeline.cli.warm_up_workers", lambda *_: None)
-        patch.setattr("pipeline.cli_directories.warm_up_workers", lambda *_: None)
+        patch.setattr("cluster.warm_up", lambda *_: None)
+        patch.setattr("pipeline.sweep.warm_up", lambda *_: None)
         yield
