@@ -23,19 +23,6 @@ from tests.run.sweeps import fail, flip, plan_in, resume_here, run_here, smaller
 WEIGHTS = "weights/wave/regression/alignf/0-2"
 
 
-@pytest.fixture(scope="module")
-def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Plan]:
-    root = tmp_path_factory.mktemp("finished")
-    plan = run_here(root, smaller_config())[0]
-    assert resume_here(root)[0] == 0
-    return root, plan
-
-
-@pytest.fixture
-def root(finished: tuple[Path, Plan], tmp_path: Path) -> Path:
-    return shutil.copytree(finished[0], tmp_path / "run")
-
-
 def said_of(folder: Path) -> dict[str, str]:
     """The lines of the list, by the name of the run."""
     said = io.StringIO()

@@ -2,7 +2,6 @@
 
 import io
 import json
-import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,28 +13,10 @@ from pipeline.plan import Plan
 from pipeline.stages.fits import FitTask
 from pipeline.status import print_status
 from tests.pipeline.build import listing
-from tests.run.sweeps import fail, forget, note, resume_here, run_here, smaller_config
+from tests.run.sweeps import fail, forget, note
 
 WEIGHTS = "weights/wave/regression/alignf/0-2"
 ALL = "tiles 2 of 2, reduce 2 of 2, weights 6 of 6, combine 6 of 6, fits 18 of 18"
-
-
-@pytest.fixture(scope="module")
-def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Plan]:
-    root = tmp_path_factory.mktemp("finished")
-    plan = run_here(root, smaller_config())[0]
-    assert resume_here(root)[0] == 0
-    return root, plan
-
-
-@pytest.fixture
-def plan(finished: tuple[Path, Plan]) -> Plan:
-    return finished[1]
-
-
-@pytest.fixture
-def root(finished: tuple[Path, Plan], tmp_path: Path) -> Path:
-    return shutil.copytree(finished[0], tmp_path / "run")
 
 
 def lines(root: Path) -> list[str]:

@@ -36,16 +36,6 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Plan]:
     return root, run_here(root, smaller_config())[0]
 
 
-@pytest.fixture
-def plan(finished: tuple[Path, Plan]) -> Plan:
-    return finished[1]
-
-
-@pytest.fixture
-def root(finished: tuple[Path, Plan], tmp_path: Path) -> Path:
-    return shutil.copytree(finished[0], tmp_path / "run")
-
-
 def recorded(root: Path) -> dict[str, Finished]:
     return Ledger(root / "ledger.jsonl").read()
 
