@@ -32,6 +32,13 @@ def environment(outlines: Sequence[Outline], data_folder: Path) -> str:
     return json.dumps(content, indent=2) + "\n"
 
 
+def version_changes(recorded: str) -> list[str]:
+    """Libraries that have another version now than in a recorded environment."""
+    before: dict[str, str] = json.loads(recorded)["libraries"]
+    now = {name: version(name) for name in LIBRARIES}
+    return [f"{name} {before[name]} -> {now[name]}" for name in LIBRARIES if before.get(name, now[name]) != now[name]]
+
+
 def _git_state() -> str | None:
     """The commit of the source tree this runs from, with '+' if files are changed; None where it is not known."""
     folder = Path(__file__).parent

@@ -13,8 +13,9 @@ from pipeline import memory
 from pipeline.config import Config
 from pipeline.digests import size_of
 from pipeline.directory import check_place, default_directory, free_bytes, is_run_directory
+from pipeline.environment import version_changes
 from pipeline.errors import StorageError
-from pipeline.layout import LEDGER, LOGS
+from pipeline.layout import ENVIRONMENT, LEDGER, LOGS
 from pipeline.ledger import Ledger
 from pipeline.lock import locked
 from pipeline.plan import Plan, make_plan
@@ -98,6 +99,8 @@ def _go_on(run: Run) -> int:
         left = len(run.left())
         sweep_temporary_files(run.root, arrays=left > 0)
         announce(run.console, run.plan, run.root, left, verdict)
+        if left and (changes := version_changes(run.ledger.read()[SWEEP].result["files"][ENVIRONMENT])):
+            run.console.print(f"note: last digits may differ from what is done: {', '.join(changes)}", highlight=False)
         log.info("start: %d of %d tasks are left", left, len(run.plan.tasks))
         rows, summary = run.mending(run.complete)
         sweep_temporary_files(run.root, arrays=left > 0)  # of workers that died on the way

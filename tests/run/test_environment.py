@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.environment import environment
+from pipeline.environment import environment, version_changes
 from tests.run.sweeps import plan_in, small_config
 
 
@@ -34,3 +34,12 @@ def test_without_git_the_commit_is_not_known(error: Exception, tmp_path: Path, m
 
     monkeypatch.setattr("pipeline.environment.subprocess.run", git)
     assert json.loads(environment([], tmp_path))["git"] is None
+
+
+def test_other_versions_of_libraries_are_named() -> None:
+    recorded = json.loads(environment([], Path()))
+    assert version_changes(json.dumps(recorded)) == []
+    now = recorded["libraries"]["numpy"]
+    recorded["libraries"] |= {"numpy": "1.0", "no-longer-used": "2.0"}
+    del recorded["libraries"]["zarr"]
+    assert version_changes(json.dumps(recorded)) == [f"numpy 1.0 -> {now}"]
