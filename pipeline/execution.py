@@ -96,7 +96,7 @@ class Execution:
             self._send(errand)
 
     def _send(self, errand: Errand) -> str:
-        name = errand[0].errand
+        name = _name(errand)
         key = f"{name}/attempt-{self._attempts[name] + 1}"
         self._running[key] = errand
         # Deaths of workers are counted here; a scheduler that is not ours has its own count, which comes first.
@@ -134,7 +134,7 @@ class Execution:
 
     def _failed(self, errand: Errand, error: Exception) -> list[Finished]:
         """Try again, or give up: one errand alone, or all of the run."""
-        name = errand[0].errand
+        name = _name(errand)
         self._attempts[name] += 1
         log.warning("attempt %d of %s: %s: %s", self._attempts[name], name, type(error).__name__, error)
         gone = isinstance(error, OSError) and error.errno in STORAGE_IS_GONE
@@ -146,6 +146,10 @@ class Execution:
             return []
         if isinstance(error, OSError) and self._attempts[name] < ATTEMPTS:
             self._later.append((time.monotonic() + SECONDS_BEFORE_RETRY * self._attempts[name], errand))
+            return []
+        if len(errand) > 1:  # one of them is to blame, and the others should not suffer for it
+            for alone in self._schedule.split(errand):
+                self._later.append((time.monotonic(), alone))
             return []
         if isinstance(error, KilledWorker):
             reason = f"its worker died {ATTEMPTS} times: killed, or out of memory"
@@ -174,3 +178,8 @@ class Execution:
                 f"there has been no worker for {SECONDS_WITHOUT_WORKERS:.0f} s; logs/ may say why. The same command "
                 "goes on from here"
             )
+
+
+def _name(errand: Errand) -> str:
+    """Of the errand, or of the one task that is sent alone."""
+    return errand[0].errand if len(errand) > 1 else errand[0].name

@@ -36,6 +36,11 @@ class Schedule:
         """Tasks whose inputs are there, or None if all such tasks are taken."""
         return self._ready.popleft() if self._ready else None
 
+    def split(self, errand: Errand) -> list[Errand]:
+        """Let the tasks of an errand that was taken go their own ways; each has to be finished on its own."""
+        self._open[errand[0].dataset] += len(errand) - 1
+        return [(task,) for task in errand]
+
     def finish(self, errand: Errand, failed: bool = False) -> None:
         """Say that an errand is done, or that it failed and what builds on it cannot run."""
         dataset = errand[0].dataset

@@ -156,6 +156,18 @@ def test_a_failure_of_a_whole_dataset_leaves_the_other_alone(folder: Path, undis
     pd.testing.assert_frame_equal(found[~failed], expected[~failed])
 
 
+def test_a_task_that_fails_takes_none_of_those_with_it_that_share_its_errand(folder: Path, undisturbed: Path) -> None:
+    fault = Fault(TASK, "raise", of="combine/wave/regression/unif/0", times=ALWAYS, error="ValueError")
+    run, done = run_with(*RUN, folder / "run", cwd=folder, faults=[fault])
+    assert done.returncode == 3, done.stderr
+    assert run.calls() == 2  # with the other method, and alone
+    found, expected = rows(folder / "run"), rows(undisturbed)
+    failed = (expected["dataset"] == "wave") & (expected["method"] == "unif")
+    assert failed.sum() == 3
+    assert found["status"][failed].str.endswith("failed: ValueError: injected").all()
+    pd.testing.assert_frame_equal(found[~failed], expected[~failed])
+
+
 def test_kernels_that_cannot_be_fitted_alone_are_said_and_harm_no_row(folder: Path, undisturbed: Path) -> None:
     root = folder / "run"
     fault = Fault(TASK, "raise", of="each-kernel", times=ALWAYS, error="ValueError")

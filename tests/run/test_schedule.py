@@ -60,6 +60,24 @@ def test_a_dataset_does_not_wait_for_another(plan: Plan) -> None:
     assert [(task.dataset, task.stage) for task in following] == [("wave", "reduce")]
 
 
+def test_tasks_of_an_errand_may_go_their_own_ways_and_all_are_waited_for(plan: Plan) -> None:
+    done = {task.name for task in plan.tasks if task.dataset != "wave" or task.stage not in ("combine", "fits")}
+    schedule = Schedule(plan, done)
+    errand = schedule.take()
+    assert errand is not None
+    assert len(errand) == 4
+    assert schedule.take() is None
+    first, *others = schedule.split(errand)
+    assert [first, *others] == [(task,) for task in errand]
+    for alone in others:
+        schedule.finish(alone)
+    assert schedule.take() is None
+    schedule.finish(first, failed=True)
+    following = ran(schedule)
+    assert {task.stage for task in following} == {"fits"}
+    assert {task.cell for task in following} == {task.cell for (task,) in others}
+
+
 def test_what_is_done_is_not_taken_again(plan: Plan) -> None:
     everything = {task.name for task in plan.tasks}
     assert Schedule(plan, everything).take() is None
