@@ -42,8 +42,11 @@ def verify(directory: Path, repair: bool, data_dir: Path | None, **running: Any)
 @directory_argument
 def unlock(directory: Path) -> None:
     """Remove the lock that a dead run left in DIRECTORY."""
+    from pipeline.errors import RefusedError
     from pipeline.lock import unlock as remove
 
+    if not directory.is_dir():
+        raise RefusedError(f"{directory} is not a run directory")
     held = remove(directory)
     click.echo(f"Unlocked; it was held by {held}." if held else f"{directory} is not locked.")
 

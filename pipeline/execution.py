@@ -129,8 +129,9 @@ class Execution:
                     self._schedule.finish(errand)
             future.release()
         self._record(done)
-        if self._fail_fast and (failures := [reason for entry in done for reason in entry.failures]):
-            self._trouble = self._trouble or FailedError(f"stopped at the first failure: {failures[0]}")
+        if self._fail_fast and (failures := [f"{entry.name}: {why}" for entry in done for why in entry.failures]):
+            again = "The same command with --retry-failed goes on and tries it again"
+            self._trouble = self._trouble or FailedError(f"stopped at the first failure, {failures[0]}. {again}")
 
     def _failed(self, errand: Errand, error: Exception) -> list[Finished]:
         """Try again, or give up: one errand alone, or all of the run."""

@@ -1,6 +1,7 @@
 """Small files, written whole or not at all."""
 
 import os
+import shlex
 from pathlib import Path
 
 PARTIAL = ".partial"
@@ -37,3 +38,8 @@ def sync_folder(folder: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def quoted(path: Path) -> str:
+    """A path as a shell takes it, for commands that messages suggest."""
+    return shlex.quote(str(path))

@@ -25,7 +25,12 @@ def gram_stages(config: Config, dataset: Dataset, outline: Outline, fitting: Fit
     tile, folds = min(config.storage.tile, m), config.protocol.folds
     tiles = tiles_on_and_above_diagonal(m, tile)
     two_stage = [(task, method) for task, method in fitting if label(method) not in (*ONE_STAGE, EACH_KERNEL)]
-    common: dict[str, Any] = {"dataset": dataset.name, "fingerprint": outline.fingerprint, "tile": tile}
+    common: dict[str, Any] = {
+        "dataset": dataset.name,
+        "fingerprint": outline.fingerprint,
+        "tile": tile,
+        "log2_gammas": tuple(family.log2_gamma for family in dataset.gaussians),
+    }
     gram_batches = list(enumerate(batches(tiles, tile, m, p)))
     # The same batches for any methods, so that one more leaves the others as they are.
     combine_batches = list(enumerate(batches(tiles, tile, m, p + folds * USUAL_METHODS)))
@@ -34,7 +39,6 @@ def gram_stages(config: Config, dataset: Dataset, outline: Outline, fitting: Fit
             TilesTask(
                 **common,
                 number=number,
-                log2_gammas=tuple(family.log2_gamma for family in dataset.gaussians),
                 tiles=batch,
             )
             for number, batch in gram_batches

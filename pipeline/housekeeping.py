@@ -7,17 +7,19 @@ from contextlib import suppress
 from pathlib import Path
 
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from pipeline import memory
 from pipeline.directory import is_run_directory
 from pipeline.errors import PipelineError, RefusedError
+from pipeline.files import quoted
 from pipeline.layout import CONFIG, LEDGER
 from pipeline.ledger import Ledger
 from pipeline.lock import holder, locked
 from pipeline.record import no_run_directory, read_record
 from pipeline.task import STAGES, Finished
-from pipeline.verification import CLEANED, big_arrays
+from pipeline.verification import CLEANED, big_arrays, data_entry
 
 HOUR, DAY = 3600.0, 86400.0
 
@@ -28,13 +30,13 @@ def print_runs(console: Console, folder: Path) -> None:
         raise RefusedError(f"there is no folder {folder}; give the one that your runs are in")
     found = sorted(path for path in folder.iterdir() if is_run_directory(path))
     if not found:
-        console.print(f"There are no runs in {folder}.", highlight=False)
+        console.print(f"There are no runs in {folder}.", highlight=False, markup=False)
         return
     table = Table(box=None, padding=(0, 2, 0, 0))
     for heading in ("run", "state", "size", "age"):
         table.add_column(heading, justify="right" if heading in ("size", "age") else "left", no_wrap=True)
     for root in found:
-        table.add_row(str(root), _state(root), memory.text(_size(root)), _age(root))
+        table.add_row(escape(str(root)), escape(_state(root)), memory.text(_size(root)), _age(root))
     console.print(table)
 
 
@@ -45,17 +47,17 @@ def clean_run(console: Console, root: Path) -> None:
     with locked(root):
         record = read_record(root)
         if not record.is_complete:
-            raise RefusedError(f"{root} is not finished: `pipeline resume {root}` goes on with it")
-        before = _size(root)
-        datasets = [dataset.name for dataset in record.config.dataset]
+            raise RefusedError(f"{root} is not finished: `pipeline resume {quoted(root)}` goes on with it")
+        # Also those that the config no longer has.
+        datasets = [name.partition("/")[2] for name in record.finished if name.startswith(data_entry(""))]
         ledger = Ledger(root / LEDGER)
         # First said, then done: what is left half-removed by a crash is not taken for damage.
         ledger.append(Finished(CLEANED, "", {}, {"datasets": datasets}, 0.0, 0))
         ledger.close()
-        for dataset in datasets:
-            for place in big_arrays(dataset):
-                shutil.rmtree(root / place, ignore_errors=True)
-        freed = before - _size(root)
+        places = [root / place for dataset in datasets for place in big_arrays(dataset)]
+        freed = sum(map(_size, places))
+        for place in places:
+            shutil.rmtree(place, ignore_errors=True)
     console.print(f"{memory.text(freed)} are free again; tables, statistics, weights and the ledger are kept.")
 
 

@@ -12,11 +12,9 @@ from pipeline.plan import DatasetPlan
 from pipeline.samples import Samples
 from pipeline.stages.combine import CombineTask
 from pipeline.store import COMBINED, DATA, GRAM, STATISTICS, WEIGHTS, RunStore
+from pipeline.task import DATA_VERSION
 from tasks.arrays import Floats
 from tasks.sums import Sums
-
-VERSION = 1
-"""Raised when what `create_arrays` leaves changes."""
 
 CONFIG = "config.toml"
 ENVIRONMENT = "environment.json"
@@ -47,7 +45,7 @@ def data_identity(plan: DatasetPlan) -> str:
     """A digest of all that decides what `create_arrays` leaves."""
     combined = sorted({task.cell for task in plan.of(CombineTask)})
     sizes = (len(plan.stages["tiles"]), plan.tile, plan.folds)
-    content = (VERSION, plan.outline.fingerprint, plan.tasks_learned, sorted(plan.cells), combined, sizes)
+    content = (DATA_VERSION, plan.outline.fingerprint, plan.tasks_learned, sorted(plan.cells), combined, sizes)
     return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:16]
 
 

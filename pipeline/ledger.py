@@ -12,7 +12,7 @@ from pathlib import Path
 
 from pipeline.digests import content_digest
 from pipeline.errors import RefusedError, StorageError
-from pipeline.files import sync_folder, write_whole
+from pipeline.files import quoted, sync_folder, write_whole
 from pipeline.task import Finished
 
 CHECK = b', "check": "'
@@ -47,7 +47,8 @@ class Ledger:
             if entry is None:
                 raise RefusedError(
                     f"{self.path}, line {number} is not a ledger line: something else changed the file. "
-                    f"`pipeline verify {self.path.parent} --repair` leaves it out and does again what it spoke of"
+                    f"`pipeline verify {quoted(self.path.parent)} --repair` leaves it out and does again what it "
+                    "spoke of"
                 )
             finished[entry.name] = entry
         return finished

@@ -18,6 +18,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from pipeline.errors import RefusedError, StorageError
+from pipeline.files import quoted
 from pipeline.layout import LOCK
 
 NO_LOCKS = (errno.ENOSYS, errno.ENOTSUP, errno.ENOLCK, errno.EINVAL)
@@ -128,7 +129,7 @@ def _try(path: Path, flags: int) -> tuple[int, bool | None]:
 def _in_use(path: Path) -> RefusedError:
     found = _read(path)
     stop = f", or stop it (`kill {found.pid}`)" if found and found.host == socket.gethostname() else ""
-    out = f"Wait for it{stop}; if that run is dead, `pipeline unlock {path.parent}` removes its lock"
+    out = f"Wait for it{stop}; if that run is dead, `pipeline unlock {quoted(path.parent)}` removes its lock"
     return RefusedError(f"{path.parent} is in use by {found or 'a run that is just starting'}. {out}")
 
 

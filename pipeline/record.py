@@ -33,6 +33,8 @@ class Record:
     root: Path
     config: Config
     data_folder: Path
+    fingerprints: dict[str, str]
+    """Of the data that the config is run with, by dataset."""
     finished: dict[str, Finished]
 
     @property
@@ -42,9 +44,10 @@ class Record:
         return SWEEP in self.finished and done_for == self.finished[SWEEP].identity
 
     def outline(self, dataset: str) -> Outline | None:
-        """What is known of a dataset, once its data are stored."""
+        """What is known of a dataset, once its data are stored; those of an earlier config do not count."""
         entry = self.finished.get(data_entry(dataset))
-        return Outline.of(entry.result["outline"]) if entry else None
+        outline = Outline.of(entry.result["outline"]) if entry else None
+        return outline if outline and outline.fingerprint == self.fingerprints.get(dataset) else None
 
     def plan(self) -> Plan | None:
         """The plan of the run, as far as the directory alone tells: None before all data are stored."""
@@ -68,10 +71,10 @@ def read_record(root: Path, ledger: Ledger | None = None) -> Record:
     except (tomllib.TOMLDecodeError, ConfigError) as error:
         raise RefusedError(f"{root / CONFIG} is damaged: {error}. {ELSEWHERE}") from None
     try:
-        folder = Path(json.loads(files[ENVIRONMENT])["data_folder"])
+        facts = json.loads(files[ENVIRONMENT])
+        return Record(root, config, Path(facts["data_folder"]), dict(facts["datasets"]), finished)
     except (ValueError, KeyError, TypeError):
         raise RefusedError(f"{root / ENVIRONMENT} is damaged. {ELSEWHERE}") from None
-    return Record(root, config, folder, finished)
 
 
 def no_run_directory(root: Path) -> RefusedError:
@@ -85,9 +88,13 @@ def check_same_sweep(record: Record, config: Config, outlines: Sequence[Outline]
         listed = "\n".join(f"  {line}" for line in changes)
         raise RefusedError(f"{record.root} holds another sweep; its config differs:\n{listed}\n{WAYS_OUT}")
     for outline in outlines:
-        known = record.outline(outline.name)
-        if known and known.fingerprint != outline.fingerprint:
-            raise changed_data(record.root, outline.name)
+        check_same_data(record, outline)
+
+
+def check_same_data(record: Record, outline: Outline) -> None:
+    """Refuse data that are not those that a run was begun with."""
+    if record.fingerprints.get(outline.name, outline.fingerprint) != outline.fingerprint:
+        raise changed_data(record.root, outline.name)
 
 
 def changed_data(root: Path, dataset: str) -> RefusedError:

@@ -6,6 +6,7 @@ from rich.console import Console
 
 from pipeline.directory import is_run_directory
 from pipeline.errors import RefusedError
+from pipeline.files import quoted
 from pipeline.layout import LEDGER, LOGS
 from pipeline.ledger import Ledger
 from pipeline.lock import holder, locked
@@ -13,7 +14,7 @@ from pipeline.plan import Plan
 from pipeline.record import SWEEP, check_format, no_run_directory, read_record, restore_record
 from pipeline.run import Options
 from pipeline.store import RunStore
-from pipeline.sweep import driver_log, open_run, storage_errors
+from pipeline.sweep import FAILED_CELLS, driver_log, open_run, storage_errors
 from pipeline.task import STAGES, Finished
 from pipeline.verification import (
     TABLES,
@@ -28,6 +29,8 @@ from pipeline.verification import (
 
 def verify_run(root: Path, console: Console) -> int:
     """Name every piece that is not as it was written; gives the exit code."""
+    if not is_run_directory(root):
+        raise no_run_directory(root)
     if (held := holder(root)) is not None:
         raise RefusedError(f"{root} is in use by {held}; what it is writing cannot be told from damage. Wait for it")
     record = read_record(root)
@@ -38,15 +41,15 @@ def verify_run(root: Path, console: Console) -> int:
     if not ledger.path.exists():
         problems.insert(0, Problem(LEDGER, "is missing, and with it all that says what is finished", ""))
     _print(console, problems)
-    count = sum(len(entry.digests) for entry in verdict.valid.values())
     if not problems:
-        console.print(f"All is well: {count:,} files are as they were written.", highlight=False)
+        console.print(f"All is well: {verdict.files:,} files are as they were written.", highlight=False)
         return 0
     console.print(
-        f"{len(problems):,} pieces are not as they were written, {count:,} are. "
-        f"`pipeline verify {root} --repair` computes them again, and only them.",
+        f"{len(problems):,} pieces are not as they were written, {verdict.files:,} are. "
+        f"`pipeline verify {quoted(root)} --repair` computes them again, and only them.",
         highlight=False,
         soft_wrap=True,
+        markup=False,
     )
     return RefusedError.exit_code
 
@@ -74,7 +77,7 @@ def repair_run(root: Path, data_dir: Path | None, options: Options, console: Con
         run = open_run(root, data_dir, options, console)
         recorded = run.ledger.read()
         # Of a run that was complete all that is missing was lost; of another some was never done.
-        was_complete = TABLES in recorded or not any(name.startswith(STAGES) for name in recorded)
+        was_complete = read_record(root, run.ledger).is_complete or not any(map(_is_task, recorded))
         with driver_log(root), storage_errors(run):
             verdict = run.examine(full=True)
             others = _others(root, recorded, run.ledger, _is_unfinished(run.plan, verdict))
@@ -85,8 +88,16 @@ def repair_run(root: Path, data_dir: Path | None, options: Options, console: Con
             run.mending(lambda: run.finish(run.left if was_complete else run.damaged_left))
             if not run.left():
                 run.mending(run.tables)
-    console.print(f"Repaired: {len(verdict.problems) + len(others):,} pieces.", highlight=False)
-    return 0
+    failed = [name for name in sorted(run.damaged & run.finished.keys()) if run.finished[name].failures]
+    for name in failed:
+        console.print(f"{name} {run.finished[name].failures[0]}", highlight=False, soft_wrap=True, markup=False)
+    but = f", but for {len(failed):,} task(s) that failed" if failed else ""
+    console.print(f"Repaired: {len(verdict.problems) + len(others):,} pieces{but}.", highlight=False)
+    return FAILED_CELLS if failed else 0
+
+
+def _is_task(name: str) -> bool:
+    return name.partition("/")[0] in STAGES
 
 
 def _print(console: Console, problems: list[Problem]) -> None:

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import logging
+import shutil
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from rich.console import Console
 
 from cluster import open_cluster
 from pipeline.errors import InterruptedRunError, StorageError
+from pipeline.files import quoted
 from pipeline.interrupt import Interrupt
 from pipeline.layout import LOGS, create_arrays, data_identity
 from pipeline.ledger import Ledger
@@ -22,7 +24,7 @@ from pipeline.progress import Progress
 from pipeline.record import changed_data
 from pipeline.run_view import constant_kernels
 from pipeline.samples import Samples
-from pipeline.schedule import Schedule, failures
+from pipeline.schedule import Schedule, failed_and_what_builds_on_it, failures
 from pipeline.store import DamagedError, RunStore
 from pipeline.summary import summarise, write_summary
 from pipeline.tables import TABLES_VERSION, read_rows, table_digests, write_tables
@@ -68,15 +70,22 @@ class Run:
         self.finished: dict[str, Finished] = {}
         self.damaged: set[str] = set()
         """The names of what was finished and turned out to be damaged."""
+        self._again: set[str] | None = None
+        """What is to be tried again and was not yet."""
 
-    def examine(self, full: bool, retry_failed: bool = False) -> Verdict:
+    def examine(self, full: bool) -> Verdict:
         """See what is finished and sound; what failed counts as finished, unless it is to be tried again."""
         recorded = self.ledger.read()
-        verdict = examine(self.plan, recorded, self.store, full)
+        if self.options.retry_failed and self._again is None:
+            names = [failed_and_what_builds_on_it(dataset, recorded) for dataset in self.plan.datasets]
+            self._again = set().union(*names)
+        verdict = examine(self.plan, recorded, self.store, full, self._again or ())
         for problem in verdict.problems:
             log.warning("%s; %s is done again", problem, problem.entry)
+            if (self.root / problem.key).is_dir():  # in the place of a file, which could not be written there
+                shutil.rmtree(self.root / problem.key)
         self.damaged |= {problem.entry for problem in verdict.problems}
-        self.finished = {name: entry for name, entry in verdict.valid.items() if not (retry_failed and entry.failures)}
+        self.finished = verdict.valid
         if CLEANED in recorded:
             self._forget_cleaning(recorded[CLEANED])
         return verdict
@@ -165,13 +174,15 @@ class Run:
             if interrupt.requested:
                 raise InterruptedRunError(
                     f"stopped; {len(self.left()):,} of {len(self.plan.tasks):,} tasks are left. `pipeline resume "
-                    f"{self.root}`, or the same command, goes on"
+                    f"{quoted(self.root)}`, or the same command, goes on"
                 )
 
     def record(self, entries: list[Finished]) -> None:
         if entries:
             self.ledger.append(*entries)
             self.finished |= {entry.name: entry for entry in entries}
+            if self._again:
+                self._again -= {entry.name for entry in entries}
 
     def _forget_cleaning(self, cleaned: Finished) -> None:
         """Datasets whose arrays are computed anew are not clean any longer."""

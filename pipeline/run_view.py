@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from pipeline import memory
+from pipeline.files import quoted
 from pipeline.methods import EACH_KERNEL
 from pipeline.plan import Plan
 from pipeline.plan_view import print_notes
@@ -82,11 +83,12 @@ def print_results(
     for name, entry in list(alone.items())[:MOST_NAMED]:
         console.print(f"[bold]{name}[/bold] {escape(entry.failed)}", highlight=False)
     where = escape(str(root))
-    again = f" `pipeline resume {where} --retry-failed` tries what failed again." if failed_tasks else ""
+    here = escape(quoted(root))
+    again = f" `pipeline resume {here} --retry-failed` tries what failed again." if failed_tasks else ""
     console.print(
         f"Done in {seconds:.1f} s. The tables are in {where}/results: "
         "rows.csv (a row a trial), summary.md, summary.tex, path.csv, kernels.csv, bounds.csv and more.\n"
-        f"Look further: `pipeline status {where}`.{again}",
+        f"Look further: `pipeline status {here}`.{again}",
         highlight=False,
         soft_wrap=True,
     )

@@ -75,6 +75,13 @@ def blocking(task: Task, failed: Sequence[Task]) -> Task | None:
     )
 
 
+def failed_and_what_builds_on_it(dataset: DatasetPlan, recorded: Mapping[str, Finished]) -> set[str]:
+    """The names of tasks that have to run for all that failed to be tried again."""
+    failed = [task for task in dataset.tasks if task.name in recorded and recorded[task.name].failures]
+    built_on = {task.name for task in dataset.tasks if blocking(task, failed)}
+    return {task.name for task in failed} | built_on
+
+
 def failures(dataset: DatasetPlan, finished: Mapping[str, Finished]) -> dict[str, str]:
     """Why tasks of a dataset have no outputs, by name: their own failure, or that of what they build on."""
     failed = [task for task in dataset.tasks if task.name in finished and finished[task.name].failed]

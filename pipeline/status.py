@@ -6,6 +6,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.markup import escape
 
+from pipeline.files import quoted
 from pipeline.layout import RESULTS
 from pipeline.lock import holder
 from pipeline.plan import Plan
@@ -27,7 +28,7 @@ def print_status(console: Console, root: Path) -> None:
     if (held := holder(root)) is not None:
         lines.append(f"It is running: {held}.")
     elif left:
-        lines.append(f"To go on: `pipeline resume {root}`; what is done is not done twice.")
+        lines.append(f"To go on: `pipeline resume {quoted(root)}`; what is done is not done twice.")
     for number, line in enumerate(lines):
         name = f"[bold]{record.config.name}[/bold]: " if number == 0 else ""
         console.print(name + escape(line), highlight=False, soft_wrap=True)
@@ -38,11 +39,12 @@ def print_status(console: Console, root: Path) -> None:
             print_correlation(console, correlation)
         console.print(f"The tables are in {escape(str(root / RESULTS))}.", highlight=False, soft_wrap=True)
     elif tables:
-        console.print(f"The tables are damaged: `pipeline verify {root} --repair` writes them again.", highlight=False)
+        repair = f"pipeline verify {quoted(root)} --repair"
+        console.print(f"The tables are damaged: `{repair}` writes them again.", highlight=False, markup=False)
 
 
 def _tasks(plan: Plan, record: Record) -> tuple[list[str], int]:
-    """What is done by stage, and why the rest is not; and how much is left to do."""
+    """What is done by stage, and why the rest is not; and how many things are left to do."""
     verdict = examine(plan, record.finished, RunStore(record.root), full=False)
     names = {task.name for task in plan.tasks}
     stuck = {name: why for dataset in plan.datasets for name, why in failures(dataset, verdict.valid).items()}
@@ -65,6 +67,8 @@ def _tasks(plan: Plan, record: Record) -> tuple[list[str], int]:
         lines.append(f"{left:,} are left: {', '.join(f'{n:,} {why}' for why, n in reasons.items() if n)}.")
     lines += [str(problem) for problem in verdict.problems[:MOST_NAMED]]
     if failed:
-        lines.append(f"{len(failed):,} failed; `pipeline resume {record.root} --retry-failed` tries them again:")
+        lines.append(
+            f"{len(failed):,} failed; `pipeline resume {quoted(record.root)} --retry-failed` tries them again:"
+        )
         lines += [f"  {name}: {why}" for name, why in list(failed.items())[:MOST_NAMED]]
-    return lines, left
+    return lines, left + len(verdict.problems)

@@ -19,7 +19,16 @@ from pipeline.layout import ENVIRONMENT, LEDGER, LOGS
 from pipeline.ledger import Ledger
 from pipeline.lock import locked
 from pipeline.plan import Plan, make_plan
-from pipeline.record import SWEEP, Record, check_same_sweep, no_run_directory, read_record, restore_record, write_record
+from pipeline.record import (
+    SWEEP,
+    Record,
+    check_same_data,
+    check_same_sweep,
+    no_run_directory,
+    read_record,
+    restore_record,
+    write_record,
+)
 from pipeline.run import Options, Run
 from pipeline.run_view import announce, print_results
 from pipeline.samples import Samples, load_samples
@@ -79,11 +88,11 @@ def open_run(root: Path, data_dir: Path | None, options: Options, console: Conso
         if name not in loaded:
             dataset = next(dataset for dataset in record.config.dataset if dataset.name == name)
             loaded[name] = load_samples(record.config, dataset, data_dir or record.data_folder)
+            check_same_data(record, loaded[name].outline)
         return loaded[name]
 
     outlines = [record.outline(d.name) or samples(d.name).outline for d in record.config.dataset]
     plan = make_plan(record.config, outlines)
-    _check_sizes(plan, options)
     if SWEEP not in record.finished:
         write_record(root, plan, data_dir or record.data_folder, ledger)
     return Run(root, plan, samples, ledger, options, console)
@@ -95,8 +104,10 @@ def _go_on(run: Run) -> int:
         run.console.print(f"{name} is not as it was written, and is restored", highlight=False)
     (run.root / LOGS).mkdir(exist_ok=True)
     with driver_log(run.root), storage_errors(run):
-        verdict = run.examine(run.options.verify == "full", run.options.retry_failed)
+        verdict = run.examine(run.options.verify == "full")
         left = len(run.left())
+        if left:
+            _check_sizes(run.plan, run.options)
         sweep_temporary_files(run.root, arrays=left > 0)
         announce(run.console, run.plan, run.root, left, verdict)
         if left and (changes := version_changes(run.ledger.read()[SWEEP].result["files"][ENVIRONMENT])):

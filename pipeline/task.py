@@ -10,6 +10,8 @@ from typing import Any, ClassVar, Self
 from pipeline.store import RunStore
 
 STAGES = ("tiles", "reduce", "weights", "combine", "fits")
+DATA_VERSION = 1
+"""Raised when data are stored in another way, on which every task builds."""
 OK = "ok"
 """The status of a cell that has a result."""
 
@@ -58,7 +60,7 @@ class Task(ABC):
     def versions(cls) -> dict[str, int]:
         """Its own version and those of all that it builds on, by stage."""
         upstream = {stage: version for kind in cls.reads for stage, version in kind.versions().items()}
-        return upstream | {cls.stage: cls.version}
+        return {"data": DATA_VERSION} | upstream | {cls.stage: cls.version}
 
     @abstractmethod
     def run(self, store: RunStore) -> "Output":

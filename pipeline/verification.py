@@ -39,6 +39,8 @@ class Verdict:
     valid: dict[str, Finished] = field(default_factory=dict)
     """What is finished, belongs to the plan, and whose files are there; also what failed and is set aside."""
     problems: list[Problem] = field(default_factory=list)
+    files: int = 0
+    """How many files were found as they were written."""
     outdated: list[str] = field(default_factory=list)
     """What was finished under another config, other data or an older algorithm."""
 
@@ -58,8 +60,17 @@ def big_arrays(dataset: str) -> tuple[str, ...]:
     )
 
 
-def examine(plan: Plan, recorded: Mapping[str, Finished], store: RunStore, full: bool) -> Verdict:
-    """Hold what the ledger says of a plan's tasks and data against the plan and the files."""
+def examine(
+    plan: Plan, recorded: Mapping[str, Finished], store: RunStore, full: bool, again: Container[str] = ()
+) -> Verdict:
+    """Hold what the ledger says of a plan's tasks and data against the plan and the files.
+
+    Parameters
+    ----------
+    again
+        Names of what is to be done again, whatever the ledger says.
+    """
+    recorded = {name: entry for name, entry in recorded.items() if name not in again}
     verdict = Verdict()
     cleaned = recorded[CLEANED].result["datasets"] if CLEANED in recorded else []
     for dataset in plan.datasets:
@@ -70,6 +81,7 @@ def examine(plan: Plan, recorded: Mapping[str, Finished], store: RunStore, full:
         verdict.valid |= found.valid
         verdict.problems += found.problems
         verdict.outdated += found.outdated
+        verdict.files += found.files
     return verdict
 
 
@@ -95,6 +107,7 @@ def _examine_dataset(
         verdict.problems += problems
         if not problems:
             verdict.valid[name] = entry
+            verdict.files += sum(not key.startswith(without) for key in entry.digests)
     return verdict
 
 
@@ -153,4 +166,4 @@ def sweep_temporary_files(root: Path, arrays: bool) -> None:
     own = [path.name for path in root.iterdir() if path.is_file()]
     for key in (*own, *stored_files(root, (*GROUPS, RESULTS) if arrays else (RESULTS,))):
         if key.endswith(PARTIAL):
-            (root / key).unlink()
+            (root / key).unlink(missing_ok=True)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from distributed import Worker, get_worker
 
 from pipeline.memory import measured_peak
-from pipeline.store import RunStore
+from pipeline.store import DamagedError, RunStore
 from pipeline.task import Finished, Task
 
 log = logging.getLogger(__name__)
@@ -19,7 +19,13 @@ STOPPING = "pipeline_is_stopping"
 
 def run_errand(tasks: Sequence[Task], store: RunStore) -> list[Finished]:
     """Run the tasks of one errand and report what they left; nothing, if the run is to stop."""
-    return [] if getattr(get_worker(), STOPPING, False) else run_tasks(tasks, store)
+    if getattr(get_worker(), STOPPING, False):
+        return []
+    try:
+        return run_tasks(tasks, store)
+    except DamagedError as error:
+        damage = str(error)
+    raise DamagedError(damage)  # without its cause: some of zarr's errors do not survive the way to the driver
 
 
 def stop_taking(dask_worker: Worker) -> None:

@@ -51,6 +51,8 @@ class GramTask(Task):
 
     tile: int
     """The side of a tile; it decides in which order sums are taken, and so of last digits."""
+    log2_gammas: tuple[tuple[int, int], ...]
+    """The Gaussian families: least and greatest exponent; a kernel is computed from the first of its family."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,9 +73,6 @@ class TilesTask(TileBatchTask):
 
     stage: ClassVar[str] = "tiles"
     version: ClassVar[int] = 1
-
-    log2_gammas: tuple[tuple[int, int], ...]
-    """The Gaussian families: least and greatest exponent."""
 
     def run(self, store: RunStore) -> Output:
         features = store.read(DATA, f"{self.dataset}/features")

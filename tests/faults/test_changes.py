@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import tomli_w
 
-from tests.faults.harness import TINY, added, assert_same, command, lines, listing, no_workers
+from tests.faults.harness import TINY, CrashError, added, assert_same, command, lines, listing, no_workers
 from tests.run.sweeps import pipeline
 
 pytestmark = pytest.mark.faults
@@ -99,6 +99,11 @@ CHANGES: dict[str, tuple[Callable[[dict[str, Any]], None], str, Callable[[str], 
         "dataset[0].kernels[0].log2_gamma: [-3, -2] -> [-3, -1]",
         of("/wave/"),
     ),
+    "a family split in two": (  # the same kernels, but for the last digits
+        put("dataset.0.kernels", [{"family": "gaussian", "log2_gamma": [gamma, gamma]} for gamma in (-3, -2)]),
+        "dataset[0].kernels[0].log2_gamma: [-3, -2] -> [-3, -3]",
+        of("/wave/"),
+    ),
     "one more task": (
         put("dataset.1.task", ["regression", "classification"]),
         "dataset[1].task: ['regression'] -> ['regression', 'classification']",
@@ -146,6 +151,32 @@ def test_a_changed_field_is_refused_by_name_and_once_accepted_just_the_right_tas
     assert (accepted.exit_code, fresh.exit_code) == (0, 0), accepted.output + fresh.output
     wanted = {name for name in lines(tmp_path / "fresh") if name.count("/") > 1 and again(name)}
     assert {name for name in added(root, before) if name.count("/") > 1} == wanted
+    assert_same(root, tmp_path / "fresh")
+
+
+@pytest.mark.parametrize("field", ["seed", "rows"])
+def test_an_accepted_change_that_dies_before_its_data_are_stored_goes_on(
+    root: Path, tmp_path: Path, field: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    values = copy.deepcopy(BEFORE)
+    CHANGES[field][0](values)
+    config = write(tmp_path / "after.toml", values)
+
+    def crash(*_: object) -> None:
+        raise CrashError
+
+    with no_workers():
+        with monkeypatch.context() as patch:
+            patch.setattr("pipeline.run.create_arrays", crash)
+            with pytest.raises(CrashError):
+                command("run", config, "--out", root, "--accept-changes")
+        assert "are done" not in command("status", root).output
+        repaired = command("verify", root, "--repair")
+        assert repaired.exit_code == 0, repaired.output
+        assert not {name for name, count in lines(root).items() if count > 1 and name.count("/") > 1}
+        resumed = command("resume", root)
+        fresh = command("run", config, "--out", tmp_path / "fresh")
+    assert (resumed.exit_code, fresh.exit_code) == (0, 0), resumed.output
     assert_same(root, tmp_path / "fresh")
 
 

@@ -186,7 +186,7 @@ def test_fail_fast_stops_at_the_first_failure_and_the_rest_can_be_done_later(fol
     fault = Fault(TASK, "raise", of="reduce/columns", times=ALWAYS, error="ValueError")
     _, done = run_with(*RUN, root, "--fail-fast", cwd=folder, faults=[fault, SLOWER])
     assert done.returncode == 3, done.stderr
-    assert "stopped at the first failure: failed: ValueError: injected" in done.stderr
+    assert "stopped at the first failure, reduce/columns/regression: failed: ValueError: injected" in done.stderr
     assert "Traceback" not in done.stderr
     assert not (root / "results").exists()
     before = done_by(root)

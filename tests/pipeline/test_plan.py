@@ -29,14 +29,15 @@ from pipeline.task import STAGES, Task
 from tests.pipeline.build import PROJECT, parsed, synthetic_values
 
 COMMON: dict[str, Any] = {"dataset": "made", "fingerprint": "f" * 64}
-GRAM: dict[str, Any] = {**COMMON, "tile": 4}
+GRAM: dict[str, Any] = {**COMMON, "tile": 4, "log2_gammas": ((-3, 3),)}
+OTHER_GRAM: dict[str, Any] = {"tile": 5, "log2_gammas": ((-3, -1), (0, 3))}
 CELL: dict[str, Any] = {"task": "regression", "task_index": 0, "method": "unif", "trial": 0}
 OTHER_CELL: dict[str, Any] = {"task": "classification", "task_index": 1, "method": "align", "trial": 1}
 # One task of each kind, and for each of its fields another value.
 TASKS: list[tuple[Task, dict[str, Any]]] = [
     (
-        TilesTask(**GRAM, number=0, log2_gammas=((-3, 3),), tiles=((0, 0), (0, 1))),
-        {"number": 1, "log2_gammas": ((-3, 4),), "tiles": ((0, 0), (1, 1))},
+        TilesTask(**GRAM, number=0, tiles=((0, 0), (0, 1))),
+        {"number": 1, "tiles": ((0, 0), (1, 1))},
     ),
     (
         ReduceTask(**GRAM, tasks=("regression",), folds=5, batches=2),
@@ -75,7 +76,7 @@ SHARED: dict[str, Any] = {"dataset": "other", "fingerprint": "e" * 64}
 FIELDS = [
     (task, name, value)
     for task, others in TASKS
-    for name, value in {**SHARED, **({"tile": 5} if isinstance(task, GramTask) else {}), **others}.items()
+    for name, value in {**SHARED, **(OTHER_GRAM if isinstance(task, GramTask) else {}), **others}.items()
 ]
 
 RANK_ONE = [{"family": "rank-one"}]

@@ -1,0 +1,130 @@
+"""What failed is tried again with all that builds on it, also where something else is amiss."""
+
+import pickle
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipeline.plan import make_plan
+from pipeline.record import read_record
+from pipeline.store import DamagedError, RunStore
+from pipeline.worker import run_errand
+from tasks.errors import NoResultError
+from tasks.weights import RULES
+from tests.faults.harness import TINY, CrashError, added, assert_same, command, flip, lines, no_workers, write_config
+
+pytestmark = pytest.mark.faults
+
+CONFIG = "tiny.toml"
+
+
+def too_hot(*_: object) -> Any:
+    raise NoResultError("it was too hot")
+
+
+@pytest.fixture(scope="module")
+def failed(undisturbed: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run in which no solve of alignf came to an end."""
+    root = tmp_path_factory.mktemp("failed") / "run"
+    with pytest.MonkeyPatch.context() as patch, no_workers():
+        patch.setitem(RULES, "alignf", too_hot)
+        done = command("run", undisturbed.parent / CONFIG, "--out", root)
+    assert done.exit_code == 3, done.output
+    assert "wave, regression, alignf, trial 0 failed: it was too hot" in done.output
+    return root
+
+
+@pytest.fixture
+def root(failed: Path, tmp_path: Path) -> Path:
+    return shutil.copytree(failed, tmp_path / "run")
+
+
+def retry(root: Path) -> None:
+    with no_workers():
+        done = command("resume", root, "--retry-failed")
+    assert done.exit_code == 0, done.output
+
+
+def test_weights_that_are_found_later_are_combined_and_fitted(root: Path, failed: Path, undisturbed: Path) -> None:
+    retry(root)
+    assert_same(root, undisturbed)
+    assert set(added(root, failed)) == {name for name in lines(failed) if "/alignf/" in name}
+
+
+def test_also_where_the_arrays_were_cleaned_away(root: Path, undisturbed: Path) -> None:
+    assert command("clean", root, "--keep", "results").exit_code == 0
+    retry(root)
+    assert_same(root, undisturbed)
+
+
+def test_also_where_damage_shows_on_the_way(root: Path, undisturbed: Path) -> None:
+    flip(root / "data.zarr/columns/targets/c/0/0", 2)
+    retry(root)
+    assert_same(root, undisturbed)
+
+
+def test_a_folder_in_the_place_of_a_chunk_is_damage_that_can_be_repaired(undisturbed: Path, tmp_path: Path) -> None:
+    root = shutil.copytree(undisturbed, tmp_path / "run")
+    chunk = root / "combined.zarr/wave/regression/unif/c/0/0/1"
+    chunk.unlink()
+    (chunk / "x").mkdir(parents=True)
+    with no_workers():
+        repaired = command("verify", root, "--repair")
+    assert repaired.exit_code == 0, repaired.output
+    assert_same(root, undisturbed)
+    assert set(added(root, undisturbed)) == {"combine/wave/regression/unif/0"}
+
+
+def test_a_repair_in_which_a_task_fails_says_so(
+    undisturbed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = shutil.copytree(undisturbed, tmp_path / "run")
+    (root / "weights.zarr/wave/regression/alignf/c/0/0").unlink()
+    monkeypatch.setitem(RULES, "alignf", too_hot)
+    with no_workers():
+        repaired = command("verify", root, "--repair")
+    assert repaired.exit_code == 3, repaired.output
+    assert "weights/wave/regression/alignf/0-2 failed: it was too hot" in repaired.output
+
+
+def test_a_repair_of_an_unfinished_change_does_not_go_on_with_it(undisturbed: Path, tmp_path: Path) -> None:
+    root = shutil.copytree(undisturbed, tmp_path / "run")
+    more = "methods=['unif','alignf','align','l2-krr','each-kernel']"
+    with no_workers(most=1), pytest.raises(CrashError):
+        command("run", undisturbed.parent / CONFIG, "--set", more, "--out", root, "--accept-changes")
+    before = lines(root)
+    with no_workers():
+        assert command("verify", root, "--repair").exit_code == 0
+    assert lines(root) == before
+
+
+def test_cleaning_frees_datasets_that_the_config_no_longer_has(undisturbed: Path, tmp_path: Path) -> None:
+    root = shutil.copytree(undisturbed, tmp_path / "run")
+    config = undisturbed.parent / CONFIG
+    only = write_config(tmp_path, TINY | {"dataset": TINY["dataset"][:1]})
+    assert (root / "data.zarr/columns").exists()
+    with no_workers():
+        assert command("run", config, "--out", root).exit_code == 0
+        assert command("run", only, "--out", root, "--accept-changes").exit_code == 0
+    assert command("clean", root, "--keep", "results").exit_code == 0
+    assert not (root / "data.zarr/columns").exists()
+    assert command("clean", root, "--keep", "results").output.startswith("0 B are free")
+
+
+def test_damage_reaches_the_driver_as_what_it_is(
+    undisturbed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = shutil.copytree(undisturbed, tmp_path / "run")
+    record = read_record(root)
+    plan = record.plan()
+    assert plan is not None
+    assert plan == make_plan(record.config, [dataset.outline for dataset in plan.datasets])
+    (root / "combined.zarr/wave/regression/unif/zarr.json").unlink()
+    (fit,) = [task for task in plan.tasks if task.name == "fits/wave/regression/unif/0"]
+    monkeypatch.setattr("pipeline.worker.get_worker", object)
+    with pytest.raises(DamagedError, match=r"unif/zarr\.json does not describe an array") as caught:
+        run_errand((fit,), RunStore(root))
+    assert caught.value.__cause__ is caught.value.__context__ is None  # which might not survive the way
+    assert isinstance(pickle.loads(pickle.dumps(caught.value)), DamagedError)
