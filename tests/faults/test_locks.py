@@ -52,14 +52,24 @@ for turn in range(rounds):
     except RefusedError:
         print("refused", came, time.time())
 """
-# As the command line, but all is imported before the instant at which it begins.
+# Resumes one run after the other, each at the same instant as its rival does, and prints how it ended.
 RACER = """
-import sys, time
-import pipeline.sweep, cluster.local, distributed
+import json, sys, time
+from pathlib import Path
+from click.testing import CliRunner
 from pipeline.cli import main
-begin = float(sys.argv.pop(1))
-time.sleep(max(0, begin - time.time()))
-main()
+
+folder, number, rounds = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
+for turn in range(rounds):
+    (folder / f"ready-{turn}-{number}").touch()
+    both = [folder / f"ready-{turn}-{rival}" for rival in range(2)]
+    while not all(path.exists() for path in both):
+        time.sleep(0.001)
+    instant = max(path.stat().st_mtime for path in both) + 0.1
+    while time.time() < instant:
+        pass
+    found = CliRunner().invoke(main, ["resume", str(folder / f"run-{turn}"), "--workers", "1"])
+    print(json.dumps([found.exit_code, found.output]))
 """
 
 
@@ -108,22 +118,22 @@ def test_of_processes_that_come_at_the_same_instant_never_two_are_inside(tmp_pat
     assert not (tmp_path / "lock").exists()
 
 
-@pytest.mark.parametrize("stale", [False, True], ids=["free", "left by the dead"])
 def test_of_two_runs_started_at_the_same_instant_one_runs_and_the_other_says_who(
-    undisturbed: Path, tmp_path: Path, stale: bool
+    undisturbed: Path, tmp_path: Path
 ) -> None:
-    root = unfinished(undisturbed, tmp_path / "run")
-    if stale:
+    roots = [unfinished(undisturbed, tmp_path / f"run-{turn}") for turn in range(ROUNDS)]
+    for root in roots[::2]:
         (root / "lock").write_text(lock_of(dead_process()))
-    begin = time.time() + 5
-    racers = [python(RACER, str(begin), "resume", root, cwd=tmp_path) for _ in range(2)]
-    said = {racer.pid: racer.communicate(timeout=100) for racer in racers}
-    ended = {racer.returncode: racer.pid for racer in racers}
-    assert ended.keys() == {0, 4}, said
-    refusal = said[ended[4]][1]
-    assert f"in use by process {ended[0]} on {socket.gethostname()}, since 20" in refusal
-    assert "Traceback" not in refusal
-    assert_same(root, undisturbed)
+    racers = [python(RACER, tmp_path, str(number), str(ROUNDS), cwd=tmp_path) for number in range(2)]
+    ended = [racer.communicate(timeout=200) for racer in racers]
+    turns = list(zip(*([json.loads(line) for line in output.splitlines()] for output, _ in ended), strict=True))
+    assert len(turns) == ROUNDS, ended
+    for root, results in zip(roots, turns, strict=True):
+        codes = [code for code, _ in results]
+        assert sorted(codes) == [0, 4], results
+        refusal, winner = results[codes.index(4)][1], racers[codes.index(0)].pid
+        assert f"in use by process {winner} on {socket.gethostname()}, since 20" in refusal
+        assert_same(root, undisturbed)
 
 
 def test_the_lock_of_a_killed_run_is_taken_over_and_that_of_a_live_one_stays(undisturbed: Path, tmp_path: Path) -> None:
