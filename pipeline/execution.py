@@ -1,8 +1,9 @@
 """Run a schedule on a cluster, through what may go wrong there.
 
 A task that raises is set aside with its reason, and the rest goes on. Reading and writing is tried again. A worker that
-dies takes all tasks with it that were waiting there, so those are tried again one at a time, and only a task that dies
-with its worker time after time is to blame. A full disk, damaged input and a lost cluster stop the run, in words.
+dies takes all tasks with it that were waiting there, so those are tried again one at a time, the last time with nothing
+else beside them, and only a task that dies with its worker even then is to blame. A full disk, damaged input and a lost
+cluster stop the run, in words.
 """
 
 import errno
@@ -60,6 +61,8 @@ class Execution:
         self._attempts: Counter[str] = Counter()
         self._suspects: deque[Errand] = deque()
         self._suspect_key = ""
+        self._last_chances: deque[Errand] = deque()
+        self._last_chance_key = ""
         self._later: list[tuple[float, Errand]] = []
         self._trouble: Exception | None = None
         self._stopped = False
@@ -86,6 +89,12 @@ class Execution:
             raise self._trouble
 
     def _submit(self) -> None:
+        if self._last_chance_key in self._running:
+            return  # it runs with nothing beside it: who dies then is to blame
+        if self._last_chances:
+            if not self._running:
+                self._last_chance_key = self._send(self._last_chances.popleft())
+            return
         while len(self._running) < self._workers * WAITING_A_WORKER and (errand := self._schedule.take()):
             self._send(errand)
         if self._suspects and self._suspect_key not in self._running:
@@ -143,7 +152,8 @@ class Execution:
             self._trouble = self._trouble or error
             return []
         if isinstance(error, KilledWorker) and self._attempts[name] < ATTEMPTS:
-            self._suspects.append(errand)
+            last = self._attempts[name] == ATTEMPTS - 1
+            (self._last_chances if last else self._suspects).append(errand)
             return []
         if isinstance(error, OSError) and self._attempts[name] < ATTEMPTS:
             self._later.append((time.monotonic() + SECONDS_BEFORE_RETRY * self._attempts[name], errand))

@@ -8,6 +8,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from pipeline.task import STAGES
 from tests.faults.harness import assert_same, done_by, lines, wait_until, write_config
 from tests.faults.inject import ALWAYS, TASK, Fault, FaultyRun, assert_undisturbed, run_with
 from tests.run.sweeps import pipeline
@@ -52,23 +53,18 @@ def test_a_run_outlives_workers_that_are_killed_at_any_moment(folder: Path, undi
     assert_undisturbed(root, undisturbed)
 
 
-@pytest.mark.parametrize(
-    "fault",
-    [
-        Fault(TASK, "exit", of="tiles/wave/0"),
-        Fault(TASK, "kill", of="reduce/wave/regression", after=True),
-        Fault(TASK, "kill", of="weights/wave/regression/alignf"),
-        Fault(TASK, "exit", of="combine/wave/regression/unif/0", after=True),
-        Fault(TASK, "kill", of="fits/columns/regression/l2-krr/1", after=True),
-    ],
-    ids=lambda fault: fault.of.split("/")[0],
-)
-def test_a_task_whose_worker_dies_once_is_done_in_the_next_attempt(
-    folder: Path, undisturbed: Path, fault: Fault
-) -> None:
-    run, done = run_with(*RUN, folder / "run", cwd=folder, faults=[fault])
+@pytest.mark.parametrize("seed", range(10))
+def test_a_run_outlives_a_worker_that_dies_in_each_stage(folder: Path, undisturbed: Path, seed: int) -> None:
+    moment = random.Random(seed)
+    tasks = [name for name in sorted(lines(undisturbed)) if name.partition("/")[0] in STAGES]
+    chosen = [moment.choice([name for name in tasks if name.startswith(f"{stage}/")]) for stage in STAGES]
+    faults = [
+        Fault(TASK, moment.choice(("kill", "exit")), of=name, after=moment.random() < 0.5)  # in its first attempt only
+        for name in chosen
+    ]
+    run, done = run_with(*RUN, folder / "run", cwd=folder, faults=faults)
     assert done.returncode == 0, done.stderr
-    assert run.calls() == 2
+    assert all(run.calls(number) >= 2 for number in range(len(faults)))
     assert_undisturbed(folder / "run", undisturbed)
 
 
