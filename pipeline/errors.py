@@ -36,7 +36,7 @@ class StorageError(PipelineError):
 
 
 class FailedError(PipelineError):
-    """A failure at which the run was told to stop."""
+    """A failure at which the run was told to stop; its exit code is also that of runs that went on past one."""
 
     exit_code = 3
 

@@ -94,14 +94,10 @@ def check_same_sweep(record: Record, config: Config, outlines: Sequence[Outline]
 def check_same_data(record: Record, outline: Outline) -> None:
     """Refuse data that are not those that a run was begun with."""
     if record.fingerprints.get(outline.name, outline.fingerprint) != outline.fingerprint:
-        raise changed_data(record.root, outline.name)
-
-
-def changed_data(root: Path, dataset: str) -> RefusedError:
-    """For data that are not those that a run was begun with."""
-    return RefusedError(
-        f"the data of {dataset!r} have changed since {root} was begun. Put the old data back. {WAYS_OUT}"
-    )
+        raise RefusedError(
+            f"the data of {outline.name!r} have changed since {record.root} was begun. Put the old data back. "
+            f"{WAYS_OUT}"
+        )
 
 
 def write_record(root: Path, plan: Plan, data_folder: Path, ledger: Ledger) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 from rich.console import Console
 
 from pipeline.directory import is_run_directory
-from pipeline.errors import RefusedError
+from pipeline.errors import FailedError, RefusedError
 from pipeline.files import quoted
 from pipeline.layout import LEDGER, LOGS
 from pipeline.ledger import Ledger
@@ -14,7 +14,7 @@ from pipeline.plan import Plan
 from pipeline.record import SWEEP, check_format, no_run_directory, read_record, restore_record
 from pipeline.run import Options
 from pipeline.store import RunStore
-from pipeline.sweep import FAILED_CELLS, driver_log, open_run, storage_errors
+from pipeline.sweep import driver_log, open_run, storage_errors
 from pipeline.task import STAGES, Finished
 from pipeline.verification import (
     TABLES,
@@ -93,7 +93,7 @@ def repair_run(root: Path, data_dir: Path | None, options: Options, console: Con
         console.print(f"{name} {run.finished[name].failures[0]}", highlight=False, soft_wrap=True, markup=False)
     but = f", but for {len(failed):,} task(s) that failed" if failed else ""
     console.print(f"Repaired: {len(verdict.problems) + len(others):,} pieces{but}.", highlight=False)
-    return FAILED_CELLS if failed else 0
+    return FailedError.exit_code if failed else 0
 
 
 def _is_task(name: str) -> bool:

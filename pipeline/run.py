@@ -21,7 +21,6 @@ from pipeline.layout import LOGS, create_arrays, data_identity
 from pipeline.ledger import Ledger
 from pipeline.plan import Plan
 from pipeline.progress import Progress
-from pipeline.record import changed_data
 from pipeline.run_view import constant_kernels
 from pipeline.samples import Samples
 from pipeline.schedule import Schedule, failed_and_what_builds_on_it, failures
@@ -29,7 +28,7 @@ from pipeline.store import DamagedError, RunStore
 from pipeline.summary import summarise, write_summary
 from pipeline.tables import TABLES_VERSION, read_rows, table_digests, write_tables
 from pipeline.task import STAGES, Finished
-from pipeline.verification import CLEANED, TABLES, Verdict, check_files, data_entry, examine
+from pipeline.verification import CLEANED, TABLES, Verdict, check_files, data_entry, examine, is_left
 
 log = logging.getLogger("pipeline")
 
@@ -132,10 +131,7 @@ class Run:
             name = data_entry(dataset.name)
             if name not in self.finished:
                 begin = time.perf_counter()
-                samples = self._samples(dataset.name)
-                if samples.fingerprint != dataset.outline.fingerprint:
-                    raise changed_data(self.root, dataset.name)
-                digests = create_arrays(self.root, dataset, samples)
+                digests = create_arrays(self.root, dataset, self._samples(dataset.name))
                 entry = Finished(
                     name=name,
                     identity=data_identity(dataset),
@@ -186,10 +182,8 @@ class Run:
 
     def _forget_cleaning(self, cleaned: Finished) -> None:
         """Datasets whose arrays are computed anew are not clean any longer."""
-        complete = {
-            dataset.name for dataset in self.plan.datasets if all(task.name in self.finished for task in dataset.tasks)
-        }
-        still = [name for name in cleaned.result["datasets"] if name in complete]
+        anew = {dataset.name for dataset in self.plan.datasets if is_left(dataset, self.finished)}
+        still = [name for name in cleaned.result["datasets"] if name not in anew]
         if still != cleaned.result["datasets"]:
             self.ledger.append(Finished(CLEANED, "", {}, {"datasets": still}, 0.0, 0))
 

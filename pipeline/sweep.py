@@ -14,7 +14,7 @@ from pipeline.config import Config
 from pipeline.digests import size_of
 from pipeline.directory import check_place, default_directory, free_bytes, is_run_directory
 from pipeline.environment import version_changes
-from pipeline.errors import StorageError
+from pipeline.errors import FailedError, StorageError
 from pipeline.layout import ENVIRONMENT, LEDGER, LOGS
 from pipeline.ledger import Ledger
 from pipeline.lock import locked
@@ -36,8 +36,6 @@ from pipeline.verification import sweep_temporary_files
 from pipeline.worker_modules import worker_modules
 
 log = logging.getLogger("pipeline")
-
-FAILED_CELLS = 3
 
 
 def run_sweep(config: Config, folder: Path, out: Path | None, options: Options, console: Console) -> int:
@@ -118,7 +116,7 @@ def _go_on(run: Run) -> int:
         log.info("end after %.1f s", time.monotonic() - begin)
     failed = {name: entry for name, entry in run.finished.items() if entry.failures}
     print_results(run.console, run.root, rows, summary, failed, time.monotonic() - begin)
-    return FAILED_CELLS if failed else 0
+    return FailedError.exit_code if failed else 0
 
 
 def _check_sizes(plan: Plan, options: Options) -> None:

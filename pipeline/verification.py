@@ -76,7 +76,7 @@ def examine(
     for dataset in plan.datasets:
         without = big_arrays(dataset.name) if dataset.name in cleaned else ()
         found = _examine_dataset(dataset, recorded, store, full, without)
-        if without and _is_left(dataset, found.valid):  # it needs what was removed
+        if without and is_left(dataset, found.valid):  # it needs what was removed
             found = _examine_dataset(dataset, recorded, store, full, ())
         verdict.valid |= found.valid
         verdict.problems += found.problems
@@ -85,7 +85,7 @@ def examine(
     return verdict
 
 
-def _is_left(dataset: DatasetPlan, valid: Mapping[str, Finished]) -> bool:
+def is_left(dataset: DatasetPlan, valid: Mapping[str, Finished]) -> bool:
     """Whether anything is to do."""
     names = {data_entry(dataset.name), *(task.name for task in dataset.tasks)}
     return bool(names - valid.keys() - failures(dataset, valid).keys())

@@ -140,6 +140,7 @@ def test_a_cleaned_run_in_which_a_cell_failed_has_nothing_to_do_either(finished:
     code, said = resume_here(root)
     assert code == 3
     assert " 0 of 34 tasks to do" in said
+    assert verify(root)[0] == 0
 
 
 def test_cleaning_twice_frees_nothing_more(root: Path) -> None:
