@@ -5,37 +5,56 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from distributed import Client
 
-CLUSTERS = ("local",)
+    from cluster.profile import Profile
 
 
 @dataclass(frozen=True)
 class Cluster:
-    """Workers that are ready."""
+    """A scheduler that we are connected to; its workers may still be on their way."""
 
     client: "Client"
     workers: int
+    """How many there will be, at most."""
     dashboard: str
-    mend: Callable[[], object]
+    mend: Callable[[], object] = lambda: None
     """Asks for workers again that were lost for good."""
+    waiting: Callable[[], str] | None = None
+    """Says what keeps workers from coming, where that may take hours; None if they have to be there soon."""
 
 
-def warm_up(kind: str, modules: tuple[str, ...]) -> None:
+def warm_up(profile: "Profile", modules: tuple[str, ...]) -> None:
     """Begin to import these modules where workers will run, if that can be done ahead, and return at once."""
-    import_module(f"cluster.{kind}").warm_up(modules)
+    ahead = getattr(_backend(profile), "warm_up", None)
+    if ahead is not None:
+        ahead(modules)
 
 
-def open_cluster(kind: str, workers: int | None, logs: Path) -> AbstractContextManager[Cluster]:
-    """Start workers of a kind of `CLUSTERS`; they are stopped, whatever happens, when the block ends."""
-    opened: AbstractContextManager[Cluster] = import_module(f"cluster.{kind}").open_workers(workers, logs)
+def join(profile: "Profile") -> None:
+    """Become what this process is to be; where many are started at once, only the driver returns."""
+    become = getattr(_backend(profile), "join", None)
+    if become is not None:
+        become(profile)
+
+
+def open_cluster(profile: "Profile", logs: Path) -> AbstractContextManager[Cluster]:
+    """Start or find workers; those that were started are stopped, whatever happens, when the block ends."""
+    opened: AbstractContextManager[Cluster] = _backend(profile).open_workers(profile, logs)
     return opened
 
 
-def worker_limits(kind: str, workers: int | None) -> tuple[int, int]:
-    """How many workers there will be, and the bytes of memory that each may use."""
-    limits: tuple[int, int] = import_module(f"cluster.{kind}").worker_limits(workers)
+def worker_limits(profile: "Profile") -> tuple[int, int | None]:
+    """How many workers there will be, and the bytes of memory that each may use, if that is known."""
+    limits: tuple[int, int | None] = _backend(profile).worker_limits(profile)
     return limits
+
+
+def _backend(profile: "Profile") -> ModuleType:
+    from cluster.profile import QUEUES
+
+    return import_module("cluster.jobqueue" if profile.backend in QUEUES else f"cluster.{profile.backend}")

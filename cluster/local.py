@@ -10,30 +10,12 @@ from multiprocessing import forkserver
 from pathlib import Path
 
 from cluster import Cluster
+from cluster.profile import Profile
+from cluster.settings import ENVIRONMENT, LOOPBACK_DASHBOARD, SCHEDULER_SETTINGS, WORKER_SETTINGS
 
-ENVIRONMENT = {
-    # One BLAS thread a worker: with two on a loaded machine the same work took ten times as long.
-    "OMP_NUM_THREADS": "1",
-    "OPENBLAS_NUM_THREADS": "1",
-    "MKL_NUM_THREADS": "1",
-    # Of what a task frees, at most so much is kept, so that the next one starts where the plan says; keeping
-    # nothing would make fits take half as long again, for the system to hand out the same pages anew.
-    "MALLOC_TRIM_THRESHOLD_": str(128 << 20),
-    "MALLOC_MMAP_THRESHOLD_": str(32 << 20),
-    "PYTHONSAFEPATH": "1",  # no module of the working directory stands in for one of ours
-    "MALLOC_ARENA_MAX": "2",  # else each thread that decodes chunks keeps its own
-}
 # Where the system can fork, workers are forked from one process that has imported everything once.
 METHOD = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
-SETTINGS = {
-    "distributed.nanny.pre-spawn-environ": ENVIRONMENT,
-    "distributed.worker.multiprocessing-method": METHOD,
-    # Results go to the store, so a worker holds nothing that is worth spilling.
-    "distributed.worker.memory.target": False,
-    "distributed.worker.memory.spill": False,
-    # The driver counts the deaths of workers itself, so that it can tell the task that kills from those that wait.
-    "distributed.scheduler.allowed-failures": 0,
-}
+SETTINGS = WORKER_SETTINGS | SCHEDULER_SETTINGS | {"distributed.worker.multiprocessing-method": METHOD}
 
 
 def warm_up(modules: tuple[str, ...]) -> None:
@@ -51,25 +33,23 @@ def warm_up(modules: tuple[str, ...]) -> None:
             os.environ[name] = value
 
 
-def worker_limits(workers: int | None) -> tuple[int, int]:
+def worker_limits(profile: Profile) -> tuple[int, int]:
     """Workers and the memory of each, from the cores and memory that this process may use (cgroups count)."""
     from dask.system import CPU_COUNT
     from distributed.system import MEMORY_LIMIT
 
-    count = workers or CPU_COUNT
+    count = profile.jobs or CPU_COUNT
     return count, int(MEMORY_LIMIT) // count
 
 
 @contextmanager
-def open_workers(workers: int | None, logs: Path) -> Iterator[Cluster]:
-    """Start the workers, with a log file each."""
+def open_workers(profile: Profile, _logs: Path) -> Iterator[Cluster]:
+    """Start the workers."""
     import dask
     from distributed import Client, LocalCluster
 
-    from cluster.setup import WorkerSetup
-
     warm_up(())  # unless it was done ahead
-    count, memory = worker_limits(workers)
+    count, memory = worker_limits(profile)
     with (
         dask.config.set(SETTINGS),
         LocalCluster(
@@ -77,12 +57,11 @@ def open_workers(workers: int | None, logs: Path) -> Iterator[Cluster]:
             threads_per_worker=1,
             memory_limit=memory,
             host="127.0.0.1",
-            dashboard_address="127.0.0.1:0",
+            dashboard_address=LOOPBACK_DASHBOARD,
             silence_logs=logging.CRITICAL,
         ) as started,
         Client(started) as client,
     ):
-        client.register_plugin(WorkerSetup(str(logs)))
         yield Cluster(
             client=client,
             workers=count,

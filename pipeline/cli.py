@@ -8,16 +8,17 @@ from typing import Any
 
 import click
 
+from cluster.errors import ClusterError
 from pipeline import __version__, cli_directories
 from pipeline.cli_options import (
-    cluster_option,
+    cluster_options,
     config_argument,
     console,
     data_option,
     directory_argument,
     running_options,
     set_option,
-    workers_option,
+    take_profile,
 )
 from pipeline.errors import InterruptedRunError, PipelineError, StorageError
 
@@ -32,7 +33,7 @@ class Commands(click.Group):
         """Run the command."""
         try:
             return super().invoke(ctx)
-        except PipelineError as error:
+        except (PipelineError, ClusterError) as error:
             click.echo(error if isinstance(error, InterruptedRunError) else f"Error: {error}", err=True)
             ctx.exit(error.exit_code)
         except OSError as error:
@@ -84,13 +85,14 @@ def run(
     from pipeline.config_file import read_config
     from pipeline.worker_modules import worker_modules
 
+    profile = take_profile(running)
     parsed, folder = read_config(config, settings)
-    warm_up(running["cluster"], worker_modules(parsed))
+    warm_up(profile, worker_modules(parsed))
     from pipeline.run import Options
     from pipeline.sources import data_folder
     from pipeline.sweep import run_sweep
 
-    options = Options(**running, accept_changes=accept_changes)
+    options = Options(profile, **running, accept_changes=accept_changes)
     sys.exit(run_sweep(parsed, data_folder(data_dir, folder), out, options, console()))
 
 
@@ -100,35 +102,45 @@ def run(
 @data_option
 def resume(directory: Path, data_dir: Path | None, **running: Any) -> None:
     """Go on with the run in DIRECTORY, which says itself what it is."""
+    profile = take_profile(running)
     from pipeline.run import Options
     from pipeline.sweep import resume_sweep
 
-    sys.exit(resume_sweep(directory, data_dir, Options(**running), console()))
+    sys.exit(resume_sweep(directory, data_dir, Options(profile, **running), console()))
 
 
 @main.command()
 @config_argument
-@cluster_option
-@workers_option
+@cluster_options
 @data_option
 @set_option
 def plan(
-    config: str | None, cluster: str, workers: int | None, data_dir: Path | None, settings: tuple[str, ...]
+    config: str | None,
+    cluster: str,
+    workers: int | None,
+    insecure: bool,
+    data_dir: Path | None,
+    settings: tuple[str, ...],
 ) -> None:
     """Say what would run and what it costs; start nothing."""
     from cluster import worker_limits
     from pipeline.config_file import read_config
+    from pipeline.directory import default_directory
     from pipeline.plan import make_plan
-    from pipeline.plan_view import print_plan
+    from pipeline.plan_view import print_job, print_plan
+    from pipeline.profiles import find_profile
     from pipeline.samples import load_samples
     from pipeline.sources import data_folder
 
+    profile = find_profile(cluster, workers, insecure)
     parsed, folder = read_config(config, settings)
     where = data_folder(data_dir, folder)
     planned = make_plan(parsed, [load_samples(parsed, dataset, where).outline for dataset in parsed.dataset])
-    count, limit = worker_limits(cluster, workers)
+    count, limit = worker_limits(profile)
     print_plan(console(), planned, count, limit)
-    planned.check_memory(limit, count)
+    print_job(console(), profile, default_directory(parsed))
+    if limit is not None:
+        planned.check_memory(limit, count)
 
 
 @main.command()
@@ -138,6 +150,18 @@ def configs() -> None:
 
     for name in shipped_configs():
         click.echo(f"{name:16} {read_config(name)[0].description}")
+
+
+@main.command()
+def clusters() -> None:
+    """List the profiles of clusters, and say where your own go."""
+    import tomllib
+
+    from pipeline.profiles import known_profiles, profile_folder
+
+    for name, text in known_profiles().items():
+        click.echo(f"{name:16} {tomllib.loads(text).get('description', '')}")
+    click.echo(f"Your own go to {profile_folder()}, a TOML file each; one with the name of another comes before it.")
 
 
 @main.group("config")

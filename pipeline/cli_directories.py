@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from pipeline.cli_options import console, data_option, directory_argument, running_options
+from pipeline.cli_options import console, data_option, directory_argument, running_options, take_profile
 
 
 @click.command()
@@ -32,10 +32,11 @@ def verify(directory: Path, repair: bool, data_dir: Path | None, **running: Any)
 
     if not repair:
         sys.exit(verify_run(directory, console()))
+    profile = take_profile(running)
     restore_run(directory, console())
     from pipeline.run import Options
 
-    sys.exit(repair_run(directory, data_dir, Options(**running), console()))
+    sys.exit(repair_run(directory, data_dir, Options(profile, **running), console()))
 
 
 @click.command()

@@ -4,14 +4,14 @@ import io
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from cluster import CLUSTERS
-
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from cluster.profile import Profile
 
 config_argument = click.argument("config", required=False)
 data_option = click.option(
@@ -26,11 +26,23 @@ set_option = click.option(
     metavar="KEY=VALUE",
     help="Change a value of the config: protocol.folds=3, dataset.NAME.rows=200. May be repeated.",
 )
-workers_option = click.option("--workers", type=click.IntRange(min=1), help="How many; one a core without it.")
-cluster_option = click.option(
-    "--cluster", type=click.Choice(CLUSTERS), default="local", show_default=True, help="Where the work runs."
-)
 directory_argument = click.argument("directory", type=click.Path(path_type=Path))
+
+
+def cluster_options(command: Callable[..., None]) -> Callable[..., None]:
+    """The options of where to run."""
+    for option in (
+        click.option("--insecure", is_flag=True, help="Allow connections without TLS, in a network that you trust."),
+        click.option("--workers", type=click.IntRange(min=1), help="How many; without it as the profile says."),
+        click.option(
+            "--cluster",
+            default="local",
+            show_default=True,
+            help="Where the work runs: a profile (`pipeline clusters`), a scheduler's address or its file.",
+        ),
+    ):
+        command = option(command)
+    return command
 
 
 def running_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -45,11 +57,19 @@ def running_options(command: Callable[..., None]) -> Callable[..., None]:
             show_default=True,
             help="How to check what is done: quick looks at sizes and stored checksums, full reads every byte.",
         ),
-        workers_option,
-        cluster_option,
     ):
         command = option(command)
-    return command
+    return cluster_options(command)
+
+
+def take_profile(running: dict[str, Any]) -> "Profile":
+    """The profile that the running options name, which leaves the others; of many processes of MPI one comes back."""
+    from cluster import join
+    from pipeline.profiles import find_profile
+
+    profile = find_profile(running.pop("cluster"), running.pop("workers"), running.pop("insecure"))
+    join(profile)
+    return profile
 
 
 def console() -> "Console":

@@ -25,6 +25,7 @@ MESSAGES = {
     "dict_type": "must be a table of word = number",
     "model_type": "must be a table",
     "string_too_short": "must not be empty",
+    "extra_forbidden": "is not a key that is known",
     "string_pattern_mismatch": "must be of letters, digits and . _ - only, the first a letter or a digit",
 }
 
@@ -58,7 +59,7 @@ def parse_config(values: dict[str, Any], where: str) -> Config:
     try:
         return Config.model_validate(_whole_numbers(values))
     except ValidationError as error:
-        lines = _sentences(error, values)
+        lines = sentences(error, values)
         raise ConfigError(
             f"{where} is not a valid config:\n"
             + "\n".join(f"  {line}" for line in lines)
@@ -165,7 +166,7 @@ def _item(items: list[Any], path: str, setting: str) -> tuple[dict[str, Any], st
     raise ConfigError(f"--set {setting!r}: there is no {path.partition('.')[0]!r}; there are: {', '.join(tables)}")
 
 
-def _sentences(error: ValidationError, values: dict[str, Any]) -> list[str]:
+def sentences(error: ValidationError, values: dict[str, Any]) -> list[str]:
     """A line a field: the field, what it must be, what was given."""
     problems: dict[str, list[str]] = {}
     given: dict[str, str] = {}

@@ -1,7 +1,7 @@
 """What a user can mend, said in one message and without a traceback.
 
 Exit codes: 0 done, 1 the machine failed, 2 a wrong config or command, 3 done but some cells failed, 4 refused, 5 no
-workers, 130 interrupted.
+workers or not the right ones (`cluster.errors`), 130 interrupted.
 """
 
 
@@ -39,12 +39,6 @@ class FailedError(PipelineError):
     """A failure at which the run was told to stop; its exit code is also that of runs that went on past one."""
 
     exit_code = 3
-
-
-class ClusterError(PipelineError):
-    """No worker is left, or none came."""
-
-    exit_code = 5
 
 
 class InterruptedRunError(PipelineError):

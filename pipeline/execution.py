@@ -10,14 +10,15 @@ import errno
 import logging
 import time
 from collections import Counter, deque
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from queue import Empty, SimpleQueue
 
 from distributed import CancelledError, Client, Future, KilledWorker
 from distributed.comm.core import CommClosedError
 
 from cluster import Cluster
-from pipeline.errors import ClusterError, FailedError
+from cluster.errors import ClusterError
+from pipeline.errors import FailedError
 from pipeline.interrupt import Interrupt
 from pipeline.schedule import Errand, Schedule
 from pipeline.store import DamagedError, RunStore
@@ -32,8 +33,10 @@ WAITING_A_WORKER = 3
 ATTEMPTS = 3
 SECONDS_BETWEEN_LOOKS = 0.2
 SECONDS_BEFORE_RETRY = 1.0
+SECONDS_BETWEEN_COUNTS = 1.0
 SECONDS_BEFORE_MENDING = 10.0
 SECONDS_WITHOUT_WORKERS = 60.0
+SECONDS_BETWEEN_REMINDERS = 600.0
 # A disk that is full, gone or not ours does not mend itself in a second.
 STORAGE_IS_GONE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOENT)
 LOST = "the connection to the scheduler was lost. The same command goes on from here"
@@ -48,12 +51,14 @@ class Execution:
         schedule: Schedule,
         store: RunStore,
         record: Callable[[list[Finished]], None],
+        welcome: Callable[[Collection[str]], None],
         interrupt: Interrupt,
         fail_fast: bool,
         say: Callable[[str], None],
     ) -> None:
         self._client: Client = cluster.client
-        self._workers, self._mend = cluster.workers, cluster.mend
+        self._workers, self._mend, self._waiting = cluster.workers, cluster.mend, cluster.waiting
+        self._welcome = welcome
         self._schedule, self._store, self._record = schedule, store, record
         self._interrupt, self._fail_fast, self._say = interrupt, fail_fast, say
         self._running: dict[str, Errand] = {}
@@ -66,21 +71,25 @@ class Execution:
         self._later: list[tuple[float, Errand]] = []
         self._trouble: Exception | None = None
         self._stopped = False
-        self._all_seen = self._some_seen = time.monotonic()
+        self._known: set[str] = set()
+        """Addresses of workers that were welcomed."""
+        self._counted = float("-inf")
+        self._all_seen = self._some_seen = self._reminded = time.monotonic()
 
     def run(self) -> None:
         """Run all that can run; raises what stopped it, after what was in flight has ended."""
         while True:
+            if time.monotonic() - self._counted > SECONDS_BETWEEN_COUNTS:
+                self._count_workers()
             if self._interrupt.requested or self._trouble:
                 self._stop()
-            else:
+            elif self._known:
                 self._submit()
-            if not self._running and (self._stopped or not self._later):
+            if not self._running and (self._stopped or (self._known and not self._later)):
                 break
             try:
                 arrived = [self._arrived.get(timeout=SECONDS_BETWEEN_LOOKS)]
             except Empty:
-                self._check_workers()
                 continue
             while not self._arrived.empty():
                 arrived.append(self._arrived.get())
@@ -172,23 +181,43 @@ class Execution:
             for task in errand
         ]
 
-    def _check_workers(self) -> None:
-        """Ask for workers that are missing for a while; give up when there has been none for long."""
+    def _count_workers(self) -> None:
+        """Welcome new workers, and ask for those that are missing for a while."""
         if self._client.status not in ("running", "connecting"):
             raise ClusterError(LOST)
-        now, found = time.monotonic(), len(self._client.scheduler_info()["workers"])
-        if found:
-            self._some_seen = now
-        if found >= self._workers:
+        try:
+            found = set(self._client.nthreads())
+        except OSError:
+            raise ClusterError(LOST) from None
+        self._counted = now = time.monotonic()
+        if new := found - self._known:
+            if self._stopped:
+                self._client.run(stop_taking, workers=list(new), on_error="ignore")
+            else:
+                self._welcome(new)
+            self._known |= new
+        if self._stopped and not found:
+            self._running.clear()  # it waits for a worker that may never come, and has not begun
+        if len(found) >= self._workers:
             self._all_seen = now
         elif now - self._all_seen > SECONDS_BEFORE_MENDING:
             self._all_seen = now
             self._mend()
-        if now - self._some_seen > SECONDS_WITHOUT_WORKERS:
+        if found:
+            self._some_seen = now
+        elif now - self._some_seen > SECONDS_WITHOUT_WORKERS:
+            self._without_workers(now)
+
+    def _without_workers(self, now: float) -> None:
+        """Say what a queue waits for; where workers should be there at once, give up."""
+        if self._waiting is None:
             raise ClusterError(
                 f"there has been no worker for {SECONDS_WITHOUT_WORKERS:.0f} s; logs/ may say why. The same command "
                 "goes on from here"
             )
+        if self._reminded < self._some_seen or now - self._reminded > SECONDS_BETWEEN_REMINDERS:
+            self._reminded = now
+            self._say(f"no worker for {(now - self._some_seen) / 60:.0f} min: {self._waiting()}")
 
 
 def _name(errand: Errand) -> str:

@@ -1,10 +1,13 @@
 """A plan, for people."""
 
 from collections import Counter
+from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
 
+from cluster.profile import QUEUES, Profile
+from pipeline.layout import LOGS
 from pipeline.memory import text
 from pipeline.methods import label
 from pipeline.plan import Plan
@@ -12,7 +15,7 @@ from pipeline.stages.tiles import TilesTask
 from pipeline.task import STAGES
 
 
-def print_plan(console: Console, plan: Plan, workers: int, limit: int) -> None:
+def print_plan(console: Console, plan: Plan, workers: int, limit: int | None) -> None:
     """Print what would run and what it costs."""
     config = plan.config
     console.print(
@@ -44,11 +47,21 @@ def print_plan(console: Console, plan: Plan, workers: int, limit: int) -> None:
         f"{', '.join(f'{stage} {counts[stage]:,}' for stage in STAGES if counts[stage])}; "
         f"{text(plan.disk_bytes)} on disk{tiles}.\n"
         f"The largest task, of stage {stage!r} and dataset {dataset.name!r}, needs about {text(size)}; "
-        f"each of {workers} worker(s) may use {text(limit)}.",
+        f"each of {workers} worker(s) may use {text(limit) if limit is not None else 'what its cluster gives it'}.",
         highlight=False,
         soft_wrap=True,
     )
     print_notes(console, plan)
+
+
+def print_job(console: Console, profile: Profile, root: Path) -> None:
+    """Print the script of a job, where work runs in jobs of a queue."""
+    if profile.backend in QUEUES:
+        from cluster.jobqueue import job_script
+
+        count = f"{profile.adapt[0]} to {profile.adapt[1]}" if profile.adapt else f"{profile.most_jobs}"
+        console.print(f"\nThe script of each of {count} jobs:\n", highlight=False)
+        console.print(job_script(profile, root / LOGS), highlight=False, soft_wrap=True, markup=False)
 
 
 def print_notes(console: Console, plan: Plan) -> None:

@@ -14,6 +14,7 @@ import pandas as pd
 from rich.console import Console
 
 from cluster import open_cluster
+from cluster.profile import Profile
 from pipeline.errors import InterruptedRunError, StorageError
 from pipeline.files import quoted
 from pipeline.interrupt import Interrupt
@@ -34,6 +35,8 @@ log = logging.getLogger("pipeline")
 
 T = TypeVar("T")
 
+LOCAL = Profile()
+
 # Damage that shows only while a run goes on is mended so many times; more is a broken disk.
 MOST_REPAIRS = 3
 
@@ -42,8 +45,7 @@ MOST_REPAIRS = 3
 class Options:
     """How to run, which changes no result."""
 
-    cluster: str = "local"
-    workers: int | None = None
+    profile: Profile = LOCAL
     verify: Literal["quick", "full"] = "quick"
     fail_fast: bool = False
     retry_failed: bool = False
@@ -144,14 +146,15 @@ class Run:
 
     def _run_tasks(self, todo: set[str]) -> None:
         from pipeline.execution import Execution  # brings distributed, which a finished run does not need
+        from pipeline.welcome import Welcome
 
         console, options = self.console, self.options
         with (
             Interrupt() as interrupt,
-            open_cluster(options.cluster, options.workers, self.root / LOGS) as opened,
+            open_cluster(options.profile, self.root / LOGS) as opened,
             Progress(console, self.plan) as progress,
         ):
-            console.print(f"{opened.workers} workers; dashboard: {opened.dashboard}", highlight=False)
+            self._say(f"{opened.workers} workers; dashboard: {opened.dashboard}")
             for entry in self.finished.values():
                 progress.advance(entry)
 
@@ -166,12 +169,21 @@ class Run:
             done = {task.name for task in self.plan.tasks} - todo
             set_aside = {name for name, entry in self.finished.items() if entry.failed}
             schedule = Schedule(self.plan, done, set_aside)
-            Execution(opened, schedule, self.store, record, interrupt, options.fail_fast, console.print).run()
+            welcome = Welcome(opened, self.store, self._witness(), self.root / LOGS)
+            Execution(opened, schedule, self.store, record, welcome, interrupt, options.fail_fast, self._say).run()
             if interrupt.requested:
                 raise InterruptedRunError(
                     f"stopped; {len(self.left()):,} of {len(self.plan.tasks):,} tasks are left. `pipeline resume "
                     f"{quoted(self.root)}`, or the same command, goes on"
                 )
+
+    def _witness(self) -> tuple[str, str]:
+        """A file of the arrays that workers have to see, and its digest."""
+        digests = self.finished[data_entry(self.plan.datasets[0].name)].digests
+        return next((key, digest) for key, digest in digests.items() if key.endswith("/zarr.json"))
+
+    def _say(self, line: str) -> None:
+        self.console.print(line, highlight=False, soft_wrap=True, markup=False)
 
     def record(self, entries: list[Finished]) -> None:
         if entries:

@@ -79,7 +79,7 @@ def open_run(root: Path, data_dir: Path | None, options: Options, console: Conso
     ledger = Ledger(root / LEDGER)
     record = read_record(root, ledger)
     if not record.is_complete:  # else workers are hardly needed, and would only take a core from who checks it
-        warm_up(options.cluster, worker_modules(record.config))
+        warm_up(options.profile, worker_modules(record.config))
     loaded: dict[str, Samples] = {}
 
     def samples(name: str) -> Samples:
@@ -120,8 +120,9 @@ def _go_on(run: Run) -> int:
 
 
 def _check_sizes(plan: Plan, options: Options) -> None:
-    count, limit = worker_limits(options.cluster, options.workers)
-    plan.check_memory(limit, count)
+    count, limit = worker_limits(options.profile)
+    if limit is not None:  # else who gives the workers decides, and they say so when they come
+        plan.check_memory(limit, count)
 
 
 def _says_the_same(record: Record, plan: Plan) -> bool:

@@ -28,6 +28,14 @@ def run_errand(tasks: Sequence[Task], store: RunStore) -> list[Finished]:
     raise DamagedError(damage)  # without its cause: some of zarr's errors do not survive the way to the driver
 
 
+def sees(store: RunStore, key: str) -> tuple[str, str]:
+    """The digest of a stored file as a worker sees it, and what kept it from looking."""
+    try:
+        return store.digest(key), ""
+    except OSError as error:
+        return "", str(error)
+
+
 def stop_taking(dask_worker: Worker) -> None:
     """Tell a worker to finish what it does and to leave alone what waits for it."""
     setattr(dask_worker, STOPPING, True)

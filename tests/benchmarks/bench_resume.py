@@ -22,6 +22,7 @@ import tomli_w
 from rich.console import Console
 
 from cluster import worker_limits
+from cluster.profile import Profile
 from pipeline.config_file import read_config
 from pipeline.layout import LEDGER
 from pipeline.ledger import Ledger
@@ -100,7 +101,7 @@ def measure_sweep(name: str, data_dir: Path) -> None:
         assert plan is not None
         begin = time.perf_counter()
         verdict = examine(plan, record.finished, RunStore(root), full=True)
-        spent["digests by workers"] = (time.perf_counter() - begin) / worker_limits("local", None)[0]
+        spent["digests by workers"] = (time.perf_counter() - begin) / worker_limits(Profile())[0]
         files = sum(len(entry.digests) for entry in verdict.valid.values())
     for what, seconds in spent.items():
         print(f"{what}: {seconds:.3f} s")

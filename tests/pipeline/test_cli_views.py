@@ -120,7 +120,7 @@ def test_plan_of_a_small_sweep_worked_out_by_hand(folder: Path) -> None:
 
 def test_plan_says_what_workers_may_use(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     put_config(folder, synthetic_values())
-    monkeypatch.setattr("cluster.worker_limits", lambda kind, workers: (workers or 5, 3 << 30))
+    monkeypatch.setattr("cluster.worker_limits", lambda profile: (profile.jobs or 5, 3 << 30))
     assert "each of 5 worker(s) may use 3 GiB" in shown("plan", "sweep.toml")
     assert "each of 2 worker(s) may use 3 GiB" in shown("plan", "sweep.toml", "--workers", "2")
 
@@ -134,7 +134,7 @@ def test_plan_is_the_same_for_any_number_of_workers(folder: Path) -> None:
 
 def test_plan_too_large_is_shown_and_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     put_config(folder, synthetic_values())
-    monkeypatch.setattr("cluster.worker_limits", lambda kind, workers: (2, 1 << 20))
+    monkeypatch.setattr("cluster.worker_limits", lambda profile: (2, 1 << 20))
     result = CliRunner().invoke(main, ["plan", "sweep.toml"])
     assert result.exit_code == 2
     assert "12 tasks" in result.stdout

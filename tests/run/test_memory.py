@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cluster.local import ENVIRONMENT
+from cluster.settings import ENVIRONMENT
 from pipeline.memory import measured_peak
 
 # Sizes at which arrays, not libraries, make up most of the memory. Of the cells, the first trial stands for all.

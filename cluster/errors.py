@@ -1,0 +1,18 @@
+"""What a user can mend about a cluster, said in one message."""
+
+
+class ClusterError(Exception):
+    """No worker is left, none came, or not the right ones."""
+
+    exit_code = 5
+
+
+class ProfileError(ClusterError):
+    """A cluster that cannot be asked for: a wrong profile, a missing extra, an address that is not safe."""
+
+    exit_code = 2
+
+
+def missing_extra(backend: str, extra: str) -> ProfileError:
+    """For a backend whose library is not installed."""
+    return ProfileError(f"--cluster {backend} needs more packages: pip install 'kernel-pipeline[{extra}]'")

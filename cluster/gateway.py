@@ -1,0 +1,43 @@
+"""A cluster that a Dask Gateway starts for us. The gateway decides where, and encrypts."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from pathlib import Path
+
+from cluster import Cluster
+from cluster.errors import ClusterError, missing_extra
+from cluster.profile import Profile
+
+
+def worker_limits(profile: Profile) -> tuple[int, int | None]:
+    """As the profile says: the gateway tells nothing before workers are there."""
+    return profile.most_jobs, profile.worker_memory
+
+
+@contextmanager
+def open_workers(profile: Profile, _logs: Path) -> Iterator[Cluster]:
+    """Ask the gateway for a cluster; it is shut down at the end."""
+    try:
+        from dask_gateway import Gateway, GatewayClusterError, GatewayServerError
+    except ImportError:
+        raise missing_extra("gateway", "gateway") from None
+    with ExitStack() as stack:
+        try:
+            gateway = stack.enter_context(Gateway(profile.address))
+            started = stack.enter_context(gateway.new_cluster(shutdown_on_close=True, **profile.options))
+            client = stack.enter_context(started.get_client())
+            if profile.adapt:
+                started.adapt(*profile.adapt)
+            else:
+                started.scale(profile.most_jobs)
+        except (GatewayClusterError, GatewayServerError, ValueError, OSError) as error:
+            where = profile.address or "of your Dask settings"
+            raise ClusterError(f"the gateway {where} gives no cluster: {error}") from None
+        yield Cluster(
+            client=client,
+            workers=profile.most_jobs,
+            dashboard=started.dashboard_link or "none",
+            mend=(lambda: None) if profile.adapt else partial(started.scale, profile.most_jobs),
+            waiting=lambda: f"the gateway has not started workers of the cluster {started.name} yet",
+        )

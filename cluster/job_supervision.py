@@ -1,0 +1,128 @@
+"""As many jobs in the queue as were asked for: dask-jobqueue itself does not replace one that is gone."""
+
+import logging
+import re
+import subprocess
+from typing import TYPE_CHECKING, Any
+
+from distributed.deploy.spec import ProcessInterface
+
+from cluster.errors import ClusterError
+from cluster.profile import Profile
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+log = logging.getLogger("pipeline")
+
+LISTING = {
+    "slurm": ("squeue", "--me", "--noheader", "--format=%A %T %r"),
+    "pbs": ("qstat",),
+    "lsf": ("bjobs", "-noheader"),
+    "sge": ("qstat",),
+    "htcondor": ("condor_q", "-nobatch"),
+}
+"""Commands that list jobs, a line each that begins with the number of the job."""
+SECONDS_TO_LIST = 30
+MOST_NAMED = 3
+
+
+class Jobs:
+    """The jobs of one cluster."""
+
+    def __init__(self, cluster: Any, client: "Client", profile: Profile) -> None:
+        self._cluster, self._client, self._profile = cluster, client, profile
+        self._began: set[str] = set()
+        """Names of jobs whose workers were seen."""
+
+    def ask(self) -> None:
+        """Ask for all jobs, or say that the queue takes none."""
+        if self._profile.adapt:
+            least, most = self._profile.adapt
+            self._cluster.adapt(minimum_jobs=least, maximum_jobs=most)
+        self._submit()
+        jobs = self._cluster.workers.values()
+        if jobs and all(job.refusal for job in jobs):
+            raise ClusterError(f"{self._profile.backend} takes no job: {next(iter(jobs)).refusal}")
+
+    def mend(self) -> None:
+        """Give up jobs that are gone, and ask for others in their place."""
+        names = {str(worker["name"]) for worker in self._client.scheduler_info()["workers"].values()}
+        listed = self._listed()
+        gone = []
+        for name, job in list(self._cluster.workers.items()):
+            if any(worker == name or worker.startswith(f"{name}-") for worker in names):
+                self._began.add(name)
+            elif (
+                name in self._began or job.job_id is None or (listed is not None and _number(job.job_id) not in listed)
+            ):
+                gone.append(name)
+        try:
+            self._cluster.sync(self._drop, gone)
+            self._cluster.sync(self._submit)
+        except RuntimeError as error:  # the queue may be away for a while; the next call tries again
+            log.warning("the queue takes no job now: %s", error)
+
+    def waiting(self) -> str:
+        """What the queue says of jobs that have no worker yet."""
+        listed = self._listed()
+        if listed is None:
+            return f"`{LISTING[self._profile.backend][0]}` does not answer"
+        jobs = self._cluster.workers.values()
+        if refusals := [job.refusal for job in jobs if job.refusal]:
+            return f"the queue takes no job: {refusals[0]}"
+        numbers = [_number(job.job_id) for job in jobs]
+        lines = [f"{number} {listed[number]}" for number in numbers if number in listed]
+        if not lines:
+            return "none of the jobs is in the queue; logs/ may say why they ended"
+        more = f" and {len(lines) - MOST_NAMED} more" if len(lines) > MOST_NAMED else ""
+        return f"the queue says: {'; '.join(lines[:MOST_NAMED])}{more}"
+
+    def _listed(self) -> dict[str, str] | None:
+        """What the queue says of each job, by its number; None if it cannot be asked."""
+        command = LISTING[self._profile.backend]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS_TO_LIST, check=True)
+        except (OSError, subprocess.SubprocessError) as error:
+            log.warning("%s: %s", command[0], (getattr(error, "stderr", "") or str(error)).strip())
+            return None
+        lines = (re.match(r"\s*(\d+)\S*\s+(.*)", line) for line in done.stdout.splitlines())
+        return {line[1]: " ".join(line[2].split()) for line in lines if line}
+
+    async def _drop(self, names: list[str]) -> None:
+        for name in names:
+            job = self._cluster.workers.pop(name)
+            log.warning("job %s of worker %s is gone %s", job.job_id, name, job.refusal)
+            await job.close()  # cancelled too, lest the queue starts it once more
+            self._cluster.worker_spec.pop(name, None)
+            self._began.discard(name)
+
+    def _submit(self) -> None:
+        """Submit what is missing, and wait until the queue has it."""
+        if not self._profile.adapt:
+            self._cluster.scale(jobs=self._profile.most_jobs)
+        self._cluster.sync(self._settle)
+
+    async def _settle(self) -> None:
+        await self._cluster
+
+
+def patient(job_cls: type[Any]) -> type[Any]:
+    """A kind of job that remembers why the queue refused it; dask-jobqueue would leave the cluster half made."""
+
+    class PatientJob(job_cls):  # type: ignore[misc]
+        refusal = ""
+
+        async def start(self) -> None:
+            try:
+                await super().start()
+            except (RuntimeError, OSError) as error:
+                self.refusal = str(error).rpartition("stderr:\n")[2].strip() or str(error)
+                await ProcessInterface.start(self)
+
+    return PatientJob
+
+
+def _number(job_id: str) -> str:
+    """Of a job, without the name of its server."""
+    return job_id.partition(".")[0]

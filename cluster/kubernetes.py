@@ -1,0 +1,51 @@
+"""Workers in pods, by the Dask operator of a Kubernetes cluster."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from cluster import Cluster
+from cluster.errors import missing_extra
+from cluster.profile import Profile
+from cluster.settings import ENVIRONMENT
+
+
+def worker_limits(profile: Profile) -> tuple[int, int | None]:
+    """As the profile says."""
+    return profile.most_jobs * profile.cores, profile.worker_memory
+
+
+def request(profile: Profile) -> dict[str, Any]:
+    """What the operator is asked for."""
+    resources = {"cpu": str(profile.cores), "memory": str(profile.job_memory)}
+    return {
+        "image": profile.image,
+        "namespace": profile.namespace,
+        "n_workers": profile.most_jobs,
+        "resources": {"requests": resources, "limits": resources},
+        "env": ENVIRONMENT,
+        "worker_command": ["dask", "worker", "--nworkers", str(profile.cores), "--nthreads", "1"],
+    }
+
+
+@contextmanager
+def open_workers(profile: Profile, _logs: Path) -> Iterator[Cluster]:
+    """Ask the operator for a cluster; it is removed at the end."""
+    try:
+        from dask_kubernetes.operator import KubeCluster
+    except ImportError:
+        raise missing_extra("kubernetes", "kubernetes") from None
+    from distributed import Client
+
+    with KubeCluster(**request(profile), shutdown_on_close=True) as started, Client(started) as client:
+        if profile.adapt:
+            started.adapt(*profile.adapt)
+        yield Cluster(
+            client=client,
+            workers=profile.most_jobs * profile.cores,
+            dashboard=started.dashboard_link,
+            mend=(lambda: None) if profile.adapt else partial(started.scale, profile.most_jobs),
+            waiting=lambda: f"no pod of {profile.image} runs yet; `kubectl get pods` says why",
+        )

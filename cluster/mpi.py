@@ -1,0 +1,54 @@
+"""The processes that MPI started: the first is the scheduler, the second the driver, all others are workers.
+
+`mpirun -n 10 pipeline run CONFIG --cluster mpi` has eight workers. Where one process dies, MPI ends them all; the same
+command goes on.
+"""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from cluster import Cluster
+from cluster.errors import ProfileError, missing_extra
+from cluster.profile import Profile
+from cluster.settings import ENVIRONMENT, LOOPBACK_DASHBOARD, SCHEDULER_SETTINGS, WORKER_SETTINGS
+
+BESIDES_WORKERS = 2
+
+
+def join(profile: Profile) -> None:
+    """Become what this process is to be. Only the driver returns."""
+    try:
+        from dask_mpi import initialize
+        from mpi4py import MPI
+    except ImportError:
+        raise missing_extra("mpi", "mpi") from None
+    if MPI.COMM_WORLD.Get_size() <= BESIDES_WORKERS:
+        raise ProfileError(
+            f"--cluster mpi needs {BESIDES_WORKERS + 1} processes at least, and has {MPI.COMM_WORLD.Get_size()}: a "
+            "scheduler, the driver and a worker. Begin the command with `mpirun -n 4`"
+        )
+    import dask
+
+    os.environ.update(ENVIRONMENT)
+    dask.config.set(WORKER_SETTINGS | SCHEDULER_SETTINGS)
+    initialize(interface=profile.interface, nthreads=1, dashboard_address=LOOPBACK_DASHBOARD)
+
+
+def worker_limits(_profile: Profile) -> tuple[int, int]:
+    """Workers, and the share of a core in the memory of this host; hosts are taken to be alike."""
+    from dask.system import CPU_COUNT
+    from distributed.system import MEMORY_LIMIT
+    from mpi4py import MPI
+
+    return MPI.COMM_WORLD.Get_size() - BESIDES_WORKERS, int(MEMORY_LIMIT) // CPU_COUNT
+
+
+@contextmanager
+def open_workers(profile: Profile, _logs: Path) -> Iterator[Cluster]:
+    """Connect to the scheduler among the processes."""
+    from distributed import Client
+
+    with Client() as client:  # `join` has left its address in Dask's settings
+        yield Cluster(client=client, workers=worker_limits(profile)[0], dashboard=client.dashboard_link)

@@ -1,0 +1,25 @@
+"""What holds for workers wherever they run."""
+
+ENVIRONMENT = {
+    # One BLAS thread a worker: with two on a loaded machine the same work took ten times as long.
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    # Of what a task frees, at most so much is kept, so that the next one starts where the plan says; keeping
+    # nothing would make fits take half as long again, for the system to hand out the same pages anew.
+    "MALLOC_TRIM_THRESHOLD_": str(128 << 20),
+    "MALLOC_MMAP_THRESHOLD_": str(32 << 20),
+    "MALLOC_ARENA_MAX": "2",  # else each thread that decodes chunks keeps its own
+    "PYTHONSAFEPATH": "1",  # no module of the working directory stands in for one of ours
+}
+WORKER_SETTINGS = {
+    "distributed.nanny.pre-spawn-environ": ENVIRONMENT,
+    # Results go to the store, so a worker holds nothing that is worth spilling.
+    "distributed.worker.memory.target": False,
+    "distributed.worker.memory.spill": False,
+}
+SCHEDULER_SETTINGS = {
+    # The driver counts the deaths of workers itself, so that it can tell the task that kills from those that wait.
+    "distributed.scheduler.allowed-failures": 0,
+}
+LOOPBACK_DASHBOARD = "127.0.0.1:0"

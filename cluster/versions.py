@@ -1,0 +1,72 @@
+"""Driver and workers run the same code, or nothing runs: tasks, results and their digits depend on it."""
+
+from collections.abc import Collection
+from typing import TYPE_CHECKING
+
+import cloudpickle
+
+from cluster.errors import ClusterError
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+LIBRARIES = ("dask", "distributed", "numpy", "scipy", "scikit-learn", "osqp", "zarr", "kernel-pipeline")
+PACKAGES = ("cluster", "pipeline", "tasks")
+
+
+def installed() -> dict[str, str]:
+    """What is installed where this runs; the source counts too, since a version may stand for many a state of it."""
+    import hashlib
+    import platform
+    from importlib.metadata import PackageNotFoundError, version
+    from importlib.util import find_spec
+    from pathlib import Path
+
+    found = {"python": ".".join(platform.python_version_tuple()[:2])}
+    for name in LIBRARIES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            found[name] = "none"
+    source = hashlib.sha256()
+    for package in PACKAGES:
+        spec = find_spec(package)
+        folder = Path(spec.origin).parent if spec is not None and spec.origin else None
+        for path in sorted(folder.rglob("*.py")) if folder else ():
+            source.update(path.read_bytes())
+    return found | {"its source": source.hexdigest()[:8]}
+
+
+def check_versions(client: "Client", workers: Collection[str]) -> None:
+    """Refuse workers that have other versions than the driver, with a table of the differences."""
+    import sys
+
+    # By value: where the package is missing there is nothing to refer to.
+    cloudpickle.register_pickle_by_value(sys.modules[__name__])
+    try:
+        found = client.run(installed, workers=list(workers), on_error="ignore")
+    finally:
+        cloudpickle.unregister_pickle_by_value(sys.modules[__name__])
+    ours = installed()
+    wrong = {worker: theirs for worker, theirs in found.items() if theirs != ours}
+    if wrong:
+        raise ClusterError(
+            f"{len(wrong)} of {len(workers)} workers do not run what this driver runs:\n{_table(ours, wrong)}\n"
+            "Install the same versions where workers run, and run the same command again"
+        )
+
+
+def _table(ours: dict[str, str], wrong: dict[str, dict[str, str]]) -> str:
+    """A line for each thing that differs, a column for each kind of worker."""
+    kinds: dict[tuple[tuple[str, str], ...], list[str]] = {}
+    for worker, theirs in wrong.items():
+        kinds.setdefault(tuple(theirs.items()), []).append(worker)
+    columns = [{"": "driver", **ours}]
+    for kind, workers in kinds.items():
+        more = f" and {len(workers) - 1} more" if len(workers) > 1 else ""
+        columns.append({"": workers[0] + more, **dict(kind)})
+    rows = [name for name in columns[0] if len({column[name] for column in columns}) > 1]
+    columns.insert(0, {name: name for name in rows})
+    widths = [max(len(column[name]) for name in rows) for column in columns]
+    cells = [[f"{column[name]:{width}}" for column, width in zip(columns, widths, strict=True)] for name in rows]
+    return "\n".join("  " + "  ".join(line).rstrip() for line in cells)

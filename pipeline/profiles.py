@@ -1,0 +1,80 @@
+"""From what `--cluster` says to a profile: a name, a file, an address or a scheduler file."""
+
+import tomllib
+from difflib import get_close_matches
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import click
+from pydantic import ValidationError
+
+from cluster.errors import ProfileError
+from cluster.profile import TAKES, Profile
+from pipeline.config_file import sentences
+
+
+def profile_folder() -> Path:
+    """Where a user keeps profiles."""
+    return Path(click.get_app_dir("kernel-pipeline")) / "clusters"
+
+
+def known_profiles() -> dict[str, str]:
+    """The text of each profile by name: the user's own come before those that are shipped."""
+    shipped = sorted(files("configs").joinpath("clusters").iterdir(), key=lambda entry: entry.name)
+    own = sorted(profile_folder().glob("*.toml")) if profile_folder().is_dir() else []
+    return {Path(entry.name).stem: entry.read_text("utf-8") for entry in (*shipped, *own)}
+
+
+def find_profile(asked: str, workers: int | None = None, insecure: bool = False) -> Profile:
+    """The profile of a `--cluster` option, changed by `--workers` and `--insecure`."""
+    values, where = _find(asked)
+    profile = parse_profile(values, where)
+    if insecure:
+        if "insecure" not in TAKES[profile.backend]:
+            raise ProfileError(f"--insecure has no meaning for --cluster {asked}, which opens nothing to others")
+        values["insecure"] = True
+    if workers:
+        if "jobs" not in TAKES[profile.backend]:
+            raise ProfileError(f"--workers has no meaning for --cluster {asked}: its workers are there already")
+        values.pop("adapt", None)
+        values["jobs"] = -(-workers // profile.cores)
+    return parse_profile(values, where)
+
+
+def parse_profile(values: dict[str, Any], where: str) -> Profile:
+    """Validate the values of a profile; `where` names their origin in messages."""
+    try:
+        return Profile.model_validate(values)
+    except ValidationError as error:
+        lines = sentences(error, values)
+        takes = TAKES.get(str(values.get("backend")))
+        if takes:
+            lines.append(f"backend {values['backend']!r} takes: {', '.join(sorted(takes))}")
+        raise ProfileError(f"{where} is not a valid profile:\n" + "\n".join(f"  {line}" for line in lines)) from None
+
+
+def _find(asked: str) -> tuple[dict[str, Any], str]:
+    if "://" in asked:
+        return {"backend": "address", "address": asked}, f"--cluster {asked}"
+    if Path(asked).is_file():
+        if Path(asked).suffix != ".toml":
+            return {"backend": "address", "address": asked}, f"--cluster {asked}"
+        return _parse_toml(Path(asked).read_text("utf-8-sig", errors="replace"), asked), asked
+    known = known_profiles()
+    if asked not in known:
+        nearest = get_close_matches(asked, known, n=1)
+        hint = f" Did you mean {nearest[0]!r}?" if nearest else ""
+        raise ProfileError(
+            f"there is no cluster {asked!r}: give the address of a scheduler (tls://HOST:PORT), its scheduler file, or "
+            f"a profile: a TOML file, one in {profile_folder()}, or a shipped one ({', '.join(known)}).{hint}"
+        )
+    where = f"profile {asked!r}"
+    return _parse_toml(known[asked], where), where
+
+
+def _parse_toml(text: str, where: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ProfileError(f"{where} is not valid TOML: {error}") from None
