@@ -53,15 +53,10 @@ class Jobs:
         for name, job in list(self._cluster.workers.items()):
             if any(worker == name or worker.startswith(f"{name}-") for worker in names):
                 self._began.add(name)
-            elif (
-                name in self._began or job.job_id is None or (listed is not None and _number(job.job_id) not in listed)
-            ):
+            elif job.refusal or name in self._began or (listed is not None and _number(job.job_id) not in listed):
                 gone.append(name)
-        try:
-            self._cluster.sync(self._drop, gone)
-            self._cluster.sync(self._submit)
-        except RuntimeError as error:  # the queue may be away for a while; the next call tries again
-            log.warning("the queue takes no job now: %s", error)
+        self._cluster.sync(self._drop, gone)
+        self._submit()
 
     def waiting(self) -> str:
         """What the queue says of jobs that have no worker yet."""

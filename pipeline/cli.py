@@ -11,11 +11,14 @@ import click
 from cluster.errors import ClusterError
 from pipeline import __version__, cli_directories
 from pipeline.cli_options import (
+    changes_option,
     cluster_options,
     config_argument,
     console,
     data_option,
     directory_argument,
+    out_option,
+    resume_arguments,
     running_options,
     set_option,
     take_profile,
@@ -57,6 +60,7 @@ def main() -> None:
     pipeline plan CONFIG             what it would cost
     pipeline status DIR              how far a run is
     pipeline resume DIR              go on with it
+    pipeline submit CONFIG --cluster slurm
     pipeline verify DIR              look for damage
     """
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # a batch system's warning is taken like Ctrl-C
@@ -65,8 +69,8 @@ def main() -> None:
 @main.command()
 @config_argument
 @running_options
-@click.option("--out", type=click.Path(path_type=Path), help="The run directory; runs/NAME-HASH without it.")
-@click.option("--accept-changes", is_flag=True, help="Go on in --out with a changed config or changed data.")
+@out_option
+@changes_option
 @data_option
 @set_option
 def run(
@@ -94,6 +98,37 @@ def run(
 
     options = Options(profile, **running, accept_changes=accept_changes)
     sys.exit(run_sweep(parsed, data_folder(data_dir, folder), out, options, console()))
+
+
+@main.command()
+@config_argument
+@running_options
+@out_option
+@changes_option
+@data_option
+@set_option
+def submit(
+    config: str | None,
+    out: Path | None,
+    accept_changes: bool,
+    data_dir: Path | None,
+    settings: tuple[str, ...],
+    **running: Any,
+) -> None:
+    """Run a sweep as a job of Slurm, with its driver: log out, and look later.
+
+    CONFIG is as for `run`; the cluster is a profile of Slurm (--cluster slurm).
+    """
+    again = resume_arguments(running)
+    profile = take_profile(running)
+    from pipeline.config_file import read_config
+    from pipeline.run import Options
+    from pipeline.sources import data_folder
+    from pipeline.submit import submit_sweep
+
+    parsed, folder = read_config(config, settings)
+    options = Options(profile, **running, accept_changes=accept_changes)
+    submit_sweep(parsed, data_folder(data_dir, folder), out, options, again, console())
 
 
 @main.command()

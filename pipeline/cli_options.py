@@ -26,6 +26,12 @@ set_option = click.option(
     metavar="KEY=VALUE",
     help="Change a value of the config: protocol.folds=3, dataset.NAME.rows=200. May be repeated.",
 )
+out_option = click.option(
+    "--out", type=click.Path(path_type=Path), help="The run directory; runs/NAME-HASH without it."
+)
+changes_option = click.option(
+    "--accept-changes", is_flag=True, help="Go on in --out with a changed config or changed data."
+)
 directory_argument = click.argument("directory", type=click.Path(path_type=Path))
 
 
@@ -60,6 +66,17 @@ def running_options(command: Callable[..., None]) -> Callable[..., None]:
     ):
         command = option(command)
     return cluster_options(command)
+
+
+def resume_arguments(running: dict[str, Any]) -> list[str]:
+    """The running options as `pipeline resume` takes them, in any working directory."""
+    is_file = Path(running["cluster"]).is_file()
+    given = {**running, "cluster": str(Path(running["cluster"]).absolute()) if is_file else running["cluster"]}
+    arguments = []
+    for name, value in given.items():
+        if value is not None and value is not False:
+            arguments += [f"--{name.replace('_', '-')}", *([] if value is True else [str(value)])]
+    return arguments
 
 
 def take_profile(running: dict[str, Any]) -> "Profile":

@@ -66,8 +66,9 @@ def _find(asked: str) -> tuple[dict[str, Any], str]:
         nearest = get_close_matches(asked, known, n=1)
         hint = f" Did you mean {nearest[0]!r}?" if nearest else ""
         raise ProfileError(
-            f"there is no cluster {asked!r}: give the address of a scheduler (tls://HOST:PORT), its scheduler file, or "
-            f"a profile: a TOML file, one in {profile_folder()}, or a shipped one ({', '.join(known)}).{hint}"
+            f"--cluster {asked!r}: there is no such cluster. Give the address of a scheduler (tls://HOST:PORT), its "
+            f"scheduler file, or a profile: a TOML file, or the name of one in {profile_folder()} or of a shipped one "
+            f"({', '.join(known)}).{hint}"
         )
     where = f"profile {asked!r}"
     return _parse_toml(known[asked], where), where

@@ -14,6 +14,7 @@ from pipeline.record import Record, read_record
 from pipeline.run_view import MOST_NAMED
 from pipeline.schedule import failures
 from pipeline.store import RunStore
+from pipeline.submit import submitted
 from pipeline.summary import print_correlation, print_summary, summarise
 from pipeline.tables import read_correlation, read_rows
 from pipeline.task import STAGES
@@ -27,7 +28,9 @@ def print_status(console: Console, root: Path) -> None:
     lines, left = _tasks(plan, record) if plan else (["the run has just begun; its data are not stored yet"], 1)
     if (held := holder(root)) is not None:
         lines.append(f"It is running: {held}.")
-    elif left:
+    if said := submitted(root):
+        lines.append(f"It was handed to the queue: {said}.")
+    elif left and held is None:
         lines.append(f"To go on: `pipeline resume {quoted(root)}`; what is done is not done twice.")
     for number, line in enumerate(lines):
         name = f"[bold]{record.config.name}[/bold]: " if number == 0 else ""

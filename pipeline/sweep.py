@@ -45,6 +45,13 @@ def run_sweep(config: Config, folder: Path, out: Path | None, options: Options, 
     -------
     The exit code: 0, or 3 if some cells failed.
     """
+    with begin_sweep(config, folder, out, options, console) as run:
+        return _go_on(run)
+
+
+@contextmanager
+def begin_sweep(config: Config, folder: Path, out: Path | None, options: Options, console: Console) -> Iterator[Run]:
+    """Refuse what cannot run; else a directory that says what the sweep is, locked while the block lasts."""
     samples = {dataset.name: load_samples(config, dataset, folder) for dataset in config.dataset}
     outlines = [loaded.outline for loaded in samples.values()]
     plan = make_plan(config, outlines)
@@ -63,7 +70,7 @@ def run_sweep(config: Config, folder: Path, out: Path | None, options: Options, 
             check_same_sweep(record, config, outlines)
         if record is None or not _says_the_same(record, plan):
             write_record(root, plan, folder, ledger)
-        return _go_on(run)
+        yield run
 
 
 def resume_sweep(root: Path, data_dir: Path | None, options: Options, console: Console) -> int:

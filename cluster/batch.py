@@ -1,0 +1,87 @@
+"""The driver itself as a job of Slurm, for login nodes where nothing may run for long."""
+
+import shlex
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+from cluster.errors import ClusterError, ProfileError
+from cluster.profile import Profile, margin, seconds
+
+SECONDS_TO_ANSWER = 30
+
+
+def driver_script(profile: Profile, command: Sequence[str], logs: Path) -> str:
+    """A script that runs a command until it is done, through as many lives of one job as that takes.
+
+    Parameters
+    ----------
+    command
+        Ends by itself, in order, when it gets SIGTERM, and goes on from there when it is run again.
+    """
+    from dask.utils import parse_bytes
+
+    driver, walltime = profile.driver, profile.driver.walltime or profile.walltime
+    directives = {
+        "job-name": "pipeline-driver",
+        "output": f"{logs.absolute()}/submitted-%j.out",
+        "open-mode": "append",
+        "ntasks": 1,
+        "cpus-per-task": driver.cores,
+        "mem": f"{-(-int(parse_bytes(driver.memory)) // 2**20)}M",
+        "time": walltime,
+        "partition": profile.queue,
+        "account": profile.account,
+    }
+    lines = ["#!/usr/bin/env bash", "#SBATCH --requeue"]
+    lines += [f"#SBATCH --{name}={value}" for name, value in directives.items() if value is not None]
+    lines += ["", *profile.setup]
+    if walltime is None:
+        return "\n".join([*lines, shlex.join(command), ""])
+    left = margin(walltime)
+    limit = f"{seconds(walltime) - left:.0f}"
+    return "\n".join(
+        [
+            *lines,
+            "# Shortly before its time is up the driver ends in order, and the job goes back to the queue.",
+            f"timeout --foreground --signal=TERM --kill-after={left / 2:.0f} {limit} {shlex.join(command)}",
+            "code=$?",
+            f'if [ "$SECONDS" -ge {limit} ]; then scontrol requeue "$SLURM_JOB_ID"; fi',
+            "exit $code",
+            "",
+        ]
+    )
+
+
+def check(profile: Profile) -> None:
+    """Refuse other batch systems."""
+    if profile.backend != "slurm":
+        raise ProfileError(
+            f"submit is for Slurm (--cluster slurm); on {profile.backend!r} put `pipeline run` in a job of your own"
+        )
+
+
+def submit(script: Path) -> str:
+    """Give a script to the queue; gives the number of the job."""
+    try:
+        done = subprocess.run(
+            ["sbatch", "--parsable", str(script)],
+            capture_output=True,
+            text=True,
+            timeout=SECONDS_TO_ANSWER,
+            check=True,
+        )
+    except (OSError, subprocess.SubprocessError) as error:
+        words = (getattr(error, "stderr", "") or str(error)).strip()
+        raise ClusterError(f"slurm takes no job: {words}") from None
+    return done.stdout.strip().partition(";")[0]
+
+
+def state(job: str) -> str:
+    """What Slurm says of a job: its state and the reason; empty if it is gone or cannot be asked."""
+    command = ["squeue", "--noheader", "--format=%T %r", f"--jobs={job}"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS_TO_ANSWER, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    return done.stdout.strip()

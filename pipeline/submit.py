@@ -1,0 +1,57 @@
+"""Hand a sweep over to a batch system, and look after it from elsewhere."""
+
+import json
+import sys
+from pathlib import Path
+
+from rich.console import Console
+
+from cluster import batch
+from pipeline.config import Config
+from pipeline.files import quoted, write_whole
+from pipeline.layout import LOGS
+from pipeline.run import Options
+from pipeline.sweep import begin_sweep
+
+SCRIPT = "submitted.sh"
+JOB = "submitted.json"
+
+
+def submit_sweep(
+    config: Config, folder: Path, out: Path | None, options: Options, again: list[str], console: Console
+) -> None:
+    """Check a sweep as `run` does, begin its directory, and let a job go on with it.
+
+    Parameters
+    ----------
+    again
+        The options of `pipeline resume` that the job gets.
+    """
+    batch.check(options.profile)
+    with begin_sweep(config, folder, out, options, console) as run:
+        root = run.root
+        run.ledger.close()
+    logs = root / LOGS
+    logs.mkdir(exist_ok=True)
+    command = [sys.executable, "-P", "-m", "pipeline", "resume", str(root.absolute()), *again]
+    write_whole(logs / SCRIPT, batch.driver_script(options.profile, command, logs))
+    job = batch.submit(logs / SCRIPT)
+    write_whole(logs / JOB, json.dumps({"job": job}))
+    console.print(
+        f"Submitted as job {job}. You can log out: it ends by itself, through as many wall times as it needs.\n"
+        f"Look: `pipeline status {quoted(root)}`; its words are in {logs}/submitted-{job}.out.\n"
+        f"Stop: `scancel {job}`; what is done is kept, and `pipeline submit` goes on.",
+        highlight=False,
+        soft_wrap=True,
+        markup=False,
+    )
+
+
+def submitted(root: Path) -> str:
+    """What the queue says of the job that a run was handed to; empty if there is none, or it is over."""
+    try:
+        job = str(json.loads((root / LOGS / JOB).read_bytes())["job"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return ""
+    state = batch.state(job)
+    return f"job {job}, {state}; `scancel {job}` stops it" if state else ""
