@@ -73,8 +73,8 @@ class Execution:
         self._stopped = False
         self._known: set[str] = set()
         """Addresses of workers that were welcomed."""
-        self._counted = float("-inf")
-        self._all_seen = self._some_seen = self._reminded = time.monotonic()
+        self._counted = self._reminded = float("-inf")
+        self._all_seen = self._some_seen = time.monotonic()
 
     def run(self) -> None:
         """Run all that can run; raises what stopped it, after what was in flight has ended."""

@@ -1,0 +1,194 @@
+"""A sweep on a real Slurm of two nodes: jobs that come and go, a node that dies, a driver that is a job itself."""
+
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.components.slurm import queue, slurm, write_profile
+from tests.faults.harness import TINY, assert_same, done_by, wait_until, write_config
+from tests.faults.inject import ALWAYS, TASK, Fault, FaultyRun, run_with
+from tests.run.sweeps import pipeline
+
+pytestmark = [
+    pytest.mark.components,
+    pytest.mark.skipif(
+        len(slurm("sinfo", "--noheader", "--Node", "--format=%N").split()) < 2,
+        reason="needs a Slurm of two nodes, and `sinfo -N` shows none: install slurmctld, slurmd and munge, set SLURM_CONF",
+    ),
+]
+
+WORKER, DRIVER = "pipeline-worker", "pipeline-driver"
+SLOW = Fault(at=TASK, do="sleep", seconds=1.0, times=ALWAYS)
+
+
+@pytest.fixture(autouse=True)
+def _empty_queue() -> Iterator[None]:
+    yield
+    if left := queue():
+        slurm("scancel", *left)
+    assert wait_until(lambda: not queue(), 60), queue()
+
+
+def driver_log(root: Path) -> str:
+    return (root / "logs" / "driver.log").read_text()
+
+
+@pytest.mark.parametrize(("jobs", "cores"), [(2, 1), (4, 1), (2, 2)])
+def test_any_number_of_jobs_gives_the_tables_of_a_local_run(
+    jobs: int, cores: int, tmp_path: Path, undisturbed: Path
+) -> None:
+    write_config(tmp_path)
+    write_profile(tmp_path, jobs=jobs, cores=cores, memory=f"{cores} GiB")
+    done = pipeline("run", "tiny.toml", "--cluster", "queue.toml", "--out", "run", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert_same(tmp_path / "run", undisturbed)
+    assert f"{jobs * cores} workers" in done.stdout
+    assert wait_until(lambda: not queue(), 20), "jobs are left in the queue"
+    assert not list((tmp_path / "run" / "logs").glob(".certificates-*"))
+
+
+def test_keys_of_a_run_are_for_its_owner_only_and_go_with_it(tmp_path: Path, undisturbed: Path) -> None:
+    write_config(tmp_path)
+    write_profile(tmp_path)
+    logs = tmp_path / "run" / "logs"
+    with FaultyRun("run", "tiny.toml", "--cluster", "queue.toml", "--out", "run", cwd=tmp_path, faults=[SLOW]) as run:
+        assert wait_until(lambda: len(done_by(tmp_path / "run")) > 4, 60)
+        (folder,) = logs.glob(".certificates-*")
+        assert folder.stat().st_mode & 0o777 == 0o700
+        assert {path.stat().st_mode & 0o777 for path in folder.iterdir()} == {0o600}
+        workers = [
+            p for p in psutil.process_iter(["cmdline"]) if "distributed.cli.dask_worker" in (p.info["cmdline"] or [])
+        ]
+        assert workers
+        for worker in workers:
+            assert any(argument.startswith("tls://") for argument in worker.cmdline())
+            listening = [c for c in worker.net_connections() if c.status == psutil.CONN_LISTEN]
+            assert {connection.laddr.ip for connection in listening} <= {"127.0.0.1"}
+        assert run.end().returncode == 0
+    assert not list(logs.glob(".certificates-*"))
+    assert_same(tmp_path / "run", undisturbed)
+
+
+def test_a_cancelled_job_is_replaced(tmp_path: Path, undisturbed: Path) -> None:
+    write_config(tmp_path)
+    write_profile(tmp_path)
+    with FaultyRun("run", "tiny.toml", "--cluster", "queue.toml", "--out", "run", cwd=tmp_path, faults=[SLOW]) as run:
+        assert wait_until(lambda: len(done_by(tmp_path / "run")) > 4, 60)
+        before = queue(WORKER)
+        slurm("scancel", before[0])
+        assert wait_until(lambda: bool(set(queue(WORKER)) - set(before)), 60), "no job took its place"
+        assert run.end().returncode == 0
+    assert_same(tmp_path / "run", undisturbed)
+    assert f"job {before[0]} of worker" in driver_log(tmp_path / "run")
+
+
+def test_a_node_dies(tmp_path: Path, undisturbed: Path) -> None:
+    write_config(tmp_path)
+    write_profile(tmp_path)
+    pid_file = slurm("scontrol", "show", "config").partition("SlurmdPidFile")[2].split()[1]
+    node = slurm("sinfo", "--noheader", "--Node", "--format=%N").split()[0]
+    slurmd = psutil.Process(int(Path(pid_file.replace("%n", node)).read_text()))
+    command = slurmd.cmdline()
+    with FaultyRun("run", "tiny.toml", "--cluster", "queue.toml", "--out", "run", cwd=tmp_path, faults=[SLOW]) as run:
+        assert wait_until(lambda: len(done_by(tmp_path / "run")) > 4, 60)
+        lost = slurm("squeue", "--noheader", "--format=%A", f"--nodelist={node}").split()
+        assert lost
+        steps = [
+            p
+            for p in psutil.process_iter(["cmdline"])
+            if any(f"[{job}." in " ".join(p.info["cmdline"] or []) for job in lost)
+        ]
+        family = [member for step in steps for member in (step, *step.children(recursive=True))]
+        for process in (slurmd, *family):
+            process.send_signal(signal.SIGKILL)
+        try:
+            assert run.end(150).returncode == 0
+        finally:
+            subprocess.run(command, check=True)
+            assert wait_until(lambda: slurm("sinfo", "--noheader", f"--nodes={node}", "--format=%T") == "idle", 60)
+    assert_same(tmp_path / "run", undisturbed)
+
+
+def test_a_queue_without_room_is_said_with_its_reason_and_can_be_left(tmp_path: Path) -> None:
+    write_config(tmp_path)
+    write_profile(tmp_path)
+    nodes = ",".join(sorted(set(slurm("sinfo", "--noheader", "--Node", "--format=%N").split())))
+    slurm("scontrol", "update", f"NodeName={nodes}", "State=DRAIN", "Reason=test")
+    try:
+        with FaultyRun(
+            "run",
+            "tiny.toml",
+            "--cluster",
+            "queue.toml",
+            "--out",
+            "run",
+            cwd=tmp_path,
+            environment={"PYTHONUNBUFFERED": "1"},
+        ) as run:
+            assert run.process.stdout
+            said = ""
+            while "no worker for" not in said:
+                said = run.process.stdout.readline()
+                assert said, run.process.communicate()
+            assert "PENDING" in said
+            assert "DRAINED" in said.upper() or "down" in said.lower()
+            os.kill(run.process.pid, signal.SIGINT)
+            assert run.end(30).returncode == 130
+    finally:
+        slurm("scontrol", "update", f"NodeName={nodes}", "State=RESUME")
+    assert not queue(WORKER)
+
+
+def test_a_submitted_sweep_ends_by_itself_through_many_wall_times(tmp_path: Path, undisturbed: Path) -> None:
+    """The driver and its workers get a minute at a time, for a sweep that takes longer."""
+    write_config(tmp_path)
+    write_profile(tmp_path, walltime="0:01:00")
+    slow = Fault(at=TASK, do="sleep", seconds=3.0, times=ALWAYS)
+    _, submitted = run_with(
+        "submit", "tiny.toml", "--cluster", "queue.toml", "--out", "run", cwd=tmp_path, faults=[slow]
+    )
+    assert submitted.returncode == 0, submitted.stderr
+    (job,) = queue(DRIVER)
+    for words in (f"job {job}", "pipeline status run", f"scancel {job}"):
+        assert words in submitted.stdout
+    status = pipeline("status", "run", cwd=tmp_path).stdout
+    assert f"job {job}" in status
+
+    def is_over() -> bool:
+        # Slurm holds a job that was requeued for two minutes, which nobody here wants to wait for.
+        slurm("scontrol", "update", f"JobId={job}", "StartTime=now")
+        return not queue()
+
+    assert wait_until(is_over, 220), slurm("squeue")
+    said = (tmp_path / "run" / "logs" / f"submitted-{job}.out").read_text()
+    assert said.count("tasks to do") >= 2, "the job had one life only"
+    assert "Done in" in said
+    assert_same(tmp_path / "run", undisturbed)
+    assert "tasks are done" in pipeline("status", "run", cwd=tmp_path).stdout
+
+
+@pytest.mark.parametrize(
+    ("changes", "arguments", "code", "words"),
+    [
+        ({"queue": "nowhere"}, ["run"], 5, ["slurm takes no job", "invalid partition specified"]),
+        ({"queue": "nowhere"}, ["submit"], 5, ["slurm takes no job", "invalid partition specified"]),
+        ({"memory": "900 GiB"}, ["run"], 5, ["slurm takes no job", "Memory specification"]),
+        ({"memory": "100 MiB"}, ["submit"], 2, ["100 MiB"]),
+    ],
+)
+def test_what_the_queue_refuses_is_said_in_its_words(
+    changes: dict[str, str], arguments: list[str], code: int, words: list[str], tmp_path: Path
+) -> None:
+    write_config(tmp_path, TINY)
+    write_profile(tmp_path, **changes)
+    done = pipeline(*arguments, "tiny.toml", "--cluster", "queue.toml", "--out", "run", cwd=tmp_path)
+    assert done.returncode == code, done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+    for word in words:
+        assert word in done.stderr
+    assert not queue()
