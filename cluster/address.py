@@ -40,7 +40,7 @@ def scheduler_address(profile: Profile) -> str:
     address = profile.address or ""
     if "://" not in address:
         try:
-            address = json.loads(Path(address).read_text("utf-8"))["address"]
+            address = str(json.loads(Path(address).read_text("utf-8"))["address"])
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise ProfileError(f"{profile.address} is not a scheduler file: {error}") from None
     parts = urlsplit(address)

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
+from types import ModuleType
 
 from cluster import Cluster
 from cluster.errors import ClusterError, missing_extra
@@ -12,26 +13,24 @@ from cluster.profile import Profile
 
 def worker_limits(profile: Profile) -> tuple[int, int | None]:
     """As the profile says: the gateway tells nothing before workers are there."""
+    _library()  # refused before anything is written
     return profile.most_jobs, profile.worker_memory
 
 
 @contextmanager
 def open_workers(profile: Profile, _logs: Path) -> Iterator[Cluster]:
     """Ask the gateway for a cluster; it is shut down at the end."""
-    try:
-        from dask_gateway import Gateway, GatewayClusterError, GatewayServerError
-    except ImportError:
-        raise missing_extra("gateway", "gateway") from None
+    library = _library()
     with ExitStack() as stack:
         try:
-            gateway = stack.enter_context(Gateway(profile.address))
+            gateway = stack.enter_context(library.Gateway(profile.address))
             started = stack.enter_context(gateway.new_cluster(shutdown_on_close=True, **profile.options))
             client = stack.enter_context(started.get_client())
             if profile.adapt:
                 started.adapt(*profile.adapt)
             else:
                 started.scale(profile.most_jobs)
-        except (GatewayClusterError, GatewayServerError, ValueError, OSError) as error:
+        except (library.GatewayClusterError, library.GatewayServerError, ValueError, OSError) as error:
             where = profile.address or "of your Dask settings"
             raise ClusterError(f"the gateway {where} gives no cluster: {error}") from None
         yield Cluster(
@@ -41,3 +40,11 @@ def open_workers(profile: Profile, _logs: Path) -> Iterator[Cluster]:
             mend=(lambda: None) if profile.adapt else partial(started.scale, profile.most_jobs),
             waiting=lambda: f"the gateway has not started workers of the cluster {started.name} yet",
         )
+
+
+def _library() -> ModuleType:
+    try:
+        import dask_gateway
+    except ImportError:
+        raise missing_extra("gateway", "gateway") from None
+    return dask_gateway  # type: ignore[no-any-return]

@@ -37,6 +37,7 @@ EXPORTS = ENVIRONMENT | {
 
 def worker_limits(profile: Profile) -> tuple[int, int | None]:
     """As the profile says."""
+    _kind(profile)  # refused before anything is written
     return profile.most_jobs * profile.cores, profile.worker_memory
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from cluster import Cluster
@@ -14,6 +15,7 @@ from cluster.settings import ENVIRONMENT
 
 def worker_limits(profile: Profile) -> tuple[int, int | None]:
     """As the profile says."""
+    _library()  # refused before anything is written
     return profile.most_jobs * profile.cores, profile.worker_memory
 
 
@@ -33,13 +35,9 @@ def request(profile: Profile) -> dict[str, Any]:
 @contextmanager
 def open_workers(profile: Profile, _logs: Path) -> Iterator[Cluster]:
     """Ask the operator for a cluster; it is removed at the end."""
-    try:
-        from dask_kubernetes.operator import KubeCluster
-    except ImportError:
-        raise missing_extra("kubernetes", "kubernetes") from None
     from distributed import Client
 
-    with KubeCluster(**request(profile), shutdown_on_close=True) as started, Client(started) as client:
+    with _library().KubeCluster(**request(profile), shutdown_on_close=True) as started, Client(started) as client:
         if profile.adapt:
             started.adapt(*profile.adapt)
         yield Cluster(
@@ -49,3 +47,11 @@ def open_workers(profile: Profile, _logs: Path) -> Iterator[Cluster]:
             mend=(lambda: None) if profile.adapt else partial(started.scale, profile.most_jobs),
             waiting=lambda: f"no pod of {profile.image} runs yet; `kubectl get pods` says why",
         )
+
+
+def _library() -> ModuleType:
+    try:
+        from dask_kubernetes import operator
+    except ImportError:
+        raise missing_extra("kubernetes", "kubernetes") from None
+    return operator  # type: ignore[no-any-return]

@@ -18,7 +18,7 @@ pytestmark = [
     pytest.mark.components,
     pytest.mark.skipif(
         len(slurm("sinfo", "--noheader", "--Node", "--format=%N").split()) < 2,
-        reason="needs a Slurm of two nodes, and `sinfo -N` shows none: install slurmctld, slurmd and munge, set SLURM_CONF",
+        reason="needs a Slurm of two nodes, and `sinfo -N` shows none: install slurmctld, slurmd and munge",
     ),
 ]
 

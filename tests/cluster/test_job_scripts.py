@@ -1,0 +1,111 @@
+"""The scripts that queues get, which `pipeline plan` prints; a queue of each kind is not at hand, its language is."""
+
+import shlex
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from cluster import batch
+from cluster.jobqueue import job_script
+from cluster.profile import Profile
+from pipeline.cli import main
+from pipeline.profiles import parse_profile
+
+COMMON: dict[str, Any] = {"cores": 2, "memory": "4 GiB", "setup": ["module load python"], "python": "/opt/a b/python"}
+TIMED = COMMON | {"walltime": "4:00:00", "queue": "long", "account": "me"}
+
+
+def script(logs: Path, **values: Any) -> str:
+    return job_script(parse_profile(values, "a test"), logs)
+
+
+@pytest.mark.parametrize(
+    ("backend", "directive", "words"),
+    [
+        ("slurm", "#SBATCH", ["-p long", "-A me", "--cpus-per-task=2", "--mem=4G", "-t 4:00:00", "--gres=x"]),
+        ("pbs", "#PBS", ["-q long", "-A me", "-l select=1:ncpus=2:mem=4096MB", "-l walltime=4:00:00", "--gres=x"]),
+        ("lsf", "#BSUB", ["-q long", '-P "me"', "-n 2", "-W 4:00", "--gres=x"]),
+        ("sge", "#$", ["-q long", "-P me", "-l h_rt=4:00:00", "--gres=x"]),
+    ],
+)
+def test_a_queue_is_told_all_that_the_profile_says(
+    backend: str, directive: str, words: list[str], tmp_path: Path
+) -> None:
+    text = script(tmp_path, backend=backend, directives=["--gres=x"], **TIMED)
+    lines = text.splitlines()
+    for word in words:
+        assert f"{directive} {word}" in lines
+    assert lines.index("module load python") < lines.index("export OMP_NUM_THREADS=1")
+
+
+def test_htcondor_is_told_in_its_own_way(tmp_path: Path) -> None:
+    text = script(tmp_path, backend="htcondor", directives=["Requirements = Memory > 1"], **COMMON)
+    assert "Requirements = Memory > 1" in text
+    assert "MY.DaskWorkerCores = 2" in text
+    assert f"MY.DaskWorkerMemory = {4 << 30}" in text
+    assert "module load python; export OMP_NUM_THREADS=1" in text
+
+
+def test_workers_are_one_process_a_core_that_leaves_in_time(tmp_path: Path) -> None:
+    *_, command = script(tmp_path, backend="slurm", **TIMED).splitlines()
+    words = shlex.split(command)
+    options = dict(pairwise(words))
+    assert words[:3] == ["/opt/a b/python", "-m", "distributed.cli.dask_worker"]
+    assert (options["--nworkers"], options["--nthreads"], options["--memory-limit"]) == ("2", "1", "2.00GiB")
+    assert (options["--lifetime"], options["--lifetime-stagger"]) == ("14100s", "150s")
+    assert words[3].startswith("tls://")
+    assert Path(options["--tls-key"]).is_relative_to(tmp_path)
+    assert "--no-dashboard" in words
+
+
+def test_without_encryption_only_when_asked(tmp_path: Path) -> None:
+    text = script(tmp_path, backend="slurm", insecure=True, **TIMED)
+    assert "tcp://" in text
+    assert "tls" not in text
+
+
+def test_workers_without_a_wall_time_stay(tmp_path: Path) -> None:
+    assert "--lifetime" not in script(tmp_path, backend="slurm", memory="1 GiB")
+
+
+def test_plan_prints_the_script_and_writes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    shown = CliRunner().invoke(main, ["plan", "--cluster", "slurm"])
+    assert shown.exit_code == 0, shown.output
+    assert "The script of each of 4 jobs:" in shown.output
+    assert "#SBATCH -t 4:00:00" in shown.output
+    assert f"{tmp_path}/runs/default-" in shown.output
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_script_holds_nothing_of_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "planted-secret")
+    profile = Profile(backend="slurm", memory="1 GiB")
+    for text in (job_script(profile, tmp_path), batch.driver_script(profile, ["pipeline"], tmp_path)):
+        assert "planted-secret" not in text
+
+
+def test_the_driver_as_a_job_goes_back_to_the_queue_when_its_time_is_up(tmp_path: Path) -> None:
+    profile = parse_profile(TIMED | {"backend": "slurm", "driver": {"cores": 3, "memory": "1 GB"}}, "a test")
+    text = batch.driver_script(profile, ["run it", "--now"], tmp_path)
+    lines = text.splitlines()
+    for word in ("requeue", "time=4:00:00", "partition=long", "account=me", "cpus-per-task=3", "mem=954M"):
+        assert f"#SBATCH --{word}" in lines
+    assert "timeout --foreground --signal=TERM --kill-after=150 14100 'run it' --now" in lines
+    assert 'if [ "$SECONDS" -ge 14100 ]; then scontrol requeue "$SLURM_JOB_ID"; fi' in lines
+    assert lines[-1] == "exit $code"
+
+
+def test_the_driver_as_a_job_without_a_wall_time(tmp_path: Path) -> None:
+    text = batch.driver_script(Profile(backend="slurm", memory="1 GiB"), ["run"], tmp_path)
+    assert text.splitlines()[-1] == "run"
+    assert "--time" not in text
+
+
+def test_a_driver_has_a_wall_time_of_its_own(tmp_path: Path) -> None:
+    profile = parse_profile(TIMED | {"backend": "slurm", "driver": {"walltime": "24:00:00"}}, "a test")
+    assert "#SBATCH --time=24:00:00" in batch.driver_script(profile, ["run"], tmp_path)
