@@ -106,7 +106,8 @@ class Execution:
 
     def _send(self, errand: Errand) -> str:
         name = _name(errand)
-        key = f"{name}/attempt-{self._attempts[name] + 1}"
+        # Up to the dash it is what the scheduler keeps a record of for good: one a stage, not one a task.
+        key = f"{errand[0].stage}-{self._attempts[name] + 1}/{name}"
         self._running[key] = errand
         # Deaths of workers are counted here; a scheduler that is not ours has its own count, which comes first.
         future = self._client.submit(run_errand, errand, self._store, key=key, pure=False)

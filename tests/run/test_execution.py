@@ -1,0 +1,28 @@
+from pathlib import Path
+
+from cluster import open_cluster
+from pipeline.execution import WAITING_A_WORKER, Execution
+from pipeline.interrupt import Interrupt
+from pipeline.schedule import Schedule
+from pipeline.store import RunStore
+from pipeline.task import Finished
+from tests.benchmarks.empty_tasks import empty_plan
+
+
+def test_the_scheduler_keeps_nothing_of_tasks_that_are_done(tmp_path: Path) -> None:
+    plan = empty_plan(tiles=30, cells=30, datasets=2)
+    seen: dict[str, Finished] = {}
+    known: list[int] = []
+    with Interrupt() as interrupt, open_cluster("local", 1, tmp_path) as cluster:
+        assert cluster.client.cluster is not None
+        scheduler = cluster.client.cluster.scheduler
+
+        def record(entries: list[Finished]) -> None:
+            seen.update({entry.name: entry for entry in entries})
+            known.append(len(scheduler.tasks))
+
+        Execution(cluster, Schedule(plan, ()), RunStore(tmp_path), record, interrupt, False, print).run()
+        kept = set(scheduler.task_prefixes)
+    assert seen.keys() == {task.name for task in plan.tasks}
+    assert max(known) <= 2 * WAITING_A_WORKER  # those just done may not be forgotten yet
+    assert kept == {"tiles", "reduce", "weights", "fits"}
