@@ -11,6 +11,7 @@ import logging
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Collection
+from itertools import islice
 from queue import Empty, SimpleQueue
 
 from distributed import CancelledError, Client, Future, KilledWorker
@@ -102,25 +103,32 @@ class Execution:
             return  # it runs with nothing beside it: who dies then is to blame
         if self._last_chances:
             if not self._running:
-                self._last_chance_key = self._send(self._last_chances.popleft())
+                (self._last_chance_key,) = self._send([self._last_chances.popleft()])
             return
-        while len(self._running) < self._workers * WAITING_A_WORKER and (errand := self._schedule.take()):
-            self._send(errand)
+        free = max(0, self._workers * WAITING_A_WORKER - len(self._running))
+        errands = list(islice(iter(self._schedule.take, None), free))
         if self._suspects and self._suspect_key not in self._running:
-            self._suspect_key = self._send(self._suspects.popleft())
-        due = [errand for when, errand in self._later if when <= time.monotonic()]
-        self._later = [(when, errand) for when, errand in self._later if errand not in due]
-        for errand in due:
-            self._send(errand)
+            (self._suspect_key,) = self._send([self._suspects.popleft()])
+        now = time.monotonic()
+        due = [errand for when, errand in self._later if when <= now]
+        self._later = [(when, errand) for when, errand in self._later if when > now]
+        self._send(errands + due)
 
-    def _send(self, errand: Errand) -> str:
-        name = _name(errand)
-        key = f"{name}/attempt-{self._attempts[name] + 1}"
-        self._running[key] = errand
+    def _send(self, errands: list[Errand]) -> list[str]:
+        """Give errands to the scheduler, in one message; returns their keys."""
+        if not errands:
+            return []
+        keys = [self._key(errand) for errand in errands]
+        self._running |= zip(keys, errands, strict=True)
         # Deaths of workers are counted here; a scheduler that is not ours has its own count, which comes first.
-        future = self._client.submit(run_errand, errand, self._store, key=key, pure=False)
-        future.add_done_callback(self._arrived.put)
-        return key
+        for future in self._client.map(run_errand, errands, store=self._store, key=keys, pure=False):
+            future.add_done_callback(self._arrived.put)
+        return keys
+
+    def _key(self, errand: Errand) -> str:
+        name = _name(errand)
+        # Up to the dash it is what the scheduler keeps a record of for good: one a stage, not one a task.
+        return f"{errand[0].stage}-{self._attempts[name] + 1}/{name}"
 
     def _stop(self) -> None:
         """Let workers finish what they do, and leave alone what only waits for them."""
@@ -133,10 +141,12 @@ class Execution:
     def _take_in(self, arrived: list[Future[list[Finished]]]) -> None:
         """Record what is done, all at once, and see to what is not."""
         done: list[Finished] = []
+        fetched = self._fetch(arrived)
         for future in arrived:
-            errand = self._running.pop(str(future.key))
+            key = str(future.key)
+            errand = self._running.pop(key)
             try:
-                found = future.result()
+                found = fetched[key] if key in fetched else future.result()
             except (CancelledError, CommClosedError):
                 self._trouble = self._trouble or ClusterError(LOST)
             except Exception as error:
@@ -150,6 +160,15 @@ class Execution:
         if self._fail_fast and (failures := [f"{entry.name}: {why}" for entry in done for why in entry.failures]):
             again = "The same command with --retry-failed goes on and tries it again"
             self._trouble = self._trouble or FailedError(f"stopped at the first failure, {failures[0]}. {again}")
+
+    def _fetch(self, arrived: list[Future[list[Finished]]]) -> dict[str, list[Finished]]:
+        """What the errands that ended well report, by key: one way to the workers and back for all of them."""
+        ended_well = [future for future in arrived if future.status == "finished"]
+        try:
+            reports = self._client.gather(ended_well)
+        except Exception:  # of any of them, as when a worker dies with its report; each then says its own
+            return {}
+        return {str(future.key): report for future, report in zip(ended_well, reports, strict=True)}
 
     def _failed(self, errand: Errand, error: Exception) -> list[Finished]:
         """Try again, or give up: one errand alone, or all of the run."""

@@ -1,13 +1,33 @@
 """Which tasks may run now: the stages of a dataset follow each other, datasets do not wait for one another."""
 
 from collections import deque
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping
 
 from pipeline.plan import DatasetPlan, Plan
 from pipeline.task import STAGES, Finished, Task
 
 Errand = tuple[Task, ...]
 """Tasks that go to a worker together."""
+
+
+class Failed:
+    """Tasks of one dataset that failed, to be asked what builds on them; the same time for any number of them."""
+
+    def __init__(self, tasks: Iterable[Task] = ()) -> None:
+        self._first: dict[tuple[str, tuple[str, str] | None], tuple[int, Task]] = {}
+        """The first that failed of each stage and cell, and how many entries there were before it."""
+        self.extend(tasks)
+
+    def extend(self, tasks: Iterable[Task]) -> None:
+        """Add tasks that failed later."""
+        for task in tasks:
+            self._first.setdefault((task.stage, task.cell), (len(self._first), task))
+
+    def blocking(self, task: Task) -> Task | None:
+        """The first failed task that a task of the dataset builds on, if there is one."""
+        before = STAGES[: STAGES.index(task.stage)]
+        found = [self._first.get((stage, cell)) for stage in before for cell in {None, task.cell}]
+        return min(filter(None, found), default=(0, None), key=lambda entry: entry[0])[1]
 
 
 class Schedule:
@@ -28,7 +48,7 @@ class Schedule:
             dataset.name: deque(tuple(dataset.stages[stage]) for stage in STAGES) for dataset in plan.datasets
         }
         self._open = dict.fromkeys(self._stages, 0)
-        self._failed: dict[str, list[Task]] = {name: [] for name in self._stages}
+        self._failed = {name: Failed() for name in self._stages}
         for dataset in self._stages:
             self._advance(dataset)
 
@@ -53,40 +73,29 @@ class Schedule:
         """Once a stage is done, make the tasks of the next one ready that still have to run, and can."""
         stages = self._stages[dataset]
         while not self._open[dataset] and stages:
-            errands: dict[str, Errand] = {}
-            stage = stages.popleft()
-            self._failed[dataset].extend(task for task in stage if task.name in self._set_aside)
+            errands: dict[str, list[Task]] = {}
+            stage, failed = stages.popleft(), self._failed[dataset]
+            failed.extend(task for task in stage if task.name in self._set_aside)
             for task in stage:
-                if task.name not in self._done and not blocking(task, self._failed[dataset]):
-                    errands[task.errand] = (*errands.get(task.errand, ()), task)
+                if task.name not in self._done and not failed.blocking(task):
+                    errands.setdefault(task.errand, []).append(task)
             self._open[dataset] = len(errands)
-            self._ready.extend(errands.values())
-
-
-def blocking(task: Task, failed: Sequence[Task]) -> Task | None:
-    """The failed task of the same dataset that a task builds on, if there is one."""
-    return next(
-        (
-            other
-            for other in failed
-            if STAGES.index(other.stage) < STAGES.index(task.stage) and other.cell in (None, task.cell)
-        ),
-        None,
-    )
+            self._ready.extend(map(tuple, errands.values()))
 
 
 def failed_and_what_builds_on_it(dataset: DatasetPlan, recorded: Mapping[str, Finished]) -> set[str]:
     """The names of tasks that have to run for all that failed to be tried again."""
     failed = [task for task in dataset.tasks if task.name in recorded and recorded[task.name].failures]
-    built_on = {task.name for task in dataset.tasks if blocking(task, failed)}
+    blockers = Failed(failed)
+    built_on = {task.name for task in dataset.tasks if blockers.blocking(task)}
     return {task.name for task in failed} | built_on
 
 
 def failures(dataset: DatasetPlan, finished: Mapping[str, Finished]) -> dict[str, str]:
     """Why tasks of a dataset have no outputs, by name: their own failure, or that of what they build on."""
     failed = [task for task in dataset.tasks if task.name in finished and finished[task.name].failed]
-    reasons = {task.name: finished[task.name].failed for task in failed}
+    reasons, blockers = {task.name: finished[task.name].failed for task in failed}, Failed(failed)
     for task in dataset.tasks:
-        if task.name not in finished and (first := blocking(task, failed)):
+        if task.name not in finished and (first := blockers.blocking(task)):
             reasons[task.name] = f"{first.name}: {reasons[first.name]}"
     return reasons

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -106,8 +107,20 @@ class Finished:
     failed: str = ""
     """Why it has no outputs, if it failed; it is then set aside until someone asks to try again."""
 
+    def __post_init__(self) -> None:
+        # The driver keeps very many, whose results have the same few keys.
+        object.__setattr__(self, "result", _with_shared_keys(self.result))
+
+    def __reduce__(self) -> tuple[type["Finished"], tuple[Any, ...]]:
+        return Finished, tuple(vars(self).values())  # what comes from a worker is made like any other
+
     @property
     def failures(self) -> list[str]:
         """Why it, or cells that it speaks for, have no result."""
         parts = [self.result, *self.result.get("trials", {}).values()]
         return [self.failed] if self.failed else [part["status"] for part in parts if part.get("status", OK) != OK]
+
+
+def _with_shared_keys(value: Any) -> Any:
+    """The same value, whose keys, at any depth of dictionaries, take no memory of their own."""
+    return {sys.intern(key): _with_shared_keys(of) for key, of in value.items()} if isinstance(value, dict) else value

@@ -18,7 +18,7 @@ from pipeline.plan import Plan, make_plan
 from pipeline.record import write_record
 from pipeline.run import Options
 from pipeline.samples import Samples, load_samples
-from pipeline.schedule import blocking
+from pipeline.schedule import Failed
 from pipeline.store import RunStore
 from pipeline.sweep import resume_sweep
 from pipeline.task import Finished
@@ -96,7 +96,7 @@ def resume_here(root: Path) -> tuple[int, str]:
 def fail(root: Path, plan: Plan, name: str, reason: str) -> set[str]:
     """Make a finished run one in which a task failed; gives the names of what could not run then."""
     task = next(task for task in plan.tasks if task.name == name)
-    behind = {other.name for other in plan.tasks if other.dataset == task.dataset and blocking(other, [task])}
+    behind = {other.name for other in plan.tasks if other.dataset == task.dataset and Failed([task]).blocking(other)}
     forget(root, name, *behind)
     note(root, Finished(name, task.identity, {}, {}, 0.0, 0, failed=f"failed: {reason}"))
     return behind

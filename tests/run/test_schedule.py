@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from pipeline.plan import Plan
-from pipeline.schedule import Errand, Schedule, blocking, failures
+from pipeline.schedule import Errand, Failed, Schedule, failures
 from pipeline.stages.combine import CombineTask
 from pipeline.task import STAGES, Finished, Task
 from tests.run.sweeps import plan_in, small_config
@@ -132,7 +132,14 @@ def test_what_was_set_aside_earlier_blocks_as_if_it_failed_now(plan: Plan) -> No
 
 def test_a_fit_that_failed_blocks_nothing(plan: Plan) -> None:
     fit = named(plan, "fits/wave/regression/alignf/0")
-    assert [task for task in plan.tasks if blocking(task, [fit])] == []
+    assert [task for task in plan.tasks if Failed([fit]).blocking(task)] == []
+
+
+def test_of_several_that_failed_the_first_that_a_task_builds_on_is_named(plan: Plan) -> None:
+    weights, tiles = named(plan, "weights/wave/regression/alignf/0-3"), named(plan, "tiles/wave/0")
+    fit, other = named(plan, "fits/wave/regression/alignf/0"), named(plan, "fits/wave/regression/unif/0")
+    failed = Failed([weights, tiles])
+    assert [failed.blocking(task) for task in (fit, other, weights, tiles)] == [weights, tiles, tiles, None]
 
 
 def test_what_is_blocked_says_what_it_waits_for(plan: Plan) -> None:

@@ -1,0 +1,58 @@
+"""How large a sweep the driver and the scheduler can hold, and what a task costs them.
+
+    python tests/benchmarks/bench_graph.py [--tiles 100000] [--cells 100000] [--datasets 10] [--workers 2]
+
+Runs tasks that do nothing through the real execution, cluster and ledger. The driver's process holds the scheduler, so
+its memory is that of both; it fails at 1 GiB and more. Seconds of a core are the process's own: on a machine with fewer
+cores than processes the clock shows the workers as well.
+"""
+
+import argparse
+import os
+import sys
+
+from pipeline import memory
+from tests.benchmarks.driver_cost import DriverCost, measure_driver
+
+LIMIT = 1 << 30
+# So many moments of the run are shown.
+SHOWN = 5
+
+
+def show(cost: DriverCost) -> None:
+    """Print memory, time, and where the time goes."""
+    milliseconds = 1000 / cost.tasks
+    print(f"{cost.tasks:,} tasks, {cost.workers} workers, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
+    print(f"peak memory of driver + scheduler: {memory.text(cost.peak)}")
+    for finished, resident in cost.growth[:: max(1, len(cost.growth) // SHOWN)]:
+        print(f"    {finished:9,} finished: {memory.text(resident)}")
+    print(f"most tasks known to the scheduler at once: {cost.most_known}")
+    print(f"{cost.seconds:.1f} s, {cost.seconds * milliseconds:.3f} ms a task by the clock; in ms a task:")
+    print(f"{'':24}    clock     core")
+    print(f"  {'driver + scheduler':22} {cost.seconds * milliseconds:8.3f} {cost.cpu * milliseconds:8.3f}")
+    print(f"    {'event loop: scheduler':20} {'':8} {cost.loop_cpu * milliseconds:8.3f}")
+    for part, wall in cost.wall.items():
+        print(f"    {'driver: ' + part:20} {wall * milliseconds:8.3f} {cost.own_cpu[part] * milliseconds:8.3f}")
+    waiting = cost.seconds - sum(cost.wall.values())
+    print(f"    {'driver: waiting':20} {waiting * milliseconds:8.3f}")
+    print(
+        f"{cost.appends:,} appends to the ledger, {cost.tasks / cost.appends:.1f} tasks and "
+        f"{cost.seconds_a_sync * 1000:.2f} ms of fsync each"
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--tiles", type=int, default=100_000)
+    parser.add_argument("--cells", type=int, default=100_000)
+    parser.add_argument("--datasets", type=int, default=10)
+    parser.add_argument("--workers", type=int)
+    arguments = parser.parse_args()
+    cost = measure_driver(arguments.tiles, arguments.cells, arguments.datasets, arguments.workers)
+    show(cost)
+    if cost.peak >= LIMIT:
+        sys.exit(f"the driver and the scheduler took {memory.text(cost.peak)}, not under {memory.text(LIMIT)}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,155 @@
+"""One worker against two on the statistics of a large dataset: tiles and reduce, through the real pipeline.
+
+    python tests/benchmarks/bench_scaling.py [--rows 20000] [--folder DIR] [--repeats 3] [--saturation]
+
+Prints what the machine can do at most (one process and two at once, without the pipeline), then the runs against it.
+A run of 20,000 rows and 4 kernels writes 6.9 GB to the folder, and removes it. Seconds go from the first task that is
+sent to the last that is written down; the start of workers is not in them. With --saturation, also at how many workers
+the driver or the store is the limit.
+"""
+
+import argparse
+import os
+import shutil
+import statistics
+import tempfile
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+
+from cluster import open_cluster, warm_up
+from cluster.profile import Profile
+from pipeline.config import Config
+from pipeline.execution import Execution
+from pipeline.interrupt import Interrupt
+from pipeline.layout import LEDGER
+from pipeline.ledger import Ledger
+from pipeline.plan import make_plan
+from pipeline.run import Options, Run
+from pipeline.samples import load_samples
+from pipeline.schedule import Schedule
+from pipeline.task import STAGES, Finished
+from pipeline.worker_modules import worker_modules
+from tests.benchmarks import limits
+from tests.benchmarks.driver_cost import measure_driver, no_welcome
+from tests.benchmarks.saturation import GB, Kind, print_saturation
+
+KERNELS = 4
+GOAL = 1.7
+STATISTICS_STAGES = ("tiles", "reduce")
+# Rows of the sweeps whose fits are timed for --saturation; a fit grows with their cube.
+FIT_ROWS = (1000, 4000)
+# Enough for what came in together to be written down together, as it is with many.
+DRIVER_WORKERS = 8
+DRIVER_TASKS = 2000
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One run of some stages."""
+
+    seconds: float
+    tiles: int
+    stored: int
+    """Bytes of Gram matrices."""
+    finished: dict[str, Finished]
+
+    def of(self, stage: str) -> list[float]:
+        """The seconds of each task of a stage."""
+        return [entry.seconds for name, entry in self.finished.items() if name.startswith(f"{stage}/")]
+
+
+def sweep(rows: int) -> Config:
+    family = {"family": "gaussian", "log2_gamma": [-3, KERNELS - 4]}
+    made = {"name": "made", "source": "synthetic", "task": "regression", "rows": rows, "kernels": [family]}
+    return Config.model_validate({"name": "scaling", "methods": ["unif"], "dataset": [made]})
+
+
+def measure(config: Config, folder: Path, workers: int, stages: Iterable[str]) -> Measured:
+    """Run some stages of a sweep, in a directory that is removed."""
+    os.sync()  # what an earlier run left to write is not ours to wait for
+    with tempfile.TemporaryDirectory(dir=folder) as temporary:
+        root = Path(temporary)
+        samples = {dataset.name: load_samples(config, dataset, folder) for dataset in config.dataset}
+        plan = make_plan(config, [loaded.outline for loaded in samples.values()])
+        ledger = Ledger(root / LEDGER)
+        run = Run(root, plan, samples.__getitem__, ledger, Options(), Console(quiet=True))
+        run.store_data()
+        done = {task.name for task in plan.tasks if task.stage not in stages}
+        with Interrupt() as interrupt, open_cluster(Profile(jobs=workers), root) as cluster:
+            schedule = Schedule(plan, done)
+            execution = Execution(cluster, schedule, run.store, run.record, no_welcome, interrupt, True, print)
+            begin = time.perf_counter()
+            execution.run()
+            seconds = time.perf_counter() - begin
+        ledger.close()
+        gram = [path for path in (root / "gram.zarr/made/gram").rglob("*") if path.is_file()]
+        chunks = [path for path in gram if path.name != "zarr.json"]
+        return Measured(seconds, len(chunks), sum(path.stat().st_size for path in chunks), run.finished)
+
+
+def print_limits(folder: Path, side: int) -> dict[str, dict[int, float]]:
+    """What one process and two can do; gives the rates."""
+    print(f"{'at most, GB/s':14} {'1':>7} {'2':>7}  ratio")
+    rates: dict[str, dict[int, float]] = {}
+    for probe in (limits.expm1, limits.copy, limits.tile, limits.store, limits.disk):
+        of = rates[probe.__name__] = {n: limits.measured_rate(probe, n, folder, side, KERNELS) for n in (1, 2)}
+        print(f"{probe.__name__:14} {of[1] / GB:7.2f} {of[2] / GB:7.2f}  {of[2] / of[1]:5.2f}", flush=True)
+    return rates
+
+
+def print_run(workers: int, run: Measured, rates: dict[str, dict[int, float]]) -> None:
+    """A run, and how far it is from what computing and writing each tile in turn takes at best."""
+    tasks = run.of("tiles")
+    best = run.stored / rates["tile"][workers] + run.stored / rates["store"][workers]
+    print(
+        f"{workers} worker(s): {run.seconds:6.1f} s, {run.stored / GB:.2f} GB, "
+        f"{run.stored / run.seconds / GB:.2f} GB/s; "
+        f"{len(tasks)} tasks of {statistics.median(tasks):.2f} s ({min(tasks):.2f} to {max(tasks):.2f}), "
+        f"{sum(tasks) / run.tiles * 1000:.1f} ms a tile; reduce {sum(run.of('reduce')):.2f} s; "
+        f"{run.seconds / best:.2f} times the limit of {best:.1f} s",
+        flush=True,
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rows", type=int, default=20_000)
+    parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()))
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--saturation", action="store_true")
+    arguments = parser.parse_args()
+    config, folder = sweep(arguments.rows), arguments.folder
+    side = min(config.storage.tile, arguments.rows)
+    needed, free = KERNELS * arguments.rows * (arguments.rows + 2 * side) * 4, shutil.disk_usage(folder).free
+    if 2 * needed > free:
+        parser.error(f"a run writes {needed / GB:.1f} GB, and {folder} has {free / GB:.1f} GB free")
+    print(f"{arguments.rows:,} rows, {KERNELS} kernels, tiles of {side}; {os.cpu_count()} cores, load ", end="")
+    print(f"{os.getloadavg()[0]:.1f}; {free / GB:.0f} GB free")
+    rates = print_limits(folder, side)
+    warm_up(Profile(), (*worker_modules(config), "tests.benchmarks.empty_tasks"))
+    runs: dict[int, list[Measured]] = {1: [], 2: []}
+    for _ in range(arguments.repeats):
+        for workers, done in runs.items():
+            done.append(measure(config, folder, workers, STATISTICS_STAGES))
+            print_run(workers, done[-1], rates)
+    one, two = ([run.seconds for run in runs[workers]] for workers in (1, 2))
+    pairs = sorted(a / b for a, b in zip(one, two, strict=True))
+    ratio = statistics.median(one) / statistics.median(two)
+    print(f"ratio {ratio:.2f} of the medians ({pairs[0]:.2f} to {pairs[-1]:.2f} by pair); the goal is {GOAL}")
+    if arguments.saturation:
+        tiles = [entry for run in runs[1] for name, entry in run.finished.items() if name.startswith("tiles/")]
+        seconds = statistics.median(entry.seconds for entry in tiles)
+        kinds = [Kind(f"tiles, m = {arguments.rows:,}", seconds, arguments.repeats * runs[1][0].stored / len(tiles))]
+        for rows in FIT_ROWS:
+            fits = measure(sweep(rows), folder, 1, STAGES).of("fits")
+            kinds.append(Kind(f"fits, m = {rows:,}", statistics.median(fits), 0.0))
+        cost = measure_driver(DRIVER_TASKS, DRIVER_TASKS, 10, DRIVER_WORKERS)
+        print_saturation(kinds, cost, rates["disk"][2])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,160 @@
+"""What a task costs the driver's process, which holds the scheduler too: seconds by where they go, and memory."""
+
+import os
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+from rich.console import Console
+
+from cluster import open_cluster, warm_up
+from cluster.profile import Profile
+from pipeline.execution import Execution
+from pipeline.interrupt import Interrupt
+from pipeline.layout import LEDGER
+from pipeline.ledger import Ledger
+from pipeline.memory import measured_peak
+from pipeline.run import Options, Run
+from pipeline.samples import Samples
+from pipeline.schedule import Schedule
+from pipeline.store import RunStore
+from tests.benchmarks.empty_tasks import empty_plan
+
+SECONDS_BETWEEN_SAMPLES = 0.05
+PAGE = os.sysconf("SC_PAGE_SIZE")
+# What the driver's own thread does; the time of an inner part is not counted in the outer one.
+PARTS = {
+    "submit": (Execution, "_submit"),
+    "take in": (Execution, "_take_in"),
+    "ledger lines": (Ledger, "append"),
+    "ledger fsync": (os, "fsync"),
+}
+
+
+@dataclass
+class DriverCost:
+    """Of one run of empty tasks."""
+
+    tasks: int
+    workers: int
+    seconds: float = 0.0
+    cpu: float = 0.0
+    """Seconds of a core, of all threads of the process: one at a time, since they share an interpreter."""
+    loop_cpu: float = 0.0
+    """Of them, those of the event loop: the scheduler, and the client's messages."""
+    wall: dict[str, float] = field(default_factory=lambda: dict.fromkeys(PARTS, 0.0))
+    """Seconds that the driver's thread spends in each part, waiting for the event loop included."""
+    own_cpu: dict[str, float] = field(default_factory=lambda: dict.fromkeys(PARTS, 0.0))
+    """Seconds of a core that it spends there itself."""
+    appends: int = 0
+    peak: int = 0
+    """Bytes, of the process at any moment."""
+    growth: list[tuple[int, int]] = field(default_factory=list)
+    """(tasks finished, resident bytes) as the run goes on."""
+    most_known: int = 0
+    """The most tasks that the scheduler was seen to know at once."""
+
+    @property
+    def cpu_a_task(self) -> float:
+        """Seconds of a core that a task costs the process: it cannot serve more tasks than one in so long."""
+        return self.cpu / self.tasks
+
+    @property
+    def seconds_a_sync(self) -> float:
+        """Of the ledger; all that came in meanwhile shares the next one."""
+        return self.wall["ledger fsync"] / self.appends
+
+
+def measure_driver(tiles: int, cells: int, datasets: int, workers: int | None) -> DriverCost:
+    """Run empty tasks through the real execution, cluster and ledger."""
+    warm_up(Profile(), ("tests.benchmarks.empty_tasks",))
+    with tempfile.TemporaryDirectory() as folder, measured_peak() as peak:
+        root = Path(folder)
+        plan = empty_plan(tiles, cells, datasets)
+        ledger = Ledger(root / LEDGER)
+        run = Run(root, plan, _no_samples, ledger, Options(), Console(quiet=True))
+        with Interrupt() as interrupt, open_cluster(Profile(jobs=workers), root) as cluster:
+            cost = DriverCost(len(plan.tasks), cluster.workers)
+            execution = Execution(
+                cluster, Schedule(plan, ()), RunStore(root), run.record, no_welcome, interrupt, False, print
+            )
+            local = cluster.client.cluster
+            assert local is not None
+            with _sampled(cost, lambda: (len(run.finished), len(local.scheduler.tasks))), _timed(cost):
+                execution.run()
+        ledger.close()
+        assert len(run.finished) == cost.tasks
+    cost.peak = peak[0]
+    return cost
+
+
+def no_welcome(_workers: Collection[str]) -> None:
+    """Workers that were forked from us need no check."""
+
+
+def _no_samples(name: str) -> Samples:
+    raise AssertionError(f"empty tasks need no samples of {name}")
+
+
+@contextmanager
+def _timed(cost: DriverCost) -> Iterator[None]:
+    """Note where the time goes, of this thread by part and of the event loop."""
+    running: list[str] = []
+
+    def timed(part: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        def wrapped(*arguments: Any) -> Any:
+            begin, own = time.perf_counter(), time.thread_time()
+            running.append(part)
+            try:
+                return function(*arguments)
+            finally:
+                running.pop()
+                wall, own = time.perf_counter() - begin, time.thread_time() - own
+                cost.wall[part] += wall
+                cost.own_cpu[part] += own
+                if running:
+                    cost.wall[running[-1]] -= wall
+                    cost.own_cpu[running[-1]] -= own
+                cost.appends += part == "ledger lines"
+
+        return wrapped
+
+    (loop,) = (thread for thread in threading.enumerate() if "IO loop" in thread.name and thread.ident)
+    loop_clock = time.pthread_getcpuclockid(loop.ident or 0)
+    patches = [patch.object(owner, name, timed(part, getattr(owner, name))) for part, (owner, name) in PARTS.items()]
+    for each in patches:
+        each.start()
+    begin, cpu, loop_cpu = time.perf_counter(), time.process_time(), time.clock_gettime(loop_clock)
+    try:
+        yield
+    finally:
+        cost.seconds = time.perf_counter() - begin
+        cost.cpu, cost.loop_cpu = time.process_time() - cpu, time.clock_gettime(loop_clock) - loop_cpu
+        for each in patches:
+            each.stop()
+
+
+@contextmanager
+def _sampled(cost: DriverCost, look: Callable[[], tuple[int, int]]) -> Iterator[None]:
+    """Look now and then at the memory, at how many tasks are finished and at how many the scheduler knows."""
+    ended = threading.Event()
+
+    def sample() -> None:
+        while not ended.wait(SECONDS_BETWEEN_SAMPLES):
+            finished, known = look()
+            cost.growth.append((finished, int(Path("/proc/self/statm").read_text().split()[1]) * PAGE))
+            cost.most_known = max(cost.most_known, known)
+
+    sampler = threading.Thread(target=sample)
+    sampler.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        sampler.join()

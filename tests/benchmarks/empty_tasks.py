@@ -1,0 +1,118 @@
+"""A sweep of any size whose tasks do nothing, yet are named, told apart and reported as the real ones are.
+
+What they report has the size of a real report: the digests of a tile and its sums, a path of 16 values. The combined
+kernels are left out, so that tiles and cells can be counted as one likes.
+"""
+
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+from pipeline.config import Config
+from pipeline.outline import Outline
+from pipeline.plan import DatasetPlan, Plan
+from pipeline.stages.fits import FitTask
+from pipeline.stages.reduce import ReduceTask
+from pipeline.stages.tiles import TilesTask, tiles_on_and_above_diagonal
+from pipeline.stages.weights import WeightsTask
+from pipeline.store import GRAM, STATISTICS, WEIGHTS, RunStore
+from pipeline.task import OK, Output, Task
+
+TASK = "regression"
+FOLDS = 10
+KERNELS = ("gaussian(2^-1)", "gaussian(2^0)", "gaussian(2^1)", "gaussian(2^2)")
+SUMS = ("products", "labels", "rows", "diagonal")
+
+
+@dataclass(frozen=True, kw_only=True)
+class EmptyTiles(TilesTask):
+    def run(self, store: RunStore) -> Output:
+        gram = {f"{GRAM}/{self.dataset}/gram/c/0/{i}/{j}": f"{self.number:08x}:8388612" for i, j in self.tiles}
+        sums = {f"{STATISTICS}/{self.dataset}/sums/{name}/c/{self.number}/0/0/0": "6b9b46fa:3204" for name in SUMS}
+        return Output(digests=gram | sums)
+
+
+@dataclass(frozen=True, kw_only=True)
+class EmptyReduce(ReduceTask):
+    def run(self, store: RunStore) -> Output:
+        return Output()
+
+
+@dataclass(frozen=True, kw_only=True)
+class EmptyWeights(WeightsTask):
+    def run(self, store: RunStore) -> Output:
+        found = {"certificate": 0.0, "alignment_train": 1 / 3, "alignment_test": 1 / 7, "n_kernels": 4, "n_active": 4}
+        keys = [f"{WEIGHTS}/{self.dataset}/{self.task}/{self.method}/c/{trial}/0" for trial in self.trials]
+        return Output(dict.fromkeys(keys, "f4c0f2aa:36"), {"trials": {str(trial): {**found} for trial in self.trials}})
+
+
+@dataclass(frozen=True, kw_only=True)
+class EmptyFit(FitTask):
+    def run(self, store: RunStore) -> Output:
+        errors = {
+            name: [1 / (part + place + 3) for place in range(len(self.values))]
+            for part, name in enumerate(("train_errors", "validation_errors", "test_errors"))
+        }
+        path = {"values": [(value,) for value in self.values], **errors, "best": 0, "certificates": None}
+        names = ("alignment_bound", "predictor_bound", "predictor_error", "generalisation_bound")
+        guarantees = {name: 1 / (place + 3) for place, name in enumerate(names)}
+        return Output(result={"status": OK, "path": path, "guarantees": guarantees})
+
+
+def empty_plan(tiles: int, cells: int, datasets: int) -> Plan:
+    """So many tasks of one tile and so many cells, dealt to datasets, with the tasks that lie between them."""
+    names = [f"made-{number}" for number in range(datasets)]
+    family = {"family": "gaussian", "log2_gamma": [-1, 2]}
+    made = {"source": "synthetic", "task": TASK, "rows": 1000, "kernels": [family]}
+    config = Config.model_validate(
+        {"name": "empty", "methods": ["align"], "dataset": [{"name": name, **made} for name in names]}
+    )
+    values = tuple(value for (value,) in config.fit.path(TASK))
+    shares = [(_share(tiles, datasets, place), _share(cells, datasets, place)) for place in range(datasets)]
+    return Plan(
+        config, tuple(_dataset(name, *share, values, config) for name, share in zip(names, shares, strict=True))
+    )
+
+
+def _share(total: int, parts: int, place: int) -> int:
+    return total // parts + (place < total % parts)
+
+
+def _dataset(name: str, tiles: int, cells: int, values: tuple[float, ...], config: Config) -> DatasetPlan:
+    side, tile = int((2 * tiles) ** 0.5) + 1, config.storage.tile
+    outline = Outline(name, "0123456789abcdef", side * tile, 10, side * tile * 10, KERNELS, 0)
+    common: dict[str, Any] = {
+        "dataset": name,
+        "fingerprint": outline.fingerprint,
+        "tile": tile,
+        "log2_gammas": ((-1, 2),),
+    }
+    places = [divmod(number, FOLDS) for number in range(cells)]
+    methods = [f"method-{number}" for number in range(-(-cells // FOLDS))]
+    stages: dict[str, tuple[Task, ...]] = {
+        "tiles": tuple(
+            EmptyTiles(**common, number=number, tiles=(place,))
+            for number, place in enumerate(islice(tiles_on_and_above_diagonal(outline.rows, tile), tiles))
+        ),
+        "reduce": (EmptyReduce(**common, tasks=(TASK,), folds=FOLDS, batches=tiles),),
+        "weights": tuple(
+            EmptyWeights(**common, task=TASK, method=method, q=None, trials=tuple(range(FOLDS))) for method in methods
+        ),
+        "combine": (),
+        "fits": tuple(
+            EmptyFit(**common, task=TASK, task_index=0, method=methods[method], trial=trial, values=values)
+            for method, trial in places
+        ),
+    }
+    return DatasetPlan(
+        outline=outline,
+        tasks_learned=(TASK,),
+        rank_one=False,
+        folds=FOLDS,
+        tile=tile,
+        cells=tuple((TASK, method) for method in methods),
+        unfit=(),
+        stages=stages,
+        memory={},
+        disk_bytes=0,
+    )

@@ -1,0 +1,105 @@
+"""What this machine can do at most, by one process and by several at once: none of it runs through the pipeline.
+
+All rates are bytes of Gram matrices a second, so that they can be compared with each other and with a run.
+"""
+
+import multiprocessing
+import os
+import tempfile
+import time
+from collections.abc import Callable, Generator
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from itertools import count
+from pathlib import Path
+from unittest.mock import patch
+
+import numpy as np
+
+from cluster.settings import ENVIRONMENT
+from pipeline.store import GRAM, RunStore
+from tasks.gaussian import families_of_kernels
+from tasks.sums import Sums, add_tile
+
+SECONDS = 3.0
+# Time for all processes to get ready before the first one is measured.
+SECONDS_BEFORE = 2.5
+FOLDS, FEATURES = 5, 10
+CACHED = 1 << 15
+LARGE = 1 << 23
+# Chunks that are written in turn, so that the system has to keep so many.
+CHUNKS = 64
+
+Steps = Generator[int, None, None]
+Probe = Callable[[Path, int, int], Steps]
+
+
+def expm1(_folder: Path, _tile: int, kernels: int) -> Steps:
+    """One `expm1` an entry serves a family of any number of kernels."""
+    values, out = np.linspace(-3.0, 0.0, CACHED), np.empty(CACHED)
+    while True:
+        np.expm1(values, out=out)
+        yield kernels * out.nbytes
+
+
+def copy(_folder: Path, _tile: int, _kernels: int) -> Steps:
+    """Memory to memory."""
+    values, out = np.ones(LARGE), np.empty(LARGE)
+    while True:
+        np.copyto(out, values)
+        yield out.nbytes
+
+
+def tile(_folder: Path, side: int, kernels: int) -> Steps:
+    """All arithmetic of a tile: distances, kernels and sums."""
+    rng = np.random.default_rng(0)
+    samples = FOLDS * side
+    features, targets = rng.random((samples, FEATURES)), rng.standard_normal((samples, 1))
+    bounds = np.arange(FOLDS + 1) * side
+    sums, values = Sums.zeros(FOLDS, kernels, 1, samples), np.empty((kernels, side, side))
+    of = partial(families_of_kernels, ((0, kernels - 1),))
+    while True:
+        add_tile(sums, of, features, targets, bounds, (slice(0, side), slice(side, 2 * side)), values)
+        yield values.nbytes
+
+
+def store(folder: Path, side: int, kernels: int) -> Steps:
+    """Chunks with their checksums, written and read back for their digests; the system may keep them in memory."""
+    made, values = RunStore(folder), np.ones((kernels, side, side))
+    made.create(GRAM, "probe", (kernels, side, CHUNKS * side), values.shape, "a probe")
+    for number in count():
+        made.write_chunk(GRAM, "probe", (0, 0, number % CHUNKS), values)
+        yield values.nbytes
+
+
+def disk(folder: Path, _tile: int, _kernels: int) -> Steps:
+    """Plain files, each flushed to the disk."""
+    content = bytes(8 * LARGE)
+    with (folder / "probe").open("wb", buffering=0) as file:
+        while True:
+            file.seek(0)
+            file.write(content)
+            os.fsync(file.fileno())
+            yield len(content)
+
+
+def measured_rate(probe: Probe, processes: int, folder: Path, side: int, kernels: int) -> float:
+    """Bytes a second of a probe, all processes together."""
+    context = multiprocessing.get_context("spawn")
+    begin = time.time() + SECONDS_BEFORE
+    with patch.dict(os.environ, ENVIRONMENT), ProcessPoolExecutor(processes, mp_context=context) as pool:
+        parts = [pool.submit(_rate, probe, folder, side, kernels, begin) for _ in range(processes)]
+        return sum(part.result() for part in parts)
+
+
+def _rate(probe: Probe, folder: Path, side: int, kernels: int, begin: float) -> float:
+    with tempfile.TemporaryDirectory(dir=folder) as own:
+        steps = probe(Path(own), side, kernels)
+        next(steps)  # pages are handed out and libraries are loaded
+        time.sleep(max(0.0, begin - time.time()))
+        start, done = time.perf_counter(), 0
+        while time.perf_counter() - start < SECONDS:
+            done += next(steps)
+        seconds = time.perf_counter() - start
+        steps.close()
+        return done / seconds
