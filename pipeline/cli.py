@@ -4,7 +4,7 @@ import errno
 import signal
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,11 +15,15 @@ from pipeline.cli_options import (
     console,
     data_option,
     directory_argument,
+    place,
     running_options,
     set_option,
     workers_option,
 )
 from pipeline.errors import InterruptedRunError, PipelineError, StorageError
+
+if TYPE_CHECKING:
+    from pipeline.root import Root
 
 INTERRUPTED = 130
 CONTEXT = {"help_option_names": ["-h", "--help"]}
@@ -64,13 +68,13 @@ def main() -> None:
 @main.command()
 @config_argument
 @running_options
-@click.option("--out", type=click.Path(path_type=Path), help="The run directory; runs/NAME-HASH without it.")
+@click.option("--out", type=place, help="The run directory, or s3://BUCKET/PREFIX; runs/NAME-HASH without it.")
 @click.option("--accept-changes", is_flag=True, help="Go on in --out with a changed config or changed data.")
 @data_option
 @set_option
 def run(
     config: str | None,
-    out: Path | None,
+    out: "Root | None",
     accept_changes: bool,
     data_dir: Path | None,
     settings: tuple[str, ...],
@@ -98,7 +102,7 @@ def run(
 @directory_argument
 @running_options
 @data_option
-def resume(directory: Path, data_dir: Path | None, **running: Any) -> None:
+def resume(directory: "Root", data_dir: Path | None, **running: Any) -> None:
     """Go on with the run in DIRECTORY, which says itself what it is."""
     from pipeline.run import Options
     from pipeline.sweep import resume_sweep

@@ -13,6 +13,16 @@ from cluster import CLUSTERS
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from pipeline.root import Root
+
+
+def place(address: str) -> "Root":
+    """Open a folder, or s3://bucket/prefix; one that cannot be reached is refused before anything else is done."""
+    from pipeline.address import open_root
+
+    return open_root(address)
+
+
 config_argument = click.argument("config", required=False)
 data_option = click.option(
     "--data-dir",
@@ -30,7 +40,7 @@ workers_option = click.option("--workers", type=click.IntRange(min=1), help="How
 cluster_option = click.option(
     "--cluster", type=click.Choice(CLUSTERS), default="local", show_default=True, help="Where the work runs."
 )
-directory_argument = click.argument("directory", type=click.Path(path_type=Path))
+directory_argument = click.argument("directory", type=place)
 
 
 def running_options(command: Callable[..., None]) -> Callable[..., None]:

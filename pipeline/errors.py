@@ -4,6 +4,8 @@ Exit codes: 0 done, 1 the machine failed, 2 a wrong config or command, 3 done bu
 workers, 130 interrupted.
 """
 
+ELSEWHERE = "Choose another directory with --out"
+
 
 class PipelineError(Exception):
     """A mistake that the message explains: what was given, what is allowed, what to do next."""
@@ -33,6 +35,10 @@ class StorageError(PipelineError):
     """A disk that is full or gone while a run goes on."""
 
     exit_code = 1
+
+
+class UnreachableError(OSError):
+    """An object store that refuses or does not answer; as an error of reading and writing, it may be tried again."""
 
 
 class FailedError(PipelineError):
