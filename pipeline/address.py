@@ -30,7 +30,7 @@ def parse_s3(text: str) -> S3Address:
     scheme = SCHEME.match(text)
     if scheme is None or scheme[1] != S3:
         got = f"one that begins with {scheme[0]}" if scheme else "one without a scheme"
-        raise ValueError(f"must be an address s3://bucket/prefix; got {got}")
+        raise ValueError(f"must be s3://bucket/prefix; got {got}")
     rest = text[scheme.end() :]
     if "@" in rest:
         raise ValueError(
@@ -58,7 +58,7 @@ def root_of(address: str | Path) -> Root:
     try:
         parsed = parse_s3(str(address))
     except ValueError as error:
-        raise ConfigError(f"an address {error}, or a folder") from None
+        raise ConfigError(f"the address of a run, if it is no folder, {error}") from None
     from pipeline.object_root import ObjectRoot  # brings obstore and boto3, which a folder does not need
 
     return ObjectRoot(parsed)

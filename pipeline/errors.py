@@ -4,6 +4,8 @@ Exit codes: 0 done, 1 the machine failed, 2 a wrong config or command, 3 done bu
 workers, 130 interrupted.
 """
 
+import errno
+
 ELSEWHERE = "Choose another directory with --out"
 
 
@@ -39,6 +41,20 @@ class StorageError(PipelineError):
 
 class UnreachableError(OSError):
     """An object store that refuses or does not answer; as an error of reading and writing, it may be tried again."""
+
+    @property
+    def may_pass(self) -> bool:
+        """Whether it may be otherwise in a while."""
+        return self.errno == errno.EIO
+
+
+class MissingExtraError(PipelineError):
+    """A library that is not installed, as most do not need it."""
+
+    def __init__(self, what: str, extra: str, error: ImportError) -> None:
+        super().__init__(
+            f"{what} need libraries that are not installed ({error.name}): pip install 'kernel-pipeline[{extra}]'"
+        )
 
 
 class FailedError(PipelineError):

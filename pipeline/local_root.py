@@ -12,6 +12,7 @@ from pipeline.digests import chunk_digest, file_digest, is_chunk
 from pipeline.errors import ELSEWHERE, RefusedError
 from pipeline.files import PARTIAL, write_whole
 from pipeline.journal import FileJournal
+from pipeline.logs import Logs
 from pipeline.names import CONFIG, LEDGER, LOGS
 from pipeline.root import Root
 
@@ -136,12 +137,8 @@ class LocalRoot(Root):
             if key.endswith(PARTIAL):
                 self.remove(key)
 
-    @property
-    def log_folder(self) -> Path:
-        return self.path / LOGS
-
-    def keep_logs(self) -> None:
-        """They are in their place."""
+    def logs(self) -> Logs:
+        return Logs(self.path / LOGS)
 
     def _nearest(self) -> Path:
         """The folder itself, or the nearest one above it that is there."""

@@ -3,11 +3,11 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from pipeline.journal import Journal
 from pipeline.lock import Holder
+from pipeline.logs import Logs
 
 if TYPE_CHECKING:
     from zarr.storage import StorePath
@@ -131,11 +131,6 @@ class Root(ABC):
     def drop_partial(self, folders: Sequence[str]) -> None:
         """Remove what writers that were killed left half-written, at the top and below some folders."""
 
-    @property
     @abstractmethod
-    def log_folder(self) -> Path:
-        """The folder of this machine that logs are written to."""
-
-    @abstractmethod
-    def keep_logs(self) -> None:
-        """Bring what is in the folder of logs to its place, at the end of a run."""
+    def logs(self) -> Logs:
+        """The logs of the run."""

@@ -147,7 +147,7 @@ class Run:
         console, options = self.console, self.options
         with (
             Interrupt() as interrupt,
-            open_cluster(options.cluster, options.workers, self.root.log_folder) as opened,
+            open_cluster(options.cluster, options.workers, self.root.logs().folder) as opened,
             Progress(console, self.plan) as progress,
         ):
             console.print(f"{opened.workers} workers; dashboard: {opened.dashboard}", highlight=False)
