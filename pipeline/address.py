@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from pipeline.errors import ConfigError
+from pipeline.errors import ConfigError, MissingExtraError
 from pipeline.local_root import LocalRoot
 from pipeline.root import Root
 
@@ -59,8 +59,10 @@ def root_of(address: str | Path) -> Root:
         parsed = parse_s3(str(address))
     except ValueError as error:
         raise ConfigError(f"the address of a run, if it is no folder, {error}") from None
-    from pipeline.object_root import ObjectRoot  # brings obstore and boto3, which a folder does not need
-
+    try:
+        from pipeline.object_root import ObjectRoot  # brings obstore and boto3, which a folder does not need
+    except ImportError as error:
+        raise MissingExtraError("s3:// addresses", "s3", error) from None
     return ObjectRoot(parsed)
 
 

@@ -12,27 +12,23 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+import boto3
+import obstore
+from botocore.exceptions import BotoCoreError
+from obstore.auth.boto3 import Boto3CredentialProvider
+from obstore.exceptions import (
+    AlreadyExistsError,
+    BaseError,
+    PermissionDeniedError,
+    PreconditionError,
+    UnauthenticatedError,
+)
+from obstore.store import S3Store
 from zarr.abc.store import ByteRequest
 from zarr.core.buffer import Buffer, BufferPrototype
 from zarr.storage import ObjectStore
 
-from pipeline.errors import MissingExtraError, RefusedError, UnreachableError
-
-try:
-    import boto3
-    import obstore
-    from botocore.exceptions import BotoCoreError
-    from obstore.auth.boto3 import Boto3CredentialProvider
-    from obstore.exceptions import (
-        AlreadyExistsError,
-        BaseError,
-        PermissionDeniedError,
-        PreconditionError,
-        UnauthenticatedError,
-    )
-    from obstore.store import S3Store
-except ImportError as error:
-    raise MissingExtraError("s3:// addresses", "s3", error) from None
+from pipeline.errors import RefusedError, UnreachableError
 
 if TYPE_CHECKING:
     from obstore.store import ClientConfig, RetryConfig
