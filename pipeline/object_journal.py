@@ -40,7 +40,7 @@ class SegmentJournal(Journal):
         lines = []
         for number in range(1, max(numbers, default=0) + 1):
             # Every segment was written whole: one that is gone, or cut off, is a line that says nothing.
-            *whole, rest = contents.get(number, b"\n?").split(b"\n")
+            *whole, rest = contents.get(number, b"?").split(b"\n")
             lines += [*whole, rest] if rest else whole
         return lines
 

@@ -7,6 +7,7 @@ host until it is removed by hand, but for one of the same batch job, which is of
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import datetime
+from secrets import token_hex
 from typing import TYPE_CHECKING
 
 import psutil
@@ -25,7 +26,8 @@ CLOCK_SECONDS = 2.0
 @contextmanager
 def locked(root: "ObjectRoot") -> Iterator[None]:
     """Hold the lock of a run, or refuse to go on, saying who holds it."""
-    own = Holder.this_process().content()
+    # A second line tells this lock from any other: hosts in containers may share names and process numbers.
+    own = Holder.this_process().content() + b"\n" + token_hex(8).encode()
     try:
         _take(root, own)
     except UnreachableError as error:
@@ -71,7 +73,7 @@ def _read(root: "ObjectRoot") -> tuple[Holder | None, str]:
         content, tag = root.read_tagged(LOCK)
     except FileNotFoundError:
         return None, ""
-    return Holder.of(content), tag
+    return Holder.of(content.partition(b"\n")[0]), tag
 
 
 def _is_over(found: Holder) -> bool:

@@ -119,10 +119,9 @@ class ObjectRoot(Root):
         with self._in_words(folder):
             obstore.delete(self._store, keys)
 
-    def names(self) -> list[str]:
-        with self._in_words():
-            found = obstore.list_with_delimiter(self._store)
-        return [*found["common_prefixes"], *(item["path"] for item in found["objects"])]
+    def names(self) -> Iterator[str]:
+        # By the objects alone: some stores also list folders that have become empty.
+        return (key.partition("/")[0] for key in self.keys(""))
 
     def keys(self, folder: str) -> Iterator[str]:
         return (key for key, _, _ in self._list(folder))
@@ -180,7 +179,7 @@ class ObjectRoot(Root):
         return object_lock.unlock(self)
 
     def is_there(self) -> bool:
-        return bool(self.names())
+        return any(True for _ in self.keys(""))
 
     def check_access(self) -> None:
         brisk = self._connection.open(self._place.bucket, self._place.prefix, BRISK)

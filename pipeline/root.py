@@ -61,8 +61,8 @@ class Root(ABC):
         """Remove all files below a folder."""
 
     @abstractmethod
-    def names(self) -> list[str]:
-        """The names of the files and folders right below it."""
+    def names(self) -> Iterable[str]:
+        """The names of the files and folders right below it; some may come more than once."""
 
     @abstractmethod
     def keys(self, folder: str) -> Iterator[str]:

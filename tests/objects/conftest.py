@@ -38,7 +38,7 @@ def place(server: Server) -> Callable[[], ObjectRoot]:
     """Makes places in the bucket that nobody has used."""
 
     def make() -> ObjectRoot:
-        return ObjectRoot(S3Address(server.bucket, f"of-a-test/{token_hex(4)}"))
+        return ObjectRoot(S3Address(server.bucket, f"{token_hex(4)}/run"))
 
     return make
 
