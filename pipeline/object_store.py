@@ -125,10 +125,13 @@ class ArrayStore(ObjectStore[S3Store]):
 
     async def get(self, key: str, prototype: BufferPrototype, byte_range: ByteRequest | None = None) -> Buffer | None:
         """A chunk or a description; None if there is none."""
-        with in_words(key):
+        with in_words(self._where(key)):
             return await super().get(key, prototype, byte_range)
 
     async def set(self, key: str, value: Buffer) -> None:
         """Replace a chunk or a description, whole."""
-        with in_words(key):
+        with in_words(self._where(key)):
             await obstore.put_async(self.store, key, value.as_buffer_like(), chunk_size=BYTES_IN_ONE_REQUEST)
+
+    def _where(self, key: str) -> str:
+        return "/".join(filter(None, (f"s3://{self.store.config['bucket']}", self.store.prefix, key)))

@@ -64,7 +64,7 @@ def make_run(folder: Path) -> tuple[Path, int]:
     plan = make_plan(config, [loaded.outline for loaded in samples.values()])
     root.mkdir(parents=True, exist_ok=True)
     ledger = Ledger(LocalRoot(root))
-    run = Run(root, plan, samples.__getitem__, ledger, Options(), Console(quiet=True))
+    run = Run(LocalRoot(root), plan, samples.__getitem__, ledger, Options(), Console(quiet=True))
     write_record(LocalRoot(root), plan, folder, ledger)
     run.store_data()
     for task in plan.tasks:

@@ -1,5 +1,6 @@
 """What the tests of object stores share: what is in a place, and what must hold of a run there."""
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from pipeline.object_root import ObjectRoot
@@ -24,6 +25,6 @@ def assert_same(root: ObjectRoot, reference: Path) -> None:
 
 def copied(root: ObjectRoot, to: ObjectRoot) -> ObjectRoot:
     """The same objects in another place."""
-    for key, content in files(root).items():
-        to.write(key, content)
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda item: to.write(*item), files(root).items()))
     return to

@@ -19,6 +19,7 @@ from tests.objects.server import Server
 pytestmark = pytest.mark.components
 
 CHUNK = "combined.zarr/wave/regression/unif/c/1/0/1"
+TRIALS = ("0/0/0", "0/0/1", "1/0/1", "2/1/1")
 OTHER = Holder("another", 7, "2026-01-02 03:04:05+00:00")
 
 
@@ -59,22 +60,22 @@ def test_status_and_the_list_say_how_far_runs_are(run: ObjectRoot) -> None:
     assert "there is no folder" in said("runs", f"{above}/nothing-here", code=4)
 
 
-@pytest.mark.parametrize("how", ["deleted", "changed", "cut off", "emptied"])
-def test_a_spoiled_chunk_is_named_and_repaired_and_nothing_else(how: str, run: ObjectRoot, reference: Path) -> None:
-    content = run.read(CHUNK)
-    spoiled = {"changed": bytes([content[0] ^ 4]) + content[1:], "cut off": content[:-9], "emptied": b""}
-    if how == "deleted":
-        run.remove(CHUNK)
-    else:
-        run.write(CHUNK, spoiled[how])
+def test_spoiled_chunks_are_named_and_repaired_and_nothing_else(run: ObjectRoot, reference: Path) -> None:
+    deleted, changed, cut_off, emptied = (f"combined.zarr/wave/regression/unif/c/{trial}" for trial in TRIALS)
+    before = files(run, "combined.zarr")
+    run.remove(deleted)
+    run.write(changed, bytes([before[changed][0] ^ 4]) + before[changed][1:])
+    run.write(cut_off, before[cut_off][:-9])
+    run.write(emptied, b"")
     run.write("gram.zarr/foreign", b"x")
     shown = said("verify", run.address, code=4)
-    assert f"{CHUNK} is " in shown
-    assert "2 pieces are not as they were written" in shown
-    if how != "changed":  # which a quick look does not see
-        assert f"{CHUNK} is " in said("status", run.address)
-    assert "Repaired: 2 pieces." in said("verify", run.address, "--repair")
-    assert run.read(CHUNK) == content
+    for key in (deleted, changed, cut_off, emptied):
+        assert f"{key} is " in shown
+    assert "5 pieces are not as they were written" in shown
+    quick = said("status", run.address)
+    assert [f"{key} is " in quick for key in (deleted, changed, cut_off, emptied)] == [True, False, True, True]
+    assert "Repaired: 5 pieces." in said("verify", run.address, "--repair")
+    assert files(run, "combined.zarr") == before
     assert_same(run, reference)
 
 
@@ -137,10 +138,9 @@ def with_url(place: Callable[[], ObjectRoot], tmp_path: Path) -> tuple[Path, Obj
     return tmp_path / "run", arrays, shown
 
 
-def entry(root: Path) -> dict[str, Any]:
-    """What the ledger says of the sweep."""
-    found: dict[str, Any] = json.loads((root / "ledger.jsonl").read_bytes().splitlines()[0])
-    return found
+def entries(root: Path) -> list[dict[str, Any]]:
+    """The lines of the ledger."""
+    return [json.loads(line) for line in (root / "ledger.jsonl").read_bytes().splitlines()]
 
 
 def test_arrays_go_to_a_place_of_their_own_and_the_rest_stays_here(
@@ -150,7 +150,7 @@ def test_arrays_go_to_a_place_of_their_own_and_the_rest_stays_here(
     assert arrays.address.rpartition("/")[2].startswith("tiny-")
     assert len(arrays.address.rpartition("-")[2]) == 8
     assert f"of arrays in {arrays}" in shown
-    assert entry(root)["result"]["arrays"] == arrays.address
+    assert entries(root)[0]["result"]["arrays"] == arrays.address
     assert tables(root) == tables(reference)
     assert lines(root) == lines(reference)
     groups = {"gram.zarr", "data.zarr", "statistics.zarr", "weights.zarr", "combined.zarr"}
@@ -171,19 +171,17 @@ def test_arrays_elsewhere_are_verified_repaired_kept_in_place_and_cleaned(
     assert f"{CHUNK} is missing" in shown
     assert "gram.zarr/foreign belongs to no finished task" in shown
     assert "Repaired: 2 pieces." in said("verify", root, "--repair")
-    changed = TINY | {"seed": 9, "storage": entry_storage(arrays)}
+    storage = TINY["storage"] | {"url": arrays.address.rpartition("/")[0]}
+    changed = TINY | {"seed": 9, "storage": storage}
     said("run", write_config(root.parent, changed), "--out", root, "--accept-changes")
     assert len(arrays.inner()) == 5
-    assert json.loads((root / "ledger.jsonl").read_bytes().splitlines()[0])["result"]["arrays"] == arrays.address
+    said_of_it = [line for line in entries(root) if line["name"] == "sweep"]
+    assert [line["result"]["arrays"] for line in said_of_it] == 2 * [arrays.address]
     assert "All is well" in said("verify", root)
     said("clean", root, "--keep", "results")
     assert not list(arrays.keys("combined.zarr/wave/regression"))
     assert list(arrays.keys("weights.zarr"))
     assert "All is well" in said("verify", root)
-
-
-def entry_storage(arrays: ObjectRoot) -> dict[str, Any]:
-    return TINY["storage"] | {"url": arrays.address.rpartition("/")[0]}
 
 
 def test_arrays_in_a_place_that_cannot_be_reached_are_refused_before_anything_is_written(
