@@ -4,7 +4,7 @@ import errno
 import signal
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -24,6 +24,9 @@ from pipeline.cli_options import (
     take_profile,
 )
 from pipeline.errors import InterruptedRunError, PipelineError, StorageError
+
+if TYPE_CHECKING:
+    from pipeline.root import Root
 
 INTERRUPTED = 130
 CONTEXT = {"help_option_names": ["-h", "--help"]}
@@ -75,7 +78,7 @@ def main() -> None:
 @set_option
 def run(
     config: str | None,
-    out: Path | None,
+    out: "Root | None",
     accept_changes: bool,
     data_dir: Path | None,
     settings: tuple[str, ...],
@@ -109,7 +112,7 @@ def run(
 @set_option
 def submit(
     config: str | None,
-    out: Path | None,
+    out: "Root | None",
     accept_changes: bool,
     data_dir: Path | None,
     settings: tuple[str, ...],
@@ -135,7 +138,7 @@ def submit(
 @directory_argument
 @running_options
 @data_option
-def resume(directory: Path, data_dir: Path | None, **running: Any) -> None:
+def resume(directory: "Root", data_dir: Path | None, **running: Any) -> None:
     """Go on with the run in DIRECTORY, which says itself what it is."""
     profile = take_profile(running)
     from pipeline.run import Options

@@ -2,16 +2,19 @@
 
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from pipeline.cli_options import console, data_option, directory_argument, running_options, take_profile
+from pipeline.cli_options import console, data_option, directory_argument, place, running_options, take_profile
+
+if TYPE_CHECKING:
+    from pipeline.root import Root
 
 
 @click.command()
 @directory_argument
-def status(directory: Path) -> None:
+def status(directory: "Root") -> None:
     """Say what is done in a run, what is left and why, from its directory alone."""
     from pipeline.status import print_status
 
@@ -23,7 +26,7 @@ def status(directory: Path) -> None:
 @click.option("--repair", is_flag=True, help="Compute again what is damaged, and only that.")
 @data_option
 @running_options
-def verify(directory: Path, repair: bool, data_dir: Path | None, **running: Any) -> None:
+def verify(directory: "Root", repair: bool, data_dir: Path | None, **running: Any) -> None:
     """Read every byte of a run; name what is damaged, missing, swapped or foreign.
 
     Exits with 0 if all is well, and with 4 if something is not and was not repaired.
@@ -41,20 +44,19 @@ def verify(directory: Path, repair: bool, data_dir: Path | None, **running: Any)
 
 @click.command()
 @directory_argument
-def unlock(directory: Path) -> None:
+def unlock(directory: "Root") -> None:
     """Remove the lock that a dead run left in DIRECTORY."""
     from pipeline.errors import RefusedError
-    from pipeline.lock import unlock as remove
 
-    if not directory.is_dir():
+    if not directory.is_there():
         raise RefusedError(f"{directory} is not a run directory")
-    held = remove(directory)
+    held = directory.unlock()
     click.echo(f"Unlocked; it was held by {held}." if held else f"{directory} is not locked.")
 
 
 @click.command()
-@click.argument("folder", type=click.Path(path_type=Path), default=Path("runs"))
-def runs(folder: Path) -> None:
+@click.argument("folder", type=place, default="runs")
+def runs(folder: "Root") -> None:
     """List the runs in FOLDER (runs/ without it): state, size and age."""
     from pipeline.housekeeping import print_runs
 
@@ -64,7 +66,7 @@ def runs(folder: Path) -> None:
 @click.command()
 @directory_argument
 @click.option("--keep", type=click.Choice(("results",)), required=True, help="What stays; the big arrays go.")
-def clean(directory: Path, keep: str) -> None:
+def clean(directory: "Root", keep: str) -> None:
     """Free the big arrays of a run: Gram matrices, combined kernels, copies of data.
 
     Tables, statistics, weights and the ledger stay. What a later change needs of the rest is computed again.

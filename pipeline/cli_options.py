@@ -12,6 +12,15 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from cluster.profile import Profile
+    from pipeline.root import Root
+
+
+def place(address: str) -> "Root":
+    """Open a folder, or s3://bucket/prefix; one that cannot be reached is refused before anything else is done."""
+    from pipeline.address import open_root
+
+    return open_root(address)
+
 
 config_argument = click.argument("config", required=False)
 data_option = click.option(
@@ -27,12 +36,12 @@ set_option = click.option(
     help="Change a value of the config: protocol.folds=3, dataset.NAME.rows=200. May be repeated.",
 )
 out_option = click.option(
-    "--out", type=click.Path(path_type=Path), help="The run directory; runs/NAME-HASH without it."
+    "--out", type=place, help="The run directory, or s3://BUCKET/PREFIX; runs/NAME-HASH without it."
 )
 changes_option = click.option(
     "--accept-changes", is_flag=True, help="Go on in --out with a changed config or changed data."
 )
-directory_argument = click.argument("directory", type=click.Path(path_type=Path))
+directory_argument = click.argument("directory", type=place)
 
 
 def cluster_options(command: Callable[..., None]) -> Callable[..., None]:

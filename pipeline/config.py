@@ -8,6 +8,7 @@ from typing import Annotated, Self
 
 from pydantic import Field, field_validator, model_validator
 
+from pipeline.address import parse_s3
 from pipeline.datasets import Dataset
 from pipeline.methods import TASKS, Method, label
 from pipeline.model import Model, Name, distinct
@@ -76,9 +77,17 @@ class Protocol(Model):
 
 
 class Storage(Model):
-    """How Gram matrices are cut."""
+    """How Gram matrices are cut, and where arrays go."""
 
     tile: int = Field(512, ge=1, le=8192, description="side of a tile: one zarr chunk holds it for all kernels")
+    url: str | None = Field(
+        None, description="s3://bucket/prefix for the arrays of the run; they go to the run directory without it"
+    )
+
+    @field_validator("url")
+    @classmethod
+    def _in_an_object_store(cls, value: str | None) -> str | None:
+        return None if value is None else str(parse_s3(value))
 
 
 class Config(Model):

@@ -16,6 +16,11 @@ def content_digest(content: bytes) -> str:
     return f"{google_crc32c.value(content):08x}:{len(content)}"
 
 
+def is_chunk(key: str) -> bool:
+    """Whether a key is that of a chunk of a zarr array."""
+    return ".zarr/" in key and not key.endswith("/zarr.json")
+
+
 def file_digest(path: str | Path) -> str:
     """The digest of a file; empty if there is none."""
     return _digest(path, lambda descriptor, size: content_digest(_content(descriptor)))
@@ -27,7 +32,19 @@ def chunk_digest(path: str | Path, full: bool = True) -> str:
     In full, its content is held against that; else only the checksum and the size are looked at, which cost nothing
     to read.
     """
-    return _digest(path, _chunk_digest if full else _end_of_chunk)
+    return _digest(path, _whole_chunk if full else _end_of_chunk)
+
+
+def chunk_content_digest(content: bytes) -> str:
+    """The digest of all that is in a chunk, held against the checksum at its end."""
+    body, stored = content[:-CHECKSUM_BYTES], content[-CHECKSUM_BYTES:]
+    computed = google_crc32c.value(body).to_bytes(CHECKSUM_BYTES, "little")  # as zarr's codec writes it
+    return f"{stored.hex() if stored == computed else DAMAGED}:{len(content)}"
+
+
+def chunk_end_digest(end: bytes, size: int) -> str:
+    """The digest of a chunk that ends so, and of which no more is known than its size."""
+    return f"{end.hex()}:{size}"
 
 
 def _digest(path: str | Path, of: Callable[[int, int], str]) -> str:
@@ -52,12 +69,9 @@ def _content(descriptor: int) -> bytes:
     return FileIO(descriptor, closefd=False).readall()
 
 
-def _chunk_digest(descriptor: int, _size: int) -> str:
-    content = _content(descriptor)
-    body, stored = content[:-CHECKSUM_BYTES], content[-CHECKSUM_BYTES:]
-    computed = google_crc32c.value(body).to_bytes(CHECKSUM_BYTES, "little")  # as zarr's codec writes it
-    return f"{stored.hex() if stored == computed else DAMAGED}:{len(content)}"
+def _whole_chunk(descriptor: int, _size: int) -> str:
+    return chunk_content_digest(_content(descriptor))
 
 
 def _end_of_chunk(descriptor: int, size: int) -> str:
-    return f"{os.pread(descriptor, CHECKSUM_BYTES, max(0, size - CHECKSUM_BYTES)).hex()}:{size}"
+    return chunk_end_digest(os.pread(descriptor, CHECKSUM_BYTES, max(0, size - CHECKSUM_BYTES)), size)

@@ -4,6 +4,10 @@ Exit codes: 0 done, 1 the machine failed, 2 a wrong config or command, 3 done bu
 workers or not the right ones (`cluster.errors`), 130 interrupted.
 """
 
+import errno
+
+ELSEWHERE = "Choose another directory with --out"
+
 
 class PipelineError(Exception):
     """A mistake that the message explains: what was given, what is allowed, what to do next."""
@@ -33,6 +37,24 @@ class StorageError(PipelineError):
     """A disk that is full or gone while a run goes on."""
 
     exit_code = 1
+
+
+class UnreachableError(OSError):
+    """An object store that refuses or does not answer; as an error of reading and writing, it may be tried again."""
+
+    @property
+    def may_pass(self) -> bool:
+        """Whether it may be otherwise in a while."""
+        return self.errno == errno.EIO
+
+
+class MissingExtraError(PipelineError):
+    """A library that is not installed, as most do not need it."""
+
+    def __init__(self, what: str, extra: str, error: ImportError) -> None:
+        super().__init__(
+            f"{what} need libraries that are not installed ({error.name}): pip install 'kernel-pipeline[{extra}]'"
+        )
 
 
 class FailedError(PipelineError):

@@ -40,6 +40,6 @@ def sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
-def quoted(path: Path) -> str:
-    """A path as a shell takes it, for commands that messages suggest."""
-    return shlex.quote(str(path))
+def quoted(place: object) -> str:
+    """A path or an address as a shell takes it, for commands that messages suggest."""
+    return shlex.quote(str(place))

@@ -1,10 +1,6 @@
 """Runs as a heap of directories: list them, and free what they hold."""
 
-import os
-import shutil
 import time
-from contextlib import suppress
-from pathlib import Path
 
 from rich.console import Console
 from rich.markup import escape
@@ -14,21 +10,20 @@ from pipeline import memory
 from pipeline.directory import is_run_directory
 from pipeline.errors import PipelineError, RefusedError
 from pipeline.files import quoted
-from pipeline.layout import CONFIG, LEDGER
 from pipeline.ledger import Ledger
-from pipeline.lock import holder, locked
 from pipeline.record import no_run_directory, read_record
+from pipeline.root import Root
 from pipeline.task import STAGES, Finished
 from pipeline.verification import CLEANED, big_arrays, data_entry
 
 HOUR, DAY = 3600.0, 86400.0
 
 
-def print_runs(console: Console, folder: Path) -> None:
+def print_runs(console: Console, folder: Root) -> None:
     """List the run directories of a folder with state, size and age."""
-    if not folder.is_dir():
+    if not folder.is_there():
         raise RefusedError(f"there is no folder {folder}; give the one that your runs are in")
-    found = sorted(path for path in folder.iterdir() if is_run_directory(path))
+    found = [root for root in folder.inner() if is_run_directory(root)]
     if not found:
         console.print(f"There are no runs in {folder}.", highlight=False, markup=False)
         return
@@ -36,33 +31,33 @@ def print_runs(console: Console, folder: Path) -> None:
     for heading in ("run", "state", "size", "age"):
         table.add_column(heading, justify="right" if heading in ("size", "age") else "left", no_wrap=True)
     for root in found:
-        table.add_row(escape(str(root)), escape(_state(root)), memory.text(_size(root)), _age(root))
+        table.add_row(escape(str(root)), escape(_state(root)), memory.text(root.size()), _age(root))
     console.print(table)
 
 
-def clean_run(console: Console, root: Path) -> None:
+def clean_run(console: Console, root: Root) -> None:
     """Remove the big arrays of a finished run."""
     if not is_run_directory(root):
         raise no_run_directory(root)
-    with locked(root):
+    with root.locked():
         record = read_record(root)
         if not record.is_complete:
             raise RefusedError(f"{root} is not finished: `pipeline resume {quoted(root)}` goes on with it")
         # Also those that the config no longer has.
         datasets = [name.partition("/")[2] for name in record.finished if name.startswith(data_entry(""))]
-        ledger = Ledger(root / LEDGER)
+        ledger, arrays = Ledger(root), record.arrays()
         # First said, then done: what is left half-removed by a crash is not taken for damage.
         ledger.append(Finished(CLEANED, "", {}, {"datasets": datasets}, 0.0, 0))
         ledger.close()
-        places = [root / place for dataset in datasets for place in big_arrays(dataset)]
-        freed = sum(map(_size, places))
+        places = [place for dataset in datasets for place in big_arrays(dataset)]
+        freed = sum(map(arrays.size, places))
         for place in places:
-            shutil.rmtree(place, ignore_errors=True)
+            arrays.remove_folder(place)
     console.print(f"{memory.text(freed)} are free again; tables, statistics, weights and the ledger are kept.")
 
 
-def _state(root: Path) -> str:
-    if (held := holder(root)) is not None:
+def _state(root: Root) -> str:
+    if (held := root.holder()) is not None:
         return f"running: {held}"
     try:
         record = read_record(root)
@@ -77,19 +72,9 @@ def _state(root: Path) -> str:
     return (f"done, {failed:,} tasks failed" if failed else "done") + cleaned
 
 
-def _size(root: Path) -> int:
-    size = 0
-    for folder, _, names in os.walk(root):
-        for name in names:
-            with suppress(FileNotFoundError):  # a run may go on there
-                size += Path(folder, name).stat(follow_symlinks=False).st_size
-    return size
-
-
-def _age(root: Path) -> str:
+def _age(root: Root) -> str:
     """Since anything was last finished there."""
-    written = root / LEDGER if (root / LEDGER).exists() else root / CONFIG
-    seconds = max(0.0, time.time() - written.stat().st_mtime)
+    seconds = max(0.0, time.time() - root.last_change())
     if seconds < HOUR:
         return f"{seconds / 60:.0f} min"
     return f"{seconds / HOUR:.0f} h" if seconds < 2 * DAY else f"{seconds / DAY:.0f} days"

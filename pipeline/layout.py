@@ -1,27 +1,20 @@
-"""The run directory: its names, which are a contract, and the arrays it starts with."""
+"""The arrays that a run starts with."""
 
 import hashlib
 import json
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy.sparse
 
 from pipeline.plan import DatasetPlan
+from pipeline.root import Root
 from pipeline.samples import Samples
 from pipeline.stages.combine import CombineTask
 from pipeline.store import COMBINED, DATA, GRAM, STATISTICS, WEIGHTS, RunStore
 from pipeline.task import DATA_VERSION
 from tasks.arrays import Floats
 from tasks.sums import Sums
-
-CONFIG = "config.toml"
-ENVIRONMENT = "environment.json"
-LEDGER = "ledger.jsonl"
-RESULTS = "results"
-LOGS = "logs"
-LOCK = "lock"
 
 # name: (shape behind the trial, what it is); p kernels, scaled to trace one on the training set
 STATISTICS_ARRAYS = {
@@ -49,7 +42,7 @@ def data_identity(plan: DatasetPlan) -> str:
     return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:16]
 
 
-def create_arrays(root: Path, plan: DatasetPlan, samples: Samples) -> dict[str, str]:
+def create_arrays(root: Root, plan: DatasetPlan, samples: Samples) -> dict[str, str]:
     """Store the data of a dataset and describe the arrays that its tasks fill; chunks that are there stay.
 
     Returns

@@ -2,7 +2,8 @@
 
 The lock is a file that the operating system locks for as long as its holder lives: a process that dies lets go of it,
 whatever killed it, and nobody has to guess from a process number. Its content says who holds it. Two hosts on one file
-system may not see each other's locks, so a lock that names another host is only removed by hand.
+system may not see each other's locks, so a lock that names another host is only removed by hand; but for one of the
+same batch job, which is of an earlier life of it.
 """
 
 import errno
@@ -16,16 +17,26 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Self
 
 from pipeline.errors import RefusedError, StorageError
 from pipeline.files import quoted
-from pipeline.layout import LOCK
+from pipeline.names import LOCK
 
 NO_LOCKS = (errno.ENOSYS, errno.ENOTSUP, errno.ENOLCK, errno.EINVAL)
 """What a file system says that has no such locks; some of clusters have none."""
 
 PATIENCE = 0.2
 """Seconds before a lock counts as held: who only looks whether it is, holds it for an instant."""
+
+
+JOB_VARIABLES = (
+    ("SLURM_JOB_ID", ""),
+    ("PBS_JOBID", ""),
+    ("LSB_JOBID", "LSB_JOBINDEX"),
+    ("JOB_ID", "SGE_TASK_ID"),
+)
+"""Where batch systems say the number of a job, and the index of one in an array if the number does not tell."""
 
 
 @dataclass(frozen=True)
@@ -35,9 +46,48 @@ class Holder:
     host: str
     pid: int
     since: str
+    job: str = ""
+    """The batch job that it runs in, if any."""
 
     def __str__(self) -> str:
-        return f"process {self.pid} on {self.host}, since {self.since}"
+        job = f" in job {self.job}" if self.job else ""
+        return f"process {self.pid} on {self.host}{job}, since {self.since}"
+
+    @classmethod
+    def this_process(cls) -> Self:
+        """Who would hold a lock that is taken now."""
+        now = datetime.now(UTC).astimezone().isoformat(sep=" ", timespec="seconds")
+        return cls(socket.gethostname(), os.getpid(), now, _batch_job())
+
+    @property
+    def is_here(self) -> bool:
+        """Whether it is, or was, a process of this host."""
+        return self.host == socket.gethostname()
+
+    @property
+    def is_earlier_life(self) -> bool:
+        """Whether it was the same batch job, which has been started anew since."""
+        return bool(self.job) and self.job == _batch_job()
+
+    def content(self) -> bytes:
+        """What a lock says of it."""
+        return json.dumps(asdict(self)).encode()
+
+    @classmethod
+    def of(cls, content: bytes) -> Self | None:
+        """From what a lock says; None if it says nothing, being just made."""
+        try:
+            return cls(**json.loads(content))
+        except (ValueError, TypeError):
+            return None
+
+
+def _batch_job() -> str:
+    """The batch job of this process; empty without one. Jobs of an array share a number in some systems."""
+    for number, index in JOB_VARIABLES:
+        if job := os.environ.get(number):
+            return ".".join(filter(None, (job, os.environ.get(index))))
+    return ""
 
 
 @contextmanager
@@ -62,7 +112,7 @@ def holder(root: Path) -> Holder | None:
         return None
     os.close(descriptor)
     found = _read(path)
-    return None if found is None or (free and found.host == socket.gethostname()) else found
+    return None if found is None or (free and (found.is_here or found.is_earlier_life)) else found
 
 
 def unlock(root: Path) -> Holder | None:
@@ -74,7 +124,7 @@ def unlock(root: Path) -> Holder | None:
         return None
     try:
         if free is False:
-            raise _in_use(path)
+            raise in_use(path.parent, _read(path))
         found = _read(path)
         if _is_still(path, descriptor):
             path.unlink()
@@ -88,22 +138,21 @@ def _take(path: Path) -> int:
     while True:
         is_new = not path.exists()
         descriptor, free = _try(path, os.O_RDWR | os.O_CREAT)
-        if free is None:
-            free = is_new and not os.fstat(descriptor).st_size  # the best that can be done without locks
+        if free is None:  # the best that can be done without locks
+            found = _read(path)
+            free = (is_new and not os.fstat(descriptor).st_size) or (found is not None and found.is_earlier_life)
         if free and _is_still(path, descriptor):
             break
         os.close(descriptor)  # someone holds it, or removed it as we came
         if not free and time.monotonic() > end:
-            raise _in_use(path)
+            raise in_use(path.parent, _read(path))
         time.sleep(PATIENCE / 10)
     try:
         found = _read(path)
-        if found and found.host != socket.gethostname():
-            raise _in_use(path)
-        now = datetime.now(UTC).astimezone().isoformat(sep=" ", timespec="seconds")
-        content = json.dumps(asdict(Holder(socket.gethostname(), os.getpid(), now)))
+        if found and not (found.is_here or found.is_earlier_life):
+            raise in_use(path.parent, _read(path))
         os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, content.encode(), 0)
+        os.pwrite(descriptor, Holder.this_process().content(), 0)
     except OSError as error:
         path.unlink()
         os.close(descriptor)
@@ -126,11 +175,11 @@ def _try(path: Path, flags: int) -> tuple[int, bool | None]:
     return descriptor, True
 
 
-def _in_use(path: Path) -> RefusedError:
-    found = _read(path)
-    stop = f", or stop it (`kill {found.pid}`)" if found and found.host == socket.gethostname() else ""
-    out = f"Wait for it{stop}; if that run is dead, `pipeline unlock {quoted(path.parent)}` removes its lock"
-    return RefusedError(f"{path.parent} is in use by {found or 'a run that is just starting'}. {out}")
+def in_use(root: object, found: Holder | None) -> RefusedError:
+    """For a run directory that someone else works in."""
+    stop = f", or stop it (`kill {found.pid}`)" if found and found.is_here else ""
+    out = f"Wait for it{stop}; if that run is dead, `pipeline unlock {quoted(root)}` removes its lock"
+    return RefusedError(f"{root} is in use by {found or 'a run that is just starting'}. {out}")
 
 
 def _is_still(path: Path, descriptor: int) -> bool:
@@ -143,6 +192,6 @@ def _is_still(path: Path, descriptor: int) -> bool:
 def _read(path: Path) -> Holder | None:
     """What a lock says of its holder; None if it says nothing, being just made."""
     try:
-        return Holder(**json.loads(path.read_bytes()))
-    except (OSError, ValueError, TypeError):
+        return Holder.of(path.read_bytes())
+    except OSError:
         return None

@@ -7,9 +7,9 @@ from rich.console import Console
 from rich.table import Table
 
 from cluster.profile import QUEUES, Profile
-from pipeline.layout import LOGS
 from pipeline.memory import text
 from pipeline.methods import label
+from pipeline.names import LOGS
 from pipeline.plan import Plan
 from pipeline.stages.tiles import TilesTask
 from pipeline.task import STAGES

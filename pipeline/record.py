@@ -2,27 +2,30 @@
 
 import json
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from secrets import token_hex
 
+from pipeline.address import open_root
 from pipeline.config import Config
 from pipeline.config_file import differences, parse_config, to_toml
 from pipeline.digests import content_digest
-from pipeline.directory import ELSEWHERE, is_run_directory
+from pipeline.directory import is_run_directory
 from pipeline.environment import FORMAT, environment
-from pipeline.errors import ConfigError, RefusedError
-from pipeline.files import write_whole
-from pipeline.layout import CONFIG, ENVIRONMENT, LEDGER
+from pipeline.errors import ELSEWHERE, ConfigError, RefusedError, UnreachableError
 from pipeline.ledger import Ledger
+from pipeline.names import CONFIG, ENVIRONMENT
 from pipeline.outline import Outline
 from pipeline.plan import Plan, make_plan
-from pipeline.store import RunStore
+from pipeline.root import Root
 from pipeline.task import Finished
 from pipeline.verification import TABLES, check_files, data_entry
 
 SWEEP = "sweep"
 """The entry of the ledger that holds the config and the environment."""
+ARRAYS = "arrays"
+"""What of that entry says where the arrays are, if not in the run directory."""
 WAYS_OUT = f"{ELSEWHERE}, or give --accept-changes to go on here and do again only what depends on them"
 
 
@@ -30,7 +33,7 @@ WAYS_OUT = f"{ELSEWHERE}, or give --accept-changes to go on here and do again on
 class Record:
     """The config of a run, where its data came from, and the ledger."""
 
-    root: Path
+    root: Root
     config: Config
     data_folder: Path
     fingerprints: dict[str, str]
@@ -42,6 +45,10 @@ class Record:
         """Whether its tables were written for the config that it has now."""
         done_for = self.finished[TABLES].result["sweep"] if TABLES in self.finished else None
         return SWEEP in self.finished and done_for == self.finished[SWEEP].identity
+
+    def arrays(self) -> Root:
+        """Where its arrays are."""
+        return arrays_root(self.root, self.finished)
 
     def outline(self, dataset: str) -> Outline | None:
         """What is known of a dataset, once its data are stored; those of an earlier config do not count."""
@@ -56,7 +63,7 @@ class Record:
         return make_plan(self.config, known) if len(known) == len(outlines) else None
 
 
-def read_record(root: Path, ledger: Ledger | None = None) -> Record:
+def read_record(root: Root, ledger: Ledger | None = None) -> Record:
     """Read what a run directory says of itself, or refuse: no run directory, another format, or damaged.
 
     The ledger holds the config and the environment too, and is believed rather than the files.
@@ -64,20 +71,20 @@ def read_record(root: Path, ledger: Ledger | None = None) -> Record:
     if not is_run_directory(root):
         raise no_run_directory(root)
     check_format(root)
-    finished = (ledger or Ledger(root / LEDGER)).read()
+    finished = (ledger or Ledger(root)).read()
     files = finished[SWEEP].result["files"] if SWEEP in finished else _read_files(root)
     try:
-        config = parse_config(tomllib.loads(files[CONFIG]), str(root / CONFIG))
+        config = parse_config(tomllib.loads(files[CONFIG]), f"{root}/{CONFIG}")
     except (tomllib.TOMLDecodeError, ConfigError) as error:
-        raise RefusedError(f"{root / CONFIG} is damaged: {error}. {ELSEWHERE}") from None
+        raise RefusedError(f"{root}/{CONFIG} is damaged: {error}. {ELSEWHERE}") from None
     try:
         facts = json.loads(files[ENVIRONMENT])
         return Record(root, config, Path(facts["data_folder"]), dict(facts["datasets"]), finished)
     except (ValueError, KeyError, TypeError):
-        raise RefusedError(f"{root / ENVIRONMENT} is damaged. {ELSEWHERE}") from None
+        raise RefusedError(f"{root}/{ENVIRONMENT} is damaged. {ELSEWHERE}") from None
 
 
-def no_run_directory(root: Path) -> RefusedError:
+def no_run_directory(root: Root) -> RefusedError:
     """For a place where no run was begun."""
     return RefusedError(f"{root} is not a run directory: there is no {CONFIG} in it")
 
@@ -100,30 +107,50 @@ def check_same_data(record: Record, outline: Outline) -> None:
         )
 
 
-def write_record(root: Path, plan: Plan, data_folder: Path, ledger: Ledger) -> None:
+def write_record(root: Root, plan: Plan, data_folder: Path, ledger: Ledger) -> None:
     """Say in a run directory what it is for: first in the ledger, from which the files can be restored."""
     outlines = [dataset.outline for dataset in plan.datasets]
     files = {CONFIG: to_toml(plan.config), ENVIRONMENT: environment(outlines, data_folder)}
     digests = {name: content_digest(content.encode()) for name, content in files.items()}
-    ledger.append(Finished(SWEEP, plan.identity, digests, {"files": files}, 0.0, 0))
+    result = {"files": files} | _arrays(plan.config, ledger)
+    ledger.append(Finished(SWEEP, plan.identity, digests, result, 0.0, 0))
     restore_record(root, ledger)
 
 
-def restore_record(root: Path, ledger: Ledger) -> list[str]:
+def arrays_root(root: Root, finished: Mapping[str, Finished]) -> Root:
+    """Where the arrays of a run are: where all else is, unless its config says otherwise."""
+    elsewhere = finished[SWEEP].result.get(ARRAYS) if SWEEP in finished else None
+    return open_root(elsewhere) if elsewhere else root
+
+
+def _arrays(config: Config, ledger: Ledger) -> dict[str, str]:
+    """Where the arrays go, if not into the run directory: a place of this run's own, chosen once."""
+    if config.storage.url is None:
+        return {}
+    before = ledger.read().get(SWEEP)
+    chosen = str(before.result.get(ARRAYS, "")) if before else ""
+    if chosen.rpartition("/")[0] != config.storage.url:
+        chosen = f"{config.storage.url}/{config.name}-{token_hex(4)}"
+    return {ARRAYS: chosen}
+
+
+def restore_record(root: Root, ledger: Ledger) -> list[str]:
     """Write config and environment as the ledger has them, where they are not so; gives their names."""
     finished = ledger.read()
     if SWEEP not in finished:
         return []
-    wrong = [problem.key for problem in check_files(finished[SWEEP], finished, RunStore(root))]
+    wrong = [problem.key for problem in check_files(finished[SWEEP], finished, root)]
     for name in wrong:
-        write_whole(root / name, finished[SWEEP].result["files"][name])
+        root.write(name, finished[SWEEP].result["files"][name])
     return wrong
 
 
-def check_format(root: Path) -> None:
+def check_format(root: Root) -> None:
     """Refuse a run directory of another format; one that is damaged is for others to tell."""
     try:
-        version = int(json.loads((root / ENVIRONMENT).read_text("utf-8"))["format"])
+        version = int(json.loads(root.read(ENVIRONMENT))["format"])
+    except UnreachableError:
+        raise
     except (OSError, ValueError, KeyError, TypeError):
         return
     if version != FORMAT:
@@ -134,6 +161,6 @@ def check_format(root: Path) -> None:
         )
 
 
-def _read_files(root: Path) -> dict[str, str]:
+def _read_files(root: Root) -> dict[str, str]:
     """Config and environment of a directory whose ledger does not have them."""
-    return {name: (root / name).read_text("utf-8", errors="replace") for name in (CONFIG, ENVIRONMENT)}
+    return {name: root.read(name).decode(errors="replace") for name in (CONFIG, ENVIRONMENT)}

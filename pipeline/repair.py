@@ -7,14 +7,14 @@ from rich.console import Console
 from pipeline.directory import is_run_directory
 from pipeline.errors import FailedError, RefusedError
 from pipeline.files import quoted
-from pipeline.layout import LEDGER, LOGS
 from pipeline.ledger import Ledger
-from pipeline.lock import holder, locked
+from pipeline.logs import driver_log
+from pipeline.names import LEDGER, RESULTS
 from pipeline.plan import Plan
 from pipeline.record import SWEEP, check_format, no_run_directory, read_record, restore_record
+from pipeline.root import Root
 from pipeline.run import Options
-from pipeline.store import RunStore
-from pipeline.sweep import driver_log, open_run, storage_errors
+from pipeline.sweep import open_run, storage_errors
 from pipeline.task import STAGES, Finished
 from pipeline.verification import (
     TABLES,
@@ -27,18 +27,18 @@ from pipeline.verification import (
 )
 
 
-def verify_run(root: Path, console: Console) -> int:
+def verify_run(root: Root, console: Console) -> int:
     """Name every piece that is not as it was written; gives the exit code."""
     if not is_run_directory(root):
         raise no_run_directory(root)
-    if (held := holder(root)) is not None:
+    if (held := root.holder()) is not None:
         raise RefusedError(f"{root} is in use by {held}; what it is writing cannot be told from damage. Wait for it")
     record = read_record(root)
     plan = record.plan()
-    verdict = examine(plan, record.finished, RunStore(root), full=True) if plan else Verdict()
-    ledger = Ledger(root / LEDGER)
-    problems = [*verdict.problems, *_others(root, record.finished, ledger, _is_unfinished(plan, verdict))]
-    if not ledger.path.exists():
+    arrays, ledger = record.arrays(), Ledger(root)
+    verdict = examine(plan, record.finished, arrays, full=True) if plan else Verdict()
+    problems = [*verdict.problems, *_others(root, arrays, record.finished, ledger, _is_unfinished(plan, verdict))]
+    if not ledger.journal.exists():
         problems.insert(0, Problem(LEDGER, "is missing, and with it all that says what is finished", ""))
     _print(console, problems)
     if not problems:
@@ -54,37 +54,37 @@ def verify_run(root: Path, console: Console) -> int:
     return RefusedError.exit_code
 
 
-def restore_run(root: Path, console: Console) -> None:
+def restore_run(root: Root, console: Console) -> None:
     """Mend what a run directory says of itself: its ledger, its config, its environment."""
     check_format(root)
-    if not (root / LEDGER).exists():
+    if not root.journal().exists():
         return
-    with locked(root):
-        ledger = Ledger(root / LEDGER)
+    with root.locked():
+        ledger = Ledger(root)
         for number in ledger.drop_garbage():
             console.print(f"{LEDGER}, line {number} is not a ledger line and is left out", highlight=False)
         for name in restore_record(root, ledger):
             console.print(f"{name} is restored", highlight=False)
 
 
-def repair_run(root: Path, data_dir: Path | None, options: Options, console: Console) -> int:
+def repair_run(root: Root, data_dir: Path | None, options: Options, console: Console) -> int:
     """Compute again what is not as it was written, and nothing else; gives the exit code."""
     if not is_run_directory(root):
         raise no_run_directory(root)
-    with locked(root):
-        sweep_temporary_files(root, arrays=True)
-        (root / LOGS).mkdir(exist_ok=True)
+    with root.locked():
         run = open_run(root, data_dir, options, console)
+        arrays = run.store.root
+        sweep_temporary_files(root, arrays)
         recorded = run.ledger.read()
         # Of a run that was complete all that is missing was lost; of another some was never done.
         was_complete = read_record(root, run.ledger).is_complete or not any(map(_is_task, recorded))
         with driver_log(root), storage_errors(run):
             verdict = run.examine(full=True)
-            others = _others(root, recorded, run.ledger, _is_unfinished(run.plan, verdict))
+            others = _others(root, arrays, recorded, run.ledger, _is_unfinished(run.plan, verdict))
             _print(console, [*verdict.problems, *others])
             for problem in others:
                 if not problem.entry:
-                    (root / problem.key).unlink()
+                    (root if problem.key.startswith(f"{RESULTS}/") else arrays).remove(problem.key)
             run.mending(lambda: run.finish(run.left if was_complete else run.damaged_left))
             if not run.left():
                 run.mending(run.tables)
@@ -110,8 +110,8 @@ def _is_unfinished(plan: Plan | None, verdict: Verdict) -> bool:
     return plan is None or any(task.name not in done for task in plan.tasks)
 
 
-def _others(root: Path, recorded: dict[str, Finished], ledger: Ledger, unfinished: bool) -> list[Problem]:
+def _others(root: Root, arrays: Root, recorded: dict[str, Finished], ledger: Ledger, unfinished: bool) -> list[Problem]:
     """Problems of what no task wrote: tables, and files that are no one's."""
     known = [recorded[name] for name in (SWEEP, TABLES) if name in recorded]
-    problems = [problem for entry in known for problem in check_files(entry, recorded, RunStore(root))]
-    return problems + foreign_files(root, ledger.named_files(), unfinished)
+    problems = [problem for entry in known for problem in check_files(entry, recorded, root)]
+    return problems + foreign_files(root, arrays, ledger.named_files(), unfinished)

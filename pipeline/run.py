@@ -3,11 +3,9 @@
 import hashlib
 import json
 import logging
-import shutil
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal, TypeVar
 
 import pandas as pd
@@ -18,10 +16,12 @@ from cluster.profile import Profile
 from pipeline.errors import InterruptedRunError, StorageError
 from pipeline.files import quoted
 from pipeline.interrupt import Interrupt
-from pipeline.layout import LOGS, create_arrays, data_identity
+from pipeline.layout import create_arrays, data_identity
 from pipeline.ledger import Ledger
 from pipeline.plan import Plan
 from pipeline.progress import Progress
+from pipeline.record import arrays_root
+from pipeline.root import Root
 from pipeline.run_view import constant_kernels
 from pipeline.samples import Samples
 from pipeline.schedule import Schedule, failed_and_what_builds_on_it, failures
@@ -57,7 +57,7 @@ class Run:
 
     def __init__(
         self,
-        root: Path,
+        root: Root,
         plan: Plan,
         samples: Callable[[str], Samples],
         ledger: Ledger,
@@ -67,7 +67,7 @@ class Run:
         self.root, self.plan, self.options, self.console = root, plan, options, console
         self._samples = samples
         self.ledger = ledger
-        self.store = RunStore(root.absolute())
+        self.store = RunStore(arrays_root(root, ledger.read()))
         self.finished: dict[str, Finished] = {}
         self.damaged: set[str] = set()
         """The names of what was finished and turned out to be damaged."""
@@ -80,11 +80,10 @@ class Run:
         if self.options.retry_failed and self._again is None:
             names = [failed_and_what_builds_on_it(dataset, recorded) for dataset in self.plan.datasets]
             self._again = set().union(*names)
-        verdict = examine(self.plan, recorded, self.store, full, self._again or ())
+        verdict = examine(self.plan, recorded, self.store.root, full, self._again or ())
         for problem in verdict.problems:
             log.warning("%s; %s is done again", problem, problem.entry)
-            if (self.root / problem.key).is_dir():  # in the place of a file, which could not be written there
-                shutil.rmtree(self.root / problem.key)
+            self.store.root.make_way(problem.key)
         self.damaged |= {problem.entry for problem in verdict.problems}
         self.finished = verdict.valid
         if CLEANED in recorded:
@@ -123,7 +122,7 @@ class Run:
             try:
                 return work()
             except DamagedError as error:
-                self.ledger.check_place()  # else it is not damage: all is gone
+                self.ledger.journal.check_place()  # else it is not damage: all is gone
                 self.console.print(f"{error}; it is computed again", highlight=False, soft_wrap=True, markup=False)
                 self.examine(full=True)
         raise StorageError(f"{self.root} is damaged again and again while the run goes on; look at its disk")
@@ -133,7 +132,7 @@ class Run:
             name = data_entry(dataset.name)
             if name not in self.finished:
                 begin = time.perf_counter()
-                digests = create_arrays(self.root, dataset, self._samples(dataset.name))
+                digests = create_arrays(self.store.root, dataset, self._samples(dataset.name))
                 entry = Finished(
                     name=name,
                     identity=data_identity(dataset),
@@ -151,7 +150,7 @@ class Run:
         console, options = self.console, self.options
         with (
             Interrupt() as interrupt,
-            open_cluster(options.profile, self.root / LOGS) as opened,
+            open_cluster(options.profile, self.root.logs().folder) as opened,
             Progress(console, self.plan) as progress,
         ):
             self._say(f"{opened.workers} workers; dashboard: {opened.dashboard}")
@@ -169,7 +168,7 @@ class Run:
             done = {task.name for task in self.plan.tasks} - todo
             set_aside = {name for name, entry in self.finished.items() if entry.failed}
             schedule = Schedule(self.plan, done, set_aside)
-            welcome = Welcome(opened, self.store, self._witness(), self.root / LOGS)
+            welcome = Welcome(opened, self.store, self._witness(), self.root.logs().folder)
             Execution(opened, schedule, self.store, record, welcome, interrupt, options.fail_fast, self._say).run()
             if interrupt.requested:
                 raise InterruptedRunError(
@@ -203,10 +202,10 @@ class Run:
         """The rows and their summary; the tables are written, unless they are there and would be the same."""
         entry = self.ledger.read().get(TABLES)
         built_from = self._built_from()
-        if entry and entry.identity == built_from and not any(check_files(entry, {}, self.store)):
+        if entry and entry.identity == built_from and not any(check_files(entry, {}, self.root)):
             rows = read_rows(self.root)
             return rows, summarise(rows)
-        rows = write_tables(self.root, self.plan, self.finished)
+        rows = write_tables(self.root, self.store, self.plan, self.finished)
         summary = summarise(rows)
         write_summary(self.root, summary)
         self.ledger.append(

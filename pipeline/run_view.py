@@ -1,7 +1,6 @@
 """What a person sees of a run before and after its tasks."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pandas as pd
 from rich.console import Console
@@ -12,6 +11,7 @@ from pipeline.files import quoted
 from pipeline.methods import EACH_KERNEL
 from pipeline.plan import Plan
 from pipeline.plan_view import print_notes
+from pipeline.root import Root
 from pipeline.summary import print_correlation, print_summary
 from pipeline.tables import read_correlation
 from pipeline.task import OK, Finished
@@ -21,13 +21,13 @@ from pipeline.verification import Verdict
 MOST_NAMED = 10
 
 
-def announce(console: Console, plan: Plan, root: Path, left: int, verdict: Verdict) -> None:
+def announce(console: Console, plan: Plan, arrays: Root, left: int, verdict: Verdict) -> None:
     """Say what is about to run, and why it is more than nothing in a directory that was complete."""
     config = plan.config
     console.print(
         f"[bold]{config.name}[/bold]: {len(plan.datasets)} dataset(s), {len(config.methods)} method(s), "
         f"{config.protocol.folds} trials; {left} of {len(plan.tasks)} tasks to do, "
-        f"{memory.text(plan.disk_bytes)} of arrays in {escape(str(root))}",
+        f"{memory.text(plan.disk_bytes)} of arrays in {escape(str(arrays))}",
         highlight=False,
         soft_wrap=True,
     )
@@ -63,7 +63,7 @@ def _trials(numbers: list[int]) -> str:
 
 def print_results(
     console: Console,
-    root: Path,
+    root: Root,
     rows: pd.DataFrame,
     summary: pd.DataFrame,
     failed_tasks: dict[str, Finished],

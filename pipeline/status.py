@@ -1,19 +1,17 @@
 """How far a run is, read from its directory with no cluster."""
 
 from collections import Counter
-from pathlib import Path
 
 from rich.console import Console
 from rich.markup import escape
 
 from pipeline.files import quoted
-from pipeline.layout import RESULTS
-from pipeline.lock import holder
+from pipeline.names import RESULTS
 from pipeline.plan import Plan
 from pipeline.record import Record, read_record
+from pipeline.root import Root
 from pipeline.run_view import MOST_NAMED
 from pipeline.schedule import failures
-from pipeline.store import RunStore
 from pipeline.submit import submitted
 from pipeline.summary import print_correlation, print_summary, summarise
 from pipeline.tables import read_correlation, read_rows
@@ -21,12 +19,12 @@ from pipeline.task import STAGES
 from pipeline.verification import TABLES, check_files, examine
 
 
-def print_status(console: Console, root: Path) -> None:
+def print_status(console: Console, root: Root) -> None:
     """Print what is done by stage, what is left and why, and the summary if there is one."""
     record = read_record(root)
     plan = record.plan()
     lines, left = _tasks(plan, record) if plan else (["the run has just begun; its data are not stored yet"], 1)
-    if (held := holder(root)) is not None:
+    if (held := root.holder()) is not None:
         lines.append(f"It is running: {held}.")
     if said := submitted(root):
         lines.append(f"It was handed to the queue: {said}.")
@@ -36,11 +34,11 @@ def print_status(console: Console, root: Path) -> None:
         name = f"[bold]{record.config.name}[/bold]: " if number == 0 else ""
         console.print(name + escape(line), highlight=False, soft_wrap=True)
     tables = record.finished.get(TABLES)
-    if tables and not any(check_files(tables, {}, RunStore(root))):
+    if tables and not any(check_files(tables, {}, root)):
         print_summary(console, summarise(read_rows(root)))
         if (correlation := read_correlation(root)) is not None:
             print_correlation(console, correlation)
-        console.print(f"The tables are in {escape(str(root / RESULTS))}.", highlight=False, soft_wrap=True)
+        console.print(f"The tables are in {escape(f'{root}/{RESULTS}')}.", highlight=False, soft_wrap=True)
     elif tables:
         repair = f"pipeline verify {quoted(root)} --repair"
         console.print(f"The tables are damaged: `{repair}` writes them again.", highlight=False, markup=False)
@@ -48,7 +46,7 @@ def print_status(console: Console, root: Path) -> None:
 
 def _tasks(plan: Plan, record: Record) -> tuple[list[str], int]:
     """What is done by stage, and why the rest is not; and how many things are left to do."""
-    verdict = examine(plan, record.finished, RunStore(record.root), full=False)
+    verdict = examine(plan, record.finished, record.arrays(), full=False)
     names = {task.name for task in plan.tasks}
     stuck = {name: why for dataset in plan.datasets for name, why in failures(dataset, verdict.valid).items()}
     failed = stuck | {

@@ -1,4 +1,4 @@
-"""The arrays of a run: zarr groups under the run directory, every chunk with a checksum and written whole.
+"""The arrays of a run: zarr groups under one root, every chunk with a checksum and written whole.
 
 A missing chunk reads as NaN, never as a number, and `read` refuses it.
 """
@@ -6,7 +6,6 @@ A missing chunk reads as NaN, never as a number, and `read` refuses it.
 import errno
 import os
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,8 +14,9 @@ from zarr.codecs import BytesCodec, Crc32cCodec
 from zarr.core.buffer import Buffer
 from zarr.storage import MemoryStore
 
-from pipeline.digests import chunk_digest, content_digest, file_digest
-from pipeline.files import write_whole
+from pipeline.digests import content_digest
+from pipeline.errors import UnreachableError
+from pipeline.root import Root
 from tasks.arrays import Floats
 
 DATA = "data.zarr"
@@ -32,13 +32,15 @@ class DamagedError(RuntimeError):
 
 
 class RunStore:
-    """The arrays of one run directory. Cheap to make and to send: it holds an address only."""
+    """The arrays of one run. Cheap to make and to send: it holds an address only."""
 
-    def __init__(self, root: str | Path) -> None:
-        self.root = str(root)
+    def __init__(self, root: Root) -> None:
+        self.root = root
         self._opened: dict[str, zarr.Array[Any]] = {}
+        self._described: dict[str, str] = {}
+        """Digests of descriptions that are known to be there; many arrays share the groups around them."""
 
-    def __reduce__(self) -> tuple[type["RunStore"], tuple[str]]:
+    def __reduce__(self) -> tuple[type["RunStore"], tuple[Root]]:
         return RunStore, (self.root,)
 
     def create(
@@ -57,7 +59,6 @@ class RunStore:
         -------
         The digests of what describes it and the groups around it, by key.
         """
-        Path(self.root).stat()  # a run directory that vanished is not made anew
         described: dict[str, Buffer] = {}
         zarr.create_array(
             store=MemoryStore(described),
@@ -74,19 +75,26 @@ class RunStore:
         self._opened.pop(f"{group}/{name}", None)
         digests = {}
         for key, buffer in described.items():
-            path, content = Path(self.root, group, key), buffer.to_bytes()
+            content = buffer.to_bytes()
             digests[f"{group}/{key}"] = content_digest(content)
-            if file_digest(path) != digests[f"{group}/{key}"]:
-                path.parent.mkdir(parents=True, exist_ok=True)
-                write_whole(path, content, sync=False)
+            self._describe(f"{group}/{key}", content)
         return digests
+
+    def _describe(self, key: str, content: bytes) -> None:
+        digest = content_digest(content)
+        if self._described.get(key) != digest:
+            if self.root.digests([key])[key] != digest:
+                self.root.write(key, content, sync=False)
+            self._described[key] = digest
 
     def array(self, group: str, name: str) -> zarr.Array[Any]:
         """An array that is there."""
         key = f"{group}/{name}"
         if key not in self._opened:
             try:
-                self._opened[key] = zarr.open_array(store=f"{self.root}/{group}", path=name, mode="r+")
+                self._opened[key] = zarr.open_array(store=self.root.arrays(group), path=name, mode="r+")
+            except UnreachableError:
+                raise
             except Exception as error:  # a description may be wrong in any way
                 raise DamagedError(f"{key}/zarr.json does not describe an array: {error}") from error
         return self._opened[key]
@@ -116,15 +124,15 @@ class RunStore:
 
     def _writable(self, group: str, name: str) -> zarr.Array[Any]:
         """An array to write to; zarr would make the folders of a vanished run directory anew, around a lone chunk."""
-        array, described = self.array(group, name), Path(self.root, group, name, "zarr.json")
-        if not described.exists():
-            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(described))
+        array, described = self.array(group, name), f"{group}/{name}/zarr.json"
+        if not self.root.exists(described):
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), f"{self.root}/{described}")
         return array
 
     def _digests(self, group: str, name: str, chunks: Iterable[tuple[int, ...]]) -> dict[str, str]:
         encode = self.array(group, name).metadata.encode_chunk_key
         keys = [f"{group}/{name}/{encode(chunk)}" for chunk in chunks]
-        return {key: self.digest(key) for key in keys}
+        return self.root.digests(keys, full=self.root.reads_back)
 
     def read(self, group: str, name: str, selection: Any = ...) -> Any:
         """Read a part of an array; every value must have been written."""
@@ -136,9 +144,3 @@ class RunStore:
         if values.dtype.kind == "f" and np.isnan(values).any():
             raise DamagedError(f"{group}/{name} lacks values that a finished task should have written")
         return values
-
-    def digest(self, key: str, full: bool = True) -> str:
-        """The digest of what is stored under a key; empty if nothing is."""
-        path = f"{self.root}/{key}"
-        is_chunk = key.startswith(GROUPS) and not key.endswith("/zarr.json")
-        return chunk_digest(path, full) if is_chunk else file_digest(path)

@@ -8,17 +8,20 @@ from rich.console import Console
 
 from cluster import batch
 from pipeline.config import Config
+from pipeline.directory import default_directory
 from pipeline.files import quoted, write_whole
-from pipeline.layout import LOGS
+from pipeline.local_root import LocalRoot
+from pipeline.names import LOGS
+from pipeline.root import Root
 from pipeline.run import Options
 from pipeline.sweep import begin_sweep
 
 SCRIPT = "submitted.sh"
-JOB = "submitted.json"
+JOB = f"{LOGS}/submitted.json"
 
 
 def submit_sweep(
-    config: Config, folder: Path, out: Path | None, options: Options, again: list[str], console: Console
+    config: Config, folder: Path, out: Root | None, options: Options, again: list[str], console: Console
 ) -> None:
     """Check a sweep as `run` does, begin its directory, and let a job go on with it.
 
@@ -31,12 +34,13 @@ def submit_sweep(
     with begin_sweep(config, folder, out, options, console) as run:
         root = run.root
         run.ledger.close()
-    logs = root / LOGS
-    logs.mkdir(exist_ok=True)
-    command = [sys.executable, "-P", "-m", "pipeline", "resume", str(root.absolute()), *again]
+    # The queue writes to files only, also for a run in an object store.
+    logs = (root.path if isinstance(root, LocalRoot) else default_directory(config)) / LOGS
+    logs.mkdir(parents=True, exist_ok=True)
+    command = [sys.executable, "-P", "-m", "pipeline", "resume", root.address, *again]
     write_whole(logs / SCRIPT, batch.driver_script(options.profile, command, logs))
     job = batch.submit(logs / SCRIPT)
-    write_whole(logs / JOB, json.dumps({"job": job}))
+    root.write(JOB, json.dumps({"job": job}))
     console.print(
         f"Submitted as job {job}. You can log out: it ends by itself, through as many wall times as it needs.\n"
         f"Look: `pipeline status {quoted(root)}`; its words are in {logs}/submitted-{job}.out.\n"
@@ -47,10 +51,10 @@ def submit_sweep(
     )
 
 
-def submitted(root: Path) -> str:
+def submitted(root: Root) -> str:
     """What the queue says of the job that a run was handed to; empty if there is none, or it is over."""
     try:
-        job = str(json.loads((root / LOGS / JOB).read_bytes())["job"])
+        job = str(json.loads(root.read(JOB))["job"])
     except (OSError, ValueError, KeyError, TypeError):
         return ""
     state = batch.state(job)

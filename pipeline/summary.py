@@ -1,14 +1,13 @@
 """The summary: mean and standard deviation over trials, printed as the paper prints them."""
 
 from dataclasses import dataclass
-from pathlib import Path
 
 import pandas as pd
 from rich.console import Console
 from rich.table import Table
 
-from pipeline.files import write_whole
-from pipeline.layout import RESULTS
+from pipeline.names import RESULTS
+from pipeline.root import Root
 from pipeline.task import OK
 
 MEASURES = ("error", "alignment_test", "alignment_train")
@@ -35,13 +34,12 @@ def summarise(rows: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(columns).reset_index()
 
 
-def write_summary(root: Path, summary: pd.DataFrame) -> None:
+def write_summary(root: Root, summary: pd.DataFrame) -> None:
     """Write the summary as CSV, Markdown and LaTeX."""
-    results = root / RESULTS
-    write_whole(results / "summary.csv", str(summary.to_csv(index=False, lineterminator="\n")))
+    root.write(f"{RESULTS}/summary.csv", str(summary.to_csv(index=False, lineterminator="\n")))
     grids = _grids(summary)
-    write_whole(results / "summary.md", "\n".join(map(_markdown, grids)))
-    write_whole(results / "summary.tex", "\n".join(map(_latex, grids)))
+    root.write(f"{RESULTS}/summary.md", "\n".join(map(_markdown, grids)))
+    root.write(f"{RESULTS}/summary.tex", "\n".join(map(_latex, grids)))
 
 
 def print_summary(console: Console, summary: pd.DataFrame) -> None:

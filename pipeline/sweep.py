@@ -10,14 +10,16 @@ from rich.console import Console
 
 from cluster import warm_up, worker_limits
 from pipeline import memory
+from pipeline.address import open_root
 from pipeline.config import Config
 from pipeline.digests import size_of
-from pipeline.directory import check_place, default_directory, free_bytes, is_run_directory
+from pipeline.directory import check_place, default_directory, is_run_directory
 from pipeline.environment import version_changes
-from pipeline.errors import FailedError, StorageError
-from pipeline.layout import ENVIRONMENT, LEDGER, LOGS
+from pipeline.errors import FailedError, StorageError, UnreachableError
 from pipeline.ledger import Ledger
-from pipeline.lock import locked
+from pipeline.local_root import LocalRoot
+from pipeline.logs import driver_log
+from pipeline.names import ENVIRONMENT
 from pipeline.plan import Plan, make_plan
 from pipeline.record import (
     SWEEP,
@@ -29,6 +31,7 @@ from pipeline.record import (
     restore_record,
     write_record,
 )
+from pipeline.root import Root
 from pipeline.run import Options, Run
 from pipeline.run_view import announce, print_results
 from pipeline.samples import Samples, load_samples
@@ -38,7 +41,7 @@ from pipeline.worker_modules import worker_modules
 log = logging.getLogger("pipeline")
 
 
-def run_sweep(config: Config, folder: Path, out: Path | None, options: Options, console: Console) -> int:
+def run_sweep(config: Config, folder: Path, out: Root | None, options: Options, console: Console) -> int:
     """Run a sweep, or go on with it, and show its summary.
 
     Returns
@@ -50,40 +53,40 @@ def run_sweep(config: Config, folder: Path, out: Path | None, options: Options, 
 
 
 @contextmanager
-def begin_sweep(config: Config, folder: Path, out: Path | None, options: Options, console: Console) -> Iterator[Run]:
+def begin_sweep(config: Config, folder: Path, out: Root | None, options: Options, console: Console) -> Iterator[Run]:
     """Refuse what cannot run; else a directory that says what the sweep is, locked while the block lasts."""
     samples = {dataset.name: load_samples(config, dataset, folder) for dataset in config.dataset}
     outlines = [loaded.outline for loaded in samples.values()]
     plan = make_plan(config, outlines)
-    root = out or default_directory(config)
+    root = out or LocalRoot(default_directory(config))
     _check_sizes(plan, options)
     check_place(root)
-    if not (root / LEDGER).exists():
-        plan.check_disk(free_bytes(root), str(root))
-    root.mkdir(parents=True, exist_ok=True)
-    with locked(root):
+    arrays = open_root(config.storage.url) if config.storage.url else root  # said before anything is written
+    if not root.journal().exists() and (free := arrays.free_bytes()) is not None:
+        plan.check_disk(free, str(arrays))
+    root.make()
+    with root.locked():
         check_place(root)
-        ledger = Ledger(root / LEDGER)
-        run = Run(root, plan, samples.__getitem__, ledger, options, console)
+        ledger = Ledger(root)
         record = read_record(root, ledger) if is_run_directory(root) else None
         if record and not options.accept_changes:
             check_same_sweep(record, config, outlines)
         if record is None or not _says_the_same(record, plan):
             write_record(root, plan, folder, ledger)
-        yield run
+        yield Run(root, plan, samples.__getitem__, ledger, options, console)
 
 
-def resume_sweep(root: Path, data_dir: Path | None, options: Options, console: Console) -> int:
+def resume_sweep(root: Root, data_dir: Path | None, options: Options, console: Console) -> int:
     """Go on with the run of a directory, which says itself what it is; gives the exit code."""
     if not is_run_directory(root):
         raise no_run_directory(root)
-    with locked(root):
+    with root.locked():
         return _go_on(open_run(root, data_dir, options, console))
 
 
-def open_run(root: Path, data_dir: Path | None, options: Options, console: Console) -> Run:
+def open_run(root: Root, data_dir: Path | None, options: Options, console: Console) -> Run:
     """The run of a directory, whose lock is held; data are read from their source only where they are not stored."""
-    ledger = Ledger(root / LEDGER)
+    ledger = Ledger(root)
     record = read_record(root, ledger)
     if not record.is_complete:  # else workers are hardly needed, and would only take a core from who checks it
         warm_up(options.profile, worker_modules(record.config))
@@ -107,19 +110,19 @@ def _go_on(run: Run) -> int:
     begin = time.monotonic()
     for name in restore_record(run.root, run.ledger):
         run.console.print(f"{name} is not as it was written, and is restored", highlight=False)
-    (run.root / LOGS).mkdir(exist_ok=True)
     with driver_log(run.root), storage_errors(run):
         verdict = run.examine(run.options.verify == "full")
         left = len(run.left())
         if left:
             _check_sizes(run.plan, run.options)
-        sweep_temporary_files(run.root, arrays=left > 0)
-        announce(run.console, run.plan, run.root, left, verdict)
+        touched = run.store.root if left else None
+        sweep_temporary_files(run.root, touched)
+        announce(run.console, run.plan, run.store.root, left, verdict)
         if left and (changes := version_changes(run.ledger.read()[SWEEP].result["files"][ENVIRONMENT])):
             run.console.print(f"note: last digits may differ from what is done: {', '.join(changes)}", highlight=False)
         log.info("start: %d of %d tasks are left", left, len(run.plan.tasks))
         rows, summary = run.mending(run.complete)
-        sweep_temporary_files(run.root, arrays=left > 0)  # of workers that died on the way
+        sweep_temporary_files(run.root, touched)  # of workers that died on the way
         log.info("end after %.1f s", time.monotonic() - begin)
     failed = {name: entry for name, entry in run.finished.items() if entry.failures}
     print_results(run.console, run.root, rows, summary, failed, time.monotonic() - begin)
@@ -139,35 +142,28 @@ def _says_the_same(record: Record, plan: Plan) -> bool:
 
 @contextmanager
 def storage_errors(run: Run) -> Iterator[None]:
-    """Say in words what a full or vanished disk means for a run."""
+    """Say in words what a full or vanished disk, or an object store that is away, means for a run."""
     try:
         yield
+    except UnreachableError as error:
+        raise StorageError(
+            f"{error.filename}: {error.strerror}. What is done is kept: once that is mended, the same command goes on"
+        ) from None
     except OSError as error:
         stored = sum(size_of(digest) for entry in run.finished.values() for digest in entry.digests.values())
         needed = max(0, run.plan.disk_bytes - stored)
-        try:
-            free = memory.text(free_bytes(run.root))
-        except OSError:
-            free = "nothing"
         raise StorageError(
             f"cannot write {error.filename or run.root}: {error.strerror}. The arrays still to be written need about "
-            f"{memory.text(needed)}, and {run.root} has {free} free. What is done is kept: make space, and the same "
-            "command goes on"
+            f"{memory.text(needed)}, and {run.root} has {_free(run.root)} free. What is done is kept: make space, and "
+            "the same command goes on"
         ) from error
     finally:
         run.ledger.close()
 
 
-@contextmanager
-def driver_log(root: Path) -> Iterator[None]:
-    """Log to a file of the run directory."""
-    logging.raiseExceptions = False  # a full disk is said once, by the run itself
-    handler = logging.FileHandler(root / LOGS / "driver.log")
-    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
-    log.addHandler(handler)
-    log.setLevel(logging.INFO)
+def _free(root: Root) -> str:
     try:
-        yield
-    finally:
-        log.removeHandler(handler)
-        handler.close()
+        free = root.free_bytes()
+    except OSError:
+        return "nothing"
+    return "any space" if free is None else memory.text(free)

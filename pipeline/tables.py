@@ -1,15 +1,14 @@
 """Result tables, rebuilt each time from the ledger and the store, in an order that nothing changes."""
 
-from pathlib import Path
+import io
 from typing import Any
 
 import pandas as pd
 
-from pipeline.digests import file_digest
-from pipeline.files import write_whole
 from pipeline.kernel_tables import correlation_table, kernel_table
-from pipeline.layout import RESULTS
+from pipeline.names import RESULTS
 from pipeline.plan import DatasetPlan, Plan
+from pipeline.root import Root
 from pipeline.schedule import failures
 from pipeline.stages.cells import CellTask
 from pipeline.stages.one_stage import EachKernelTask
@@ -20,6 +19,8 @@ from tasks.paths import METRICS
 
 TABLES_VERSION = 1
 """Raised when the tables change for the same results."""
+
+CORRELATION = f"{RESULTS}/correlation.csv"
 
 ROW_COLUMNS = (
     "dataset",
@@ -64,7 +65,7 @@ BOUND_COLUMNS = (
 )
 
 
-def write_tables(root: Path, plan: Plan, finished: dict[str, Finished]) -> pd.DataFrame:
+def write_tables(root: Root, store: RunStore, plan: Plan, finished: dict[str, Finished]) -> pd.DataFrame:
     """Write rows, path, bounds, kernels, correlation and timings.
 
     Returns
@@ -85,7 +86,7 @@ def write_tables(root: Path, plan: Plan, finished: dict[str, Finished]) -> pd.Da
                 paths.extend(_path(row))
                 bounds.extend(_bounds(row))
     table = pd.DataFrame(rows, columns=list(ROW_COLUMNS)).astype(COUNTS)
-    kernels = [kernel_table(RunStore(root), dataset, finished) for dataset in plan.datasets]
+    kernels = [kernel_table(store, dataset, finished) for dataset in plan.datasets]
     timings = [
         {"task": task.name, "seconds": done.seconds, "peak_memory_bytes": done.peak_memory}
         for task in plan.tasks
@@ -98,32 +99,29 @@ def write_tables(root: Path, plan: Plan, finished: dict[str, Finished]) -> pd.Da
         "kernels": pd.concat([table for table in kernels if len(table)] or kernels, ignore_index=True),
         "timings": pd.DataFrame(timings),
     }
-    results = root / RESULTS
-    results.mkdir(exist_ok=True)
     if (correlation := correlation_table(tables["kernels"])) is not None:
         tables["correlation"] = correlation
     else:
-        (results / "correlation.csv").unlink(missing_ok=True)  # of an earlier config
-    write_whole(results / "rows.parquet", table.to_parquet(index=False))
+        root.remove(CORRELATION)  # of an earlier config
+    root.write(f"{RESULTS}/rows.parquet", table.to_parquet(index=False))
     for name, written in tables.items():
-        write_whole(results / f"{name}.csv", str(written.to_csv(index=False, lineterminator="\n")))
+        root.write(f"{RESULTS}/{name}.csv", str(written.to_csv(index=False, lineterminator="\n")))
     return table
 
 
-def table_digests(root: Path) -> dict[str, str]:
+def table_digests(root: Root) -> dict[str, str]:
     """The digests of all result tables, by key."""
-    return {f"{RESULTS}/{path.name}": file_digest(path) for path in sorted((root / RESULTS).iterdir())}
+    return root.digests(sorted(root.keys(RESULTS)))
 
 
-def read_rows(root: Path) -> pd.DataFrame:
+def read_rows(root: Root) -> pd.DataFrame:
     """The rows of a run, as its table has them."""
-    return pd.read_csv(root / RESULTS / "rows.csv", dtype=COUNTS)
+    return pd.read_csv(io.BytesIO(root.read(f"{RESULTS}/rows.csv")), dtype=COUNTS)
 
 
-def read_correlation(root: Path) -> pd.DataFrame | None:
+def read_correlation(root: Root) -> pd.DataFrame | None:
     """The correlation table of a run, if it has one."""
-    path = root / RESULTS / "correlation.csv"
-    return pd.read_csv(path) if path.exists() else None
+    return pd.read_csv(io.BytesIO(root.read(CORRELATION))) if root.exists(CORRELATION) else None
 
 
 def _weights(dataset: DatasetPlan, finished: dict[str, Finished]) -> dict[str, dict[str, Any]]:

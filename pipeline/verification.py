@@ -1,16 +1,15 @@
 """What of a run directory is as its ledger says, and what is not: missing, damaged, swapped, foreign or outdated."""
 
-import os
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from pipeline.digests import DAMAGED
-from pipeline.files import PARTIAL
-from pipeline.layout import RESULTS, data_identity
+from pipeline.layout import data_identity
+from pipeline.names import RESULTS
 from pipeline.plan import DatasetPlan, Plan
+from pipeline.root import Root
 from pipeline.schedule import failures
-from pipeline.store import COMBINED, DATA, GRAM, GROUPS, STATISTICS, RunStore
+from pipeline.store import COMBINED, DATA, GRAM, GROUPS, STATISTICS
 from pipeline.task import Finished
 
 TABLES = "tables"
@@ -61,7 +60,7 @@ def big_arrays(dataset: str) -> tuple[str, ...]:
 
 
 def examine(
-    plan: Plan, recorded: Mapping[str, Finished], store: RunStore, full: bool, again: Container[str] = ()
+    plan: Plan, recorded: Mapping[str, Finished], arrays: Root, full: bool, again: Container[str] = ()
 ) -> Verdict:
     """Hold what the ledger says of a plan's tasks and data against the plan and the files.
 
@@ -75,9 +74,9 @@ def examine(
     cleaned = recorded[CLEANED].result["datasets"] if CLEANED in recorded else []
     for dataset in plan.datasets:
         without = big_arrays(dataset.name) if dataset.name in cleaned else ()
-        found = _examine_dataset(dataset, recorded, store, full, without)
+        found = _examine_dataset(dataset, recorded, arrays, full, without)
         if without and is_left(dataset, found.valid):  # it needs what was removed
-            found = _examine_dataset(dataset, recorded, store, full, ())
+            found = _examine_dataset(dataset, recorded, arrays, full, ())
         verdict.valid |= found.valid
         verdict.problems += found.problems
         verdict.outdated += found.outdated
@@ -92,39 +91,35 @@ def is_left(dataset: DatasetPlan, valid: Mapping[str, Finished]) -> bool:
 
 
 def _examine_dataset(
-    dataset: DatasetPlan, recorded: Mapping[str, Finished], store: RunStore, full: bool, without: tuple[str, ...]
+    dataset: DatasetPlan, recorded: Mapping[str, Finished], arrays: Root, full: bool, without: tuple[str, ...]
 ) -> Verdict:
     verdict = Verdict()
     expected = {data_entry(dataset.name): data_identity(dataset)}
     expected |= {task.name: task.identity for task in dataset.tasks}
-    for name, identity in expected.items():
-        if (entry := recorded.get(name)) is None:
-            continue
-        if entry.identity != identity:
-            verdict.outdated.append(name)
-            continue
-        problems = list(check_files(entry, recorded, store, full, without))
+    known = [recorded[name] for name in expected if name in recorded]
+    verdict.outdated = [entry.name for entry in known if entry.identity != expected[entry.name]]
+    current = [entry for entry in known if entry.identity == expected[entry.name]]
+    wanted = {entry.name: [key for key in entry.digests if not key.startswith(without)] for entry in current}
+    # All at once: a place that is far away answers many questions in the time of one.
+    found = arrays.digests((key for keys in wanted.values() for key in keys), full)
+    for entry in current:
+        problems = list(_problems(entry, recorded, {key: found[key] for key in wanted[entry.name]}))
         verdict.problems += problems
         if not problems:
-            verdict.valid[name] = entry
-            verdict.files += sum(not key.startswith(without) for key in entry.digests)
+            verdict.valid[entry.name] = entry
+            verdict.files += len(wanted[entry.name])
     return verdict
 
 
-def check_files(
-    entry: Finished,
-    recorded: Mapping[str, Finished],
-    store: RunStore,
-    full: bool = True,
-    without: tuple[str, ...] = (),
-) -> Iterator[Problem]:
-    """The files of an entry that are not as it says; those under `without` need not be there."""
-    for key, digest in entry.digests.items():
-        if without and key.startswith(without):
-            continue
-        found = store.digest(key, full)
-        if found != digest:
-            yield Problem(key, _what(key, digest, found, recorded), entry.name)
+def check_files(entry: Finished, recorded: Mapping[str, Finished], root: Root) -> Iterator[Problem]:
+    """The files of an entry that are not as it says."""
+    return _problems(entry, recorded, root.digests(entry.digests))
+
+
+def _problems(entry: Finished, recorded: Mapping[str, Finished], found: Mapping[str, str]) -> Iterator[Problem]:
+    for key, digest in found.items():
+        if digest != entry.digests[key]:
+            yield Problem(key, _what(key, entry.digests[key], digest, recorded), entry.name)
 
 
 def _what(key: str, digest: str, found: str, recorded: Mapping[str, Finished]) -> str:
@@ -137,16 +132,14 @@ def _what(key: str, digest: str, found: str, recorded: Mapping[str, Finished]) -
     return "is damaged" if size == expected else f"is damaged: {size} bytes, not {expected}"
 
 
-def stored_files(root: Path, folders: Sequence[str] = (*GROUPS, RESULTS)) -> Iterator[str]:
-    """The keys of all files of the arrays and tables of a run directory, or of some folders of it."""
-    for group in folders:
-        for folder, _, names in os.walk(root / group):
-            place = folder[len(str(root)) + 1 :]
-            for name in names:
-                yield f"{place}/{name}"
+def stored_files(root: Root, arrays: Root) -> Iterator[str]:
+    """The keys of all files of the tables and arrays of a run."""
+    for group in GROUPS:
+        yield from arrays.keys(group)
+    yield from root.keys(RESULTS)
 
 
-def foreign_files(root: Path, named: Container[str], unfinished: bool = False) -> list[Problem]:
+def foreign_files(root: Root, arrays: Root, named: Container[str], unfinished: bool = False) -> list[Problem]:
     """Files among arrays and tables that no line of the ledger names.
 
     Parameters
@@ -156,14 +149,13 @@ def foreign_files(root: Path, named: Container[str], unfinished: bool = False) -
     """
     return [
         Problem(key, "belongs to no finished task", "")
-        for key in sorted(stored_files(root))
+        for key in sorted(stored_files(root, arrays))
         if key not in named and not (unfinished and f"{key.partition('/c/')[0]}/zarr.json" in named)
     ]
 
 
-def sweep_temporary_files(root: Path, arrays: bool) -> None:
+def sweep_temporary_files(root: Root, arrays: Root | None) -> None:
     """Remove what writers that were killed left half-written: among the arrays too, where work was to do."""
-    own = [path.name for path in root.iterdir() if path.is_file()]
-    for key in (*own, *stored_files(root, (*GROUPS, RESULTS) if arrays else (RESULTS,))):
-        if key.endswith(PARTIAL):
-            (root / key).unlink(missing_ok=True)
+    root.drop_partial((RESULTS,))
+    if arrays:
+        arrays.drop_partial(GROUPS)

@@ -31,7 +31,7 @@ def run_errand(tasks: Sequence[Task], store: RunStore) -> list[Finished]:
 def sees(store: RunStore, key: str) -> tuple[str, str]:
     """The digest of a stored file as a worker sees it, and what kept it from looking."""
     try:
-        return store.digest(key), ""
+        return store.root.digests([key])[key], ""
     except OSError as error:
         return "", str(error)
 

@@ -24,8 +24,9 @@ from rich.console import Console
 from cluster import worker_limits
 from cluster.profile import Profile
 from pipeline.config_file import read_config
-from pipeline.layout import LEDGER
 from pipeline.ledger import Ledger
+from pipeline.local_root import LocalRoot
+from pipeline.names import LEDGER
 from pipeline.plan import make_plan
 from pipeline.record import read_record, write_record
 from pipeline.run import Options, Run
@@ -63,12 +64,12 @@ def make_run(folder: Path) -> tuple[Path, int]:
     samples = {dataset.name: load_samples(config, dataset, folder) for dataset in config.dataset}
     plan = make_plan(config, [loaded.outline for loaded in samples.values()])
     root.mkdir(parents=True, exist_ok=True)
-    ledger = Ledger(root / LEDGER)
-    run = Run(root, plan, samples.__getitem__, ledger, Options(), Console(quiet=True))
-    write_record(root, plan, folder, ledger)
+    ledger = Ledger(LocalRoot(root))
+    run = Run(LocalRoot(root), plan, samples.__getitem__, ledger, Options(), Console(quiet=True))
+    write_record(LocalRoot(root), plan, folder, ledger)
     run.store_data()
     for task in plan.tasks:
-        run.record(run_tasks([task], RunStore(root)))
+        run.record(run_tasks([task], RunStore(LocalRoot(root))))
     run.tables()
     ledger.close()
     return root, len(plan.tasks)
@@ -94,13 +95,13 @@ def measure_sweep(name: str, data_dir: Path) -> None:
     with tempfile.TemporaryDirectory() as temporary:
         root = Path(temporary) / "run"
         begin = time.perf_counter()
-        run_sweep(config, data_dir, root, Options(), Console(quiet=True))
+        run_sweep(config, data_dir, LocalRoot(root), Options(), Console(quiet=True))
         total = time.perf_counter() - begin
-        record = read_record(root)
+        record = read_record(LocalRoot(root))
         plan = record.plan()
         assert plan is not None
         begin = time.perf_counter()
-        verdict = examine(plan, record.finished, RunStore(root), full=True)
+        verdict = examine(plan, record.finished, LocalRoot(root), full=True)
         spent["digests by workers"] = (time.perf_counter() - begin) / worker_limits(Profile())[0]
         files = sum(len(entry.digests) for entry in verdict.valid.values())
     for what, seconds in spent.items():

@@ -25,8 +25,8 @@ from cluster.profile import Profile
 from pipeline.config import Config
 from pipeline.execution import Execution
 from pipeline.interrupt import Interrupt
-from pipeline.layout import LEDGER
 from pipeline.ledger import Ledger
+from pipeline.local_root import LocalRoot
 from pipeline.plan import make_plan
 from pipeline.run import Options, Run
 from pipeline.samples import load_samples
@@ -75,8 +75,8 @@ def measure(config: Config, folder: Path, workers: int, stages: Iterable[str]) -
         root = Path(temporary)
         samples = {dataset.name: load_samples(config, dataset, folder) for dataset in config.dataset}
         plan = make_plan(config, [loaded.outline for loaded in samples.values()])
-        ledger = Ledger(root / LEDGER)
-        run = Run(root, plan, samples.__getitem__, ledger, Options(), Console(quiet=True))
+        ledger = Ledger(LocalRoot(root))
+        run = Run(LocalRoot(root), plan, samples.__getitem__, ledger, Options(), Console(quiet=True))
         run.store_data()
         done = {task.name for task in plan.tasks if task.stage not in stages}
         with Interrupt() as interrupt, open_cluster(Profile(jobs=workers), root) as cluster:

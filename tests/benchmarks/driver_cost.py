@@ -17,8 +17,8 @@ from cluster import open_cluster, warm_up
 from cluster.profile import Profile
 from pipeline.execution import Execution
 from pipeline.interrupt import Interrupt
-from pipeline.layout import LEDGER
 from pipeline.ledger import Ledger
+from pipeline.local_root import LocalRoot
 from pipeline.memory import measured_peak
 from pipeline.run import Options, Run
 from pipeline.samples import Samples
@@ -77,12 +77,12 @@ def measure_driver(tiles: int, cells: int, datasets: int, workers: int | None) -
     with tempfile.TemporaryDirectory() as folder, measured_peak() as peak:
         root = Path(folder)
         plan = empty_plan(tiles, cells, datasets)
-        ledger = Ledger(root / LEDGER)
-        run = Run(root, plan, _no_samples, ledger, Options(), Console(quiet=True))
+        ledger = Ledger(LocalRoot(root))
+        run = Run(LocalRoot(root), plan, _no_samples, ledger, Options(), Console(quiet=True))
         with Interrupt() as interrupt, open_cluster(Profile(jobs=workers), root) as cluster:
             cost = DriverCost(len(plan.tasks), cluster.workers)
             execution = Execution(
-                cluster, Schedule(plan, ()), RunStore(root), run.record, no_welcome, interrupt, False, print
+                cluster, Schedule(plan, ()), RunStore(LocalRoot(root)), run.record, no_welcome, interrupt, False, print
             )
             local = cluster.client.cluster
             assert local is not None

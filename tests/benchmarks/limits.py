@@ -17,6 +17,7 @@ from unittest.mock import patch
 import numpy as np
 
 from cluster.settings import ENVIRONMENT
+from pipeline.local_root import LocalRoot
 from pipeline.store import GRAM, RunStore
 from tasks.gaussian import families_of_kernels
 from tasks.sums import Sums, add_tile
@@ -65,7 +66,7 @@ def tile(_folder: Path, side: int, kernels: int) -> Steps:
 
 def store(folder: Path, side: int, kernels: int) -> Steps:
     """Chunks with their checksums, written and read back for their digests; the system may keep them in memory."""
-    made, values = RunStore(folder), np.ones((kernels, side, side))
+    made, values = RunStore(LocalRoot(folder)), np.ones((kernels, side, side))
     made.create(GRAM, "probe", (kernels, side, CHUNKS * side), values.shape, "a probe")
     for number in count():
         made.write_chunk(GRAM, "probe", (0, 0, number % CHUNKS), values)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.ledger import Ledger
+from pipeline.local_root import LocalRoot
 from pipeline.task import Finished
 from tests.faults.harness import (
     added,
@@ -206,7 +207,7 @@ def test_damage_that_a_quick_check_misses_is_healed_when_the_tables_read_it(root
 
 
 def test_a_line_for_a_chunk_that_is_not_there_is_a_missing_chunk(root: Path) -> None:
-    ledger = Ledger(root / "ledger.jsonl")
+    ledger = Ledger(LocalRoot(root))
     entry = ledger.read()[UNIF]
     absent = "combined.zarr/wave/regression/unif/c/0/9/9"
     ledger.append(Finished(**vars(entry) | {"digests": entry.digests | {absent: "00000000:8"}}))

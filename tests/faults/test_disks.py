@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.ledger import Ledger
+from pipeline.local_root import LocalRoot
 from pipeline.verification import foreign_files
 from tests.faults.harness import assert_same, command, done_by, rewrite_ledger, strays, wait_until
 from tests.run.sweeps import pipeline, start
@@ -46,7 +47,7 @@ def fill(disk: Path, leave: int) -> Path:
 def forget(root: Path, *stages: str) -> None:
     """Make a finished run one that has not done these stages of `wave`, nor its tables."""
     forgotten = [f"{stage}/wave/" for stage in stages]
-    for name, entry in Ledger(root / "ledger.jsonl").read().items():
+    for name, entry in Ledger(LocalRoot(root)).read().items():
         if name.startswith((*forgotten, "tables")):
             for key in entry.digests:
                 (root / key).unlink()
@@ -55,7 +56,7 @@ def forget(root: Path, *stages: str) -> None:
 
 def pages(root: Path, stage: str) -> int:
     """What the files of a stage of `wave` take."""
-    entries = Ledger(root / "ledger.jsonl").read()
+    entries = Ledger(LocalRoot(root)).read()
     sizes = [
         int(digest.rpartition(":")[2])
         for name, entry in entries.items()
@@ -80,7 +81,7 @@ def test_a_disk_that_fills_up_in_any_stage_stops_the_run_in_words_and_more_space
     forget(root, *STAGES)
     wanted = {stage: {name for name in done_by(undisturbed) if name.startswith(f"{stage}/wave/")} for stage in STAGES}
     for before, stage in zip(("", *STAGES), STAGES, strict=False):
-        for left_over in foreign_files(root, Ledger(root / "ledger.jsonl").named_files()):
+        for left_over in foreign_files(LocalRoot(root), LocalRoot(root), Ledger(LocalRoot(root)).named_files()):
             (root / left_over.key).unlink()  # so that just as much is free as is said here
         fill(disk, SPARE + pages(undisturbed, before))
         done = pipeline("resume", root, "--workers", "1", cwd=disk.parent)

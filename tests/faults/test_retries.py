@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from pipeline.local_root import LocalRoot
 from pipeline.plan import make_plan
 from pipeline.record import read_record
 from pipeline.store import DamagedError, RunStore
@@ -117,7 +118,7 @@ def test_damage_reaches_the_driver_as_what_it_is(
     undisturbed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     root = shutil.copytree(undisturbed, tmp_path / "run")
-    record = read_record(root)
+    record = read_record(LocalRoot(root))
     plan = record.plan()
     assert plan is not None
     assert plan == make_plan(record.config, [dataset.outline for dataset in plan.datasets])
@@ -125,6 +126,6 @@ def test_damage_reaches_the_driver_as_what_it_is(
     (fit,) = [task for task in plan.tasks if task.name == "fits/wave/regression/unif/0"]
     monkeypatch.setattr("pipeline.worker.get_worker", object)
     with pytest.raises(DamagedError, match=r"unif/zarr\.json does not describe an array") as caught:
-        run_errand((fit,), RunStore(root))
+        run_errand((fit,), RunStore(LocalRoot(root)))
     assert caught.value.__cause__ is caught.value.__context__ is None  # which might not survive the way
     assert isinstance(pickle.loads(pickle.dumps(caught.value)), DamagedError)

@@ -17,6 +17,7 @@ from rich.console import Console
 
 from pipeline.config_file import parse_config
 from pipeline.errors import PipelineError
+from pipeline.local_root import LocalRoot
 from pipeline.repair import repair_run, restore_run, verify_run
 from pipeline.run import Options
 from pipeline.sweep import resume_sweep, run_sweep
@@ -52,7 +53,7 @@ CONFIG = parse_config(
 
 def contents(root: Path) -> dict[str, bytes]:
     """Every file that the ledger speaks for."""
-    keys = [*OF_ITSELF, *stored_files(root)]
+    keys = [*OF_ITSELF, *stored_files(LocalRoot(root), LocalRoot(root))]
     return {key: (root / key).read_bytes() for key in keys if key != ANY_TIME and (root / key).exists()}
 
 
@@ -60,7 +61,7 @@ def contents(root: Path) -> dict[str, bytes]:
 def reference() -> dict[str, bytes]:
     """What every run is to end with."""
     with tempfile.TemporaryDirectory() as folder, no_workers():
-        assert run_sweep(CONFIG, FOLDER, Path(folder) / "run", Options(), Console(file=io.StringIO())) == 0
+        assert run_sweep(CONFIG, FOLDER, LocalRoot(Path(folder) / "run"), Options(), Console(file=io.StringIO())) == 0
         return contents(Path(folder) / "run")
 
 
@@ -103,13 +104,16 @@ class Histories(RuleBasedStateMachine):
 
     @rule(most=st.none() | st.integers(0, 12), order=st.integers(0, 9))
     def run(self, most: int | None, order: int) -> None:
-        if self.do(run_sweep, CONFIG, FOLDER, self.root, Options(), self.console, order=order, most=most) == 0:
+        if (
+            self.do(run_sweep, CONFIG, FOLDER, LocalRoot(self.root), Options(), self.console, order=order, most=most)
+            == 0
+        ):
             self.assert_right_tables()
 
     @precondition(is_begun)
     @rule(how=st.sampled_from(["quick", "full"]), most=st.none() | st.integers(0, 3))
     def resume(self, how: Any, most: int | None) -> None:
-        if self.do(resume_sweep, self.root, FOLDER, Options(verify=how), self.console, most=most) == 0:
+        if self.do(resume_sweep, LocalRoot(self.root), FOLDER, Options(verify=how), self.console, most=most) == 0:
             self.assert_right_tables()
 
     @precondition(is_begun)
@@ -132,7 +136,7 @@ class Histories(RuleBasedStateMachine):
         number=st.integers(0, 400), how=st.sampled_from(["flip", "cut", "empty", "delete", "swap"]), at=st.floats(0, 1)
     )
     def damage(self, number: int, how: str, at: float) -> None:
-        keys = sorted(key for key in stored_files(self.root)) + list(OF_ITSELF)
+        keys = sorted(key for key in stored_files(LocalRoot(self.root), LocalRoot(self.root))) + list(OF_ITSELF)
         path, other = (self.root / keys[place % len(keys)] for place in (number, number + 1))
         if not path.exists() or not other.exists():
             return
@@ -154,7 +158,7 @@ class Histories(RuleBasedStateMachine):
     def verify(self) -> None:
         before = contents(self.root)
         refusing, self.may_refuse = self.may_refuse, True
-        code = self.do(verify_run, self.root, self.console)
+        code = self.do(verify_run, LocalRoot(self.root), self.console)
         self.may_refuse = refusing
         assert contents(self.root) == before
         if code == 0:
@@ -165,10 +169,10 @@ class Histories(RuleBasedStateMachine):
     @precondition(is_begun)
     @rule()
     def repair(self) -> None:
-        restore_run(self.root, self.console)
+        restore_run(LocalRoot(self.root), self.console)
         self.may_refuse = False
-        assert self.do(repair_run, self.root, FOLDER, Options(), self.console) == 0
-        assert self.do(verify_run, self.root, self.console) == 0
+        assert self.do(repair_run, LocalRoot(self.root), FOLDER, Options(), self.console) == 0
+        assert self.do(verify_run, LocalRoot(self.root), self.console) == 0
         assert contents(self.root) == {key: self.expected[key] for key in contents(self.root)}
 
     def teardown(self) -> None:
@@ -176,7 +180,7 @@ class Histories(RuleBasedStateMachine):
         try:
             if self.is_begun():
                 self.repair()
-                assert self.do(resume_sweep, self.root, FOLDER, Options(verify="full"), self.console) == 0
+                assert self.do(resume_sweep, LocalRoot(self.root), FOLDER, Options(verify="full"), self.console) == 0
                 assert contents(self.root) == self.expected
         finally:
             shutil.rmtree(self.folder)

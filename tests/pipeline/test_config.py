@@ -33,7 +33,7 @@ FULL: dict[str, Any] = {
             "gamma2": {"from": -9, "to": 0, "step": 3},
         },
     },
-    "storage": {"tile": 64},
+    "storage": {"tile": 64, "url": "s3://bucket/prefix"},
     "dataset": [
         {
             "name": "file",

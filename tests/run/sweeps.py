@@ -12,8 +12,10 @@ from rich.console import Console
 
 from pipeline.config import Config
 from pipeline.config_file import parse_config
-from pipeline.layout import LEDGER, create_arrays, data_identity
+from pipeline.layout import create_arrays, data_identity
 from pipeline.ledger import Ledger
+from pipeline.local_root import LocalRoot
+from pipeline.names import LEDGER
 from pipeline.plan import Plan, make_plan
 from pipeline.record import write_record
 from pipeline.run import Options
@@ -68,10 +70,10 @@ def plan_in(root: Path, config: Config, data: Path | None = None) -> tuple[Plan,
     samples = [load_samples(config, dataset, data or root) for dataset in config.dataset]
     plan = make_plan(config, [loaded.outline for loaded in samples])
     root.mkdir(parents=True, exist_ok=True)
-    ledger = Ledger(root / LEDGER)
-    write_record(root, plan, data or root, ledger)
+    ledger = Ledger(LocalRoot(root))
+    write_record(LocalRoot(root), plan, data or root, ledger)
     for dataset, loaded in zip(plan.datasets, samples, strict=True):
-        digests, result = create_arrays(root, dataset, loaded), {"outline": dataset.outline.values()}
+        digests, result = create_arrays(LocalRoot(root), dataset, loaded), {"outline": dataset.outline.values()}
         ledger.append(Finished(data_entry(dataset.name), data_identity(dataset), digests, result, 0.0, 0))
     ledger.close()
     return plan, samples
@@ -80,7 +82,7 @@ def plan_in(root: Path, config: Config, data: Path | None = None) -> tuple[Plan,
 def run_here(root: Path, config: Config) -> tuple[Plan, list[Samples], dict[str, Finished]]:
     """Run every task in this process, in the order of the plan."""
     plan, samples = plan_in(root, config)
-    finished = {task.name: run_tasks([task], RunStore(root))[0] for task in plan.tasks}
+    finished = {task.name: run_tasks([task], RunStore(LocalRoot(root)))[0] for task in plan.tasks}
     note(root, *finished.values())
     return plan, samples, finished
 
@@ -90,7 +92,7 @@ def resume_here(root: Path) -> tuple[int, str]:
     said = io.StringIO()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("pipeline.run.open_cluster", None)  # no worker may be started
-        return resume_sweep(root, None, Options(), Console(file=said, width=200)), said.getvalue()
+        return resume_sweep(LocalRoot(root), None, Options(), Console(file=said, width=200)), said.getvalue()
 
 
 def fail(root: Path, plan: Plan, name: str, reason: str) -> set[str]:
@@ -104,14 +106,14 @@ def fail(root: Path, plan: Plan, name: str, reason: str) -> set[str]:
 
 def note(root: Path, *entries: Finished) -> None:
     """Add to the ledger of a run directory."""
-    ledger = Ledger(root / LEDGER)
+    ledger = Ledger(LocalRoot(root))
     ledger.append(*entries)
     ledger.close()
 
 
 def forget(root: Path, *names: str) -> dict[str, Finished]:
     """Take entries out of the ledger of a run directory; gives the others."""
-    entries = Ledger(root / LEDGER).read()
+    entries = Ledger(LocalRoot(root)).read()
     for name in names:
         del entries[name]
     (root / LEDGER).unlink()

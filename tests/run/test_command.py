@@ -14,6 +14,7 @@ import tomli_w
 from click.testing import CliRunner
 
 from pipeline.cli import main
+from pipeline.local_root import LocalRoot
 from pipeline.store import RunStore
 from pipeline.task import STAGES
 from tests.run.sweeps import SMALL, flip, forget, note, pipeline, plan_in, small_config, start
@@ -143,7 +144,7 @@ def test_constant_kernels_have_weight_zero_and_cells_without_weights_are_rows_th
     )
     assert done.stdout.count(note) == 1
     assert done.stdout.count("kernels are constant") == 2  # one more, for the other dataset
-    store = RunStore(folder / "constant")
+    store = RunStore(LocalRoot(folder / "constant"))
     for method in SMALL["methods"]:
         assert (store.read("weights.zarr", f"wave/regression/{method}")[:, :2] == 0).all()
     rows = pd.read_csv(folder / "constant/results/rows.csv")

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from pipeline.digests import chunk_digest, content_digest, size_of
+from pipeline.local_root import LocalRoot
 from pipeline.store import GRAM, RunStore
 
 CHUNK = "gram.zarr/d/gram/c/0"
@@ -13,7 +14,7 @@ CHUNK = "gram.zarr/d/gram/c/0"
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     """A folder with one array of one chunk."""
-    store = RunStore(tmp_path)
+    store = RunStore(LocalRoot(tmp_path))
     store.create(GRAM, "d/gram", (5,), (5,), "for a test")
     store.write(GRAM, "d/gram", np.arange(5.0))
     return tmp_path
@@ -55,9 +56,9 @@ def test_any_other_file_is_read_whole_at_every_look(tmp_path: Path, name: str, c
     path = tmp_path / name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(content)
-    assert RunStore(tmp_path).digest(name, full) == content_digest(content)
+    assert LocalRoot(tmp_path).digests([name], full)[name] == content_digest(content)
     path.write_bytes(content + b"\n")
-    assert RunStore(tmp_path).digest(name, full) != content_digest(content)
+    assert LocalRoot(tmp_path).digests([name], full)[name] != content_digest(content)
 
 
 def test_the_digest_of_a_content_is_its_checksum_and_size() -> None:
@@ -70,4 +71,4 @@ def test_the_digest_of_a_content_is_its_checksum_and_size() -> None:
 @pytest.mark.parametrize("full", [False, True])
 @pytest.mark.parametrize("name", ["config.toml", "gram.zarr/d/gram/c/1", "gram.zarr/d/gram/c", "gram.zarr"])
 def test_what_is_missing_or_no_file_has_no_digest(root: Path, name: str, full: bool) -> None:
-    assert RunStore(root).digest(name, full) == ""
+    assert LocalRoot(root).digests([name], full)[name] == ""

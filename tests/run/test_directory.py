@@ -6,8 +6,9 @@ import pytest
 
 from pipeline.directory import check_place, is_run_directory
 from pipeline.errors import RefusedError
-from pipeline.layout import CONFIG, LEDGER, LOCK
 from pipeline.ledger import Ledger
+from pipeline.local_root import LocalRoot
+from pipeline.names import CONFIG, LEDGER, LOCK
 from pipeline.plan import Plan, make_plan
 from pipeline.record import SWEEP, check_same_sweep, read_record, restore_record, write_record
 from tests.run.sweeps import plan_in, small_config
@@ -19,9 +20,9 @@ def plan(tmp_path_factory: pytest.TempPathFactory) -> Plan:
 
 
 def begin(root: Path, plan: Plan) -> None:
-    ledger = Ledger(root / LEDGER)
+    ledger = Ledger(LocalRoot(root))
     try:
-        write_record(root, plan, root, ledger)
+        write_record(LocalRoot(root), plan, root, ledger)
     finally:
         ledger.close()
 
@@ -35,7 +36,7 @@ def test_a_crash_at_any_moment_of_the_beginning_leaves_a_directory_that_can_go_o
     def crash(*_: object) -> None:
         raise MemoryError
 
-    def write(path: Path, content: str) -> None:
+    def write(path: Path, content: str, _sync: bool) -> None:
         nonlocal written
         if written == files_before_the_crash:
             crash()
@@ -43,21 +44,21 @@ def test_a_crash_at_any_moment_of_the_beginning_leaves_a_directory_that_can_go_o
         path.write_text(content)
 
     with monkeypatch.context() as patch:
-        patch.setattr("pipeline.record.write_whole", write)
+        patch.setattr("pipeline.local_root.write_whole", write)
         if files_before_the_crash is None:  # the ledger is there, but no line of it
-            patch.setattr("pipeline.ledger._line", crash)
+            patch.setattr("pipeline.journal.FileJournal.check_place", crash)
         with pytest.raises(MemoryError):
             begin(tmp_path, plan)
-    check_place(tmp_path)
+    check_place(LocalRoot(tmp_path))
     assert (tmp_path / LEDGER).exists()
-    assert is_run_directory(tmp_path) == (files_before_the_crash is not None)
-    if is_run_directory(tmp_path):
-        record = read_record(tmp_path)
+    assert is_run_directory(LocalRoot(tmp_path)) == (files_before_the_crash is not None)
+    if is_run_directory(LocalRoot(tmp_path)):
+        record = read_record(LocalRoot(tmp_path))
         assert list(record.finished) == [SWEEP]
         assert record.plan() is None
         check_same_sweep(record, plan.config, [dataset.outline for dataset in plan.datasets])
     begin(tmp_path, plan)
-    assert list(read_record(tmp_path).finished) == [SWEEP]
+    assert list(read_record(LocalRoot(tmp_path)).finished) == [SWEEP]
     assert (tmp_path / CONFIG).exists()
 
 
@@ -68,13 +69,13 @@ def test_what_a_directory_says_of_itself_is_restored_from_the_ledger(
 ) -> None:
     begin(tmp_path, plan)
     before = (tmp_path / name).read_bytes()
-    assert restore_record(tmp_path, Ledger(tmp_path / LEDGER)) == []
+    assert restore_record(LocalRoot(tmp_path), Ledger(LocalRoot(tmp_path))) == []
     if content is None:
         (tmp_path / name).unlink()
     else:
         (tmp_path / name).write_text(content)
-    assert read_record(tmp_path).config == plan.config  # the ledger is believed, not the file
-    assert restore_record(tmp_path, Ledger(tmp_path / LEDGER)) == [name]
+    assert read_record(LocalRoot(tmp_path)).config == plan.config  # the ledger is believed, not the file
+    assert restore_record(LocalRoot(tmp_path), Ledger(LocalRoot(tmp_path))) == [name]
     assert (tmp_path / name).read_bytes() == before
 
 
@@ -84,24 +85,24 @@ def test_a_directory_of_another_format_is_refused(version: int, words: str, plan
     path = tmp_path / "environment.json"
     path.write_text(path.read_text().replace('"format": 2', f'"format": {version}'))
     with pytest.raises(RefusedError, match=f"is of format {version}, which {words}"):
-        read_record(tmp_path)
+        read_record(LocalRoot(tmp_path))
 
 
 def test_a_name_that_the_file_system_refuses(tmp_path: Path) -> None:
     with pytest.raises(RefusedError, match="File name too long"):
-        check_place(tmp_path / ("x" * 300))
+        check_place(LocalRoot(tmp_path / ("x" * 300)))
 
 
 def test_what_a_killed_beginning_left_half_written_is_no_hindrance(tmp_path: Path) -> None:
     (tmp_path / ".config.toml.77.partial").touch()
-    check_place(tmp_path)
+    check_place(LocalRoot(tmp_path))
 
 
 def test_a_directory_may_have_any_name(plan: Plan, tmp_path: Path) -> None:
     root = tmp_path / "mine.zarr"
     root.mkdir()
     begin(root, plan)
-    assert read_record(root).config == plan.config
+    assert read_record(LocalRoot(root)).config == plan.config
 
 
 def test_a_crash_while_changes_are_accepted_leaves_a_directory_that_can_go_on(
@@ -117,13 +118,13 @@ def test_a_crash_while_changes_are_accepted_leaves_a_directory_that_can_go_on(
         patch.setattr(Ledger, "append", crash)
         with pytest.raises(MemoryError):
             begin(tmp_path, changed)
-    assert read_record(tmp_path).config in (plan.config, changed.config)
+    assert read_record(LocalRoot(tmp_path)).config in (plan.config, changed.config)
 
 
 def test_an_empty_directory_and_one_with_only_a_lock_are_free(tmp_path: Path) -> None:
-    check_place(tmp_path)
+    check_place(LocalRoot(tmp_path))
     (tmp_path / LOCK).touch()
-    check_place(tmp_path)
+    check_place(LocalRoot(tmp_path))
     (tmp_path / "notes.txt").touch()
     with pytest.raises(RefusedError, match="not empty and is not a run directory"):
-        check_place(tmp_path)
+        check_place(LocalRoot(tmp_path))

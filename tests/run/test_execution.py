@@ -7,6 +7,7 @@ from cluster import open_cluster
 from cluster.profile import Profile
 from pipeline.execution import WAITING_A_WORKER, Execution
 from pipeline.interrupt import Interrupt
+from pipeline.local_root import LocalRoot
 from pipeline.schedule import Schedule
 from pipeline.store import RunStore
 from pipeline.task import Finished
@@ -32,7 +33,9 @@ def test_the_scheduler_keeps_nothing_of_tasks_that_are_done(tmp_path: Path) -> N
             seen.update({entry.name: entry for entry in entries})
             known.append(len(scheduler.tasks))
 
-        Execution(cluster, Schedule(plan, ()), RunStore(tmp_path), record, no_welcome, interrupt, False, print).run()
+        Execution(
+            cluster, Schedule(plan, ()), RunStore(LocalRoot(tmp_path)), record, no_welcome, interrupt, False, print
+        ).run()
         kept = set(scheduler.task_prefixes)
     assert seen.keys() == {task.name for task in plan.tasks}
     assert max(known) <= 2 * WAITING_A_WORKER  # those just done may not be forgotten yet

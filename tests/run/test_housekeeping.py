@@ -15,6 +15,7 @@ from rich.console import Console
 from pipeline.cli import main
 from pipeline.errors import RefusedError
 from pipeline.housekeeping import clean_run, print_runs
+from pipeline.local_root import LocalRoot
 from pipeline.lock import locked
 from pipeline.plan import Plan
 from tests.pipeline.build import listing
@@ -26,7 +27,7 @@ WEIGHTS = "weights/wave/regression/alignf/0-2"
 def said_of(folder: Path) -> dict[str, str]:
     """The lines of the list, by the name of the run."""
     said = io.StringIO()
-    print_runs(Console(file=said, width=300), folder)
+    print_runs(Console(file=said, width=300), LocalRoot(folder))
     heading, *lines = said.getvalue().splitlines()
     assert heading.split() == ["run", "state", "size", "age"]
     return {Path(line.split()[0]).name: " ".join(line.split()[1:]) for line in lines}
@@ -34,7 +35,7 @@ def said_of(folder: Path) -> dict[str, str]:
 
 def clean(root: Path) -> str:
     said = io.StringIO()
-    clean_run(Console(file=said, width=200), root)
+    clean_run(Console(file=said, width=200), LocalRoot(root))
     return said.getvalue()
 
 
@@ -50,7 +51,7 @@ def test_a_run_whose_files_come_and_go_can_be_listed(root: Path, monkeypatch: py
         for folder, inner, names in walk(top):
             yield folder, inner, [*names, ".0.ab12.partial"]
 
-    monkeypatch.setattr("pipeline.housekeeping.os.walk", before_one_vanished)
+    monkeypatch.setattr("pipeline.local_root.os.walk", before_one_vanished)
     assert said_of(root.parent)["run"].startswith("done")
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from pipeline.errors import RefusedError, StorageError
 from pipeline.ledger import Ledger
+from pipeline.local_root import LocalRoot
 from pipeline.task import Finished
 from tests.pipeline.build import PROJECT
 
@@ -25,7 +26,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def append(path: Path, *entries: Finished) -> None:
-    ledger = Ledger(path)
+    ledger = Ledger(LocalRoot(path.parent))
     try:
         ledger.append(*entries)
     finally:
@@ -33,7 +34,7 @@ def append(path: Path, *entries: Finished) -> None:
 
 
 def read(path: Path) -> dict[str, Finished]:
-    return Ledger(path).read()
+    return Ledger(LocalRoot(path.parent)).read()
 
 
 def test_what_is_appended_is_read_back(path: Path) -> None:
@@ -44,7 +45,7 @@ def test_what_is_appended_is_read_back(path: Path) -> None:
 
 
 def test_several_entries_are_a_line_each_and_several_appends_one_file(path: Path) -> None:
-    ledger = Ledger(path)
+    ledger = Ledger(LocalRoot(path.parent))
     assert ledger.read() == {}
     ledger.append(entry("a"), entry("b"))
     ledger.append()
@@ -63,7 +64,7 @@ def test_the_latest_line_counts(path: Path) -> None:
 
 def test_files_of_earlier_lines_are_named_too(path: Path) -> None:
     append(path, entry("a"), replace(entry("a"), digests={"l": "cd"}), replace(entry("b"), digests={}))
-    assert set(Ledger(path).named_files()) == {"k", "l"}
+    assert set(Ledger(LocalRoot(path.parent)).named_files()) == {"k", "l"}
 
 
 @pytest.mark.parametrize("cut", [1, 10, 40])
@@ -103,16 +104,16 @@ def test_garbage_in_the_middle_is_refused_with_its_line_until_it_is_dropped(path
     append(path, entry("b"))
     with pytest.raises(RefusedError, match=f"line 2 is not .*`pipeline verify {path.parent} --repair`"):
         read(path)
-    assert Ledger(path).drop_garbage() == [2]
+    assert Ledger(LocalRoot(path.parent)).drop_garbage() == [2]
     assert read(path) == {"a": entry("a"), "b": entry("b")}
 
 
 def test_a_ledger_without_garbage_stays_as_it_is(path: Path) -> None:
-    assert Ledger(path).drop_garbage() == []
+    assert Ledger(LocalRoot(path.parent)).drop_garbage() == []
     assert not path.exists()
     append(path, entry("a"))
     before = (path.read_bytes(), path.stat().st_ino)
-    assert Ledger(path).drop_garbage() == []
+    assert Ledger(LocalRoot(path.parent)).drop_garbage() == []
     assert (path.read_bytes(), path.stat().st_ino) == before
 
 
@@ -125,7 +126,7 @@ def test_a_number_that_json_cannot_hold_is_an_error_and_leaves_the_ledger_whole(
 
 @pytest.mark.parametrize("how", ["removed", "moved", "replaced"])
 def test_a_ledger_that_someone_takes_away_is_noticed(path: Path, how: str) -> None:
-    ledger = Ledger(path)
+    ledger = Ledger(LocalRoot(path.parent))
     ledger.append(entry("a"))
     content = path.read_bytes()
     if how == "removed":
@@ -148,20 +149,20 @@ def test_what_is_appended_is_flushed_to_the_disk(path: Path, monkeypatch: pytest
             flushed.append(path.read_bytes())
 
     append(path, entry("a"))
-    monkeypatch.setattr("pipeline.ledger.os.fsync", fsync)
+    monkeypatch.setattr("pipeline.journal.os.fsync", fsync)
     append(path, entry("b"), entry("c"))
     assert flushed == [path.read_bytes()]
 
 
 def test_a_disk_that_fails_to_flush_leaves_only_what_was_there(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    ledger = Ledger(path)
+    ledger = Ledger(LocalRoot(path.parent))
     ledger.append(entry("a"))
 
     def fail(_: int) -> None:
         raise OSError(errno.EIO, "Input/output error")
 
     with monkeypatch.context() as patch:
-        patch.setattr("pipeline.ledger.os.fsync", fail)
+        patch.setattr("pipeline.journal.os.fsync", fail)
         with pytest.raises(OSError, match="Input/output error"):
             ledger.append(entry("b"))
     assert read(path) == ledger.read() == {"a": entry("a")}
@@ -177,9 +178,9 @@ def test_a_full_disk_leaves_only_whole_lines(path: Path) -> None:
     script = f"""
 import resource, signal
 from pathlib import Path
-from tests.run.test_ledger import Ledger, entry
+from tests.run.test_ledger import Ledger, LocalRoot, entry
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-ledger = Ledger(Path({str(path)!r}))
+ledger = Ledger(LocalRoot({str(path.parent)!r}))
 resource.setrlimit(resource.RLIMIT_FSIZE, ({size * 3 // 2}, resource.RLIM_INFINITY))
 try:
     ledger.append(entry("b"))

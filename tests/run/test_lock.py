@@ -132,6 +132,51 @@ def test_a_lock_of_another_host_is_refused_and_removed_by_hand_alone(tmp_path: P
         pass
 
 
+@pytest.mark.parametrize(
+    ("variables", "job"),
+    [
+        ({}, ""),
+        ({"SLURM_JOB_ID": "12"}, "12"),
+        ({"PBS_JOBID": "12.host"}, "12.host"),
+        ({"LSB_JOBID": "12"}, "12"),
+        ({"LSB_JOBID": "12", "LSB_JOBINDEX": "3"}, "12.3"),
+        ({"JOB_ID": "12", "SGE_TASK_ID": "3"}, "12.3"),
+    ],
+)
+def test_a_lock_names_the_batch_job_and_only_that_job_takes_it_over_from_another_host(
+    variables: dict[str, str], job: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "LSB_JOBINDEX", "JOB_ID", "SGE_TASK_ID"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    for other in {"", "13", "12.4"}:
+        theirs = Holder("another-host", 7, OTHER.since, other)
+        put_lock(tmp_path, theirs)
+        assert holder(tmp_path) == theirs
+        named = f" in job {other}" if other else ""
+        with pytest.raises(RefusedError, match=f"in use by process 7 on another-host{named}, since"), locked(tmp_path):
+            pass
+    if job:
+        put_lock(tmp_path, Holder("another-host", 7, OTHER.since, job))
+        assert holder(tmp_path) is None
+    else:
+        (tmp_path / "lock").unlink()
+    with locked(tmp_path):
+        found = holder(tmp_path)
+        assert found
+        assert (found.host, found.job) == (HERE, job)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_live_process_of_the_same_batch_job_keeps_its_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SLURM_JOB_ID", "12")
+    process = hold(tmp_path)
+    with pytest.raises(RefusedError, match=f"in use by process {process.pid} on {HERE} in job 12"), locked(tmp_path):
+        pass
+    process.communicate()
+
+
 def test_a_file_that_its_holder_removes_while_we_come_is_not_what_we_hold(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

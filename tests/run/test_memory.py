@@ -29,7 +29,7 @@ for dataset in plan.datasets:
     for stage, tasks in dataset.stages.items():
         for task in tasks:
             if not isinstance(task, CellTask) or task.trial == 0:
-                (done,) = run_tasks([task], RunStore(root))
+                (done,) = run_tasks([task], RunStore(LocalRoot(root)))
                 assert done.result.get("status", "ok") == "ok", done.result
                 print(json.dumps([task.name, done.peak_memory, dataset.memory[stage]]))
 """

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from sklearn.svm import SVC
 
+from pipeline.local_root import LocalRoot
 from pipeline.plan import Plan
 from pipeline.stages import one_stage
 from pipeline.stages.cells import Split, fit_kernel
@@ -47,7 +48,7 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> Run:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(one_stage, "OPERATIONS_A_TASK", 2 * 101**3)  # two kernels of wave a task
         plan, samples, finished = run_here(root, config)
-    write_tables(root, plan, finished)
+    write_tables(LocalRoot(root), RunStore(LocalRoot(root)), plan, finished)
     trials = {
         (loaded.name, task, trial): gaussian_trial(loaded, GAMMAS[loaded.name], task, trial, FOLDS)
         for loaded in samples
@@ -98,7 +99,7 @@ def test_single_kernels_are_fitted_in_batches(done: Run) -> None:
 
 
 def test_each_kernel_is_no_row_of_the_results(done: Run) -> None:
-    rows = read_rows(done[0])
+    rows = read_rows(LocalRoot(done[0]))
     assert "each-kernel" not in set(rows["method"])
     assert not (done[0] / "weights.zarr/wave/regression/each-kernel").exists()
 
@@ -133,7 +134,7 @@ CELLS = [
 
 
 def test_the_rows_are_those_of_the_methods_that_fit_a_task(done: Run) -> None:
-    rows = read_rows(done[0])
+    rows = read_rows(LocalRoot(done[0]))
     found = rows[rows["method"].isin(PROMISED)].groupby(["dataset", "task", "method"]).size()
     assert dict(found) == dict.fromkeys(CELLS, FOLDS)
     assert (rows["status"] == "ok").all()
@@ -143,7 +144,7 @@ def test_the_rows_are_those_of_the_methods_that_fit_a_task(done: Run) -> None:
 def test_rows_say_what_the_stored_weights_are(done: Run, name: str, task: str, method: str) -> None:
     root, _, trials = done
     rows = selected(root, "rows", dataset=name, task=task, method=method).to_dict("records")
-    store = RunStore(root)
+    store = RunStore(LocalRoot(root))
     for trial, row in enumerate(rows):
         plain = trials[name, task, trial]
         mu = store.read(WEIGHTS, f"{name}/{task}/{method}", trial)
@@ -187,7 +188,7 @@ def test_predictions_are_those_of_the_stored_weights(done: Run) -> None:
             continue  # how large its weights are, is stored nowhere
         for row in selected(root, "rows", dataset=name, task=task, method=method).to_dict("records"):
             plain = trials[name, task, row["trial"]]
-            mu = RunStore(root).read(WEIGHTS, f"{name}/{task}/{method}", row["trial"])
+            mu = RunStore(LocalRoot(root)).read(WEIGHTS, f"{name}/{task}/{method}", row["trial"])
             if method == "l2-krr":
                 kernel = row["regularisation"] / np.linalg.norm(mu) * plain.combined(mu)
                 assert row["error"] == pytest.approx(plain.fit(kernel, 1.0).test, rel=1e-3)
@@ -209,7 +210,7 @@ def test_a_cell_that_is_not_solved_is_a_result_that_says_why(
         raise error
 
     monkeypatch.setattr("pipeline.stages.one_stage.learn", fail)
-    output = done[1].datasets[0].of(OneStageTask)[0].run(RunStore(done[0]))
+    output = done[1].datasets[0].of(OneStageTask)[0].run(RunStore(LocalRoot(done[0])))
     assert output.result == {"status": f"failed: {error}"}
     assert not output.digests
 
@@ -227,12 +228,12 @@ def test_bounds_are_what_the_theorems_say_of_two_stage_kernels(done: Run) -> Non
     bounds = pd.read_csv(root / "results/bounds.csv")
     assert tuple(bounds.columns) == BOUND_COLUMNS
     assert list(bounds["method"].unique()) == ["alignf"]  # that of alignf-linear has negative weights
-    rows = read_rows(root).set_index(["dataset", "task", "method", "trial"])
+    rows = read_rows(LocalRoot(root)).set_index(["dataset", "task", "method", "trial"])
     path = pd.read_csv(root / "results/path.csv")
     for bound in bounds.to_dict("records"):
         key = bound["dataset"], bound["task"], bound["method"], bound["trial"]
         plain = trials[bound["dataset"], bound["task"], bound["trial"]]
-        mu = RunStore(root).read(WEIGHTS, "/".join(key[:3]), bound["trial"])
+        mu = RunStore(LocalRoot(root)).read(WEIGHTS, "/".join(key[:3]), bound["trial"])
         kernel, y = plain.combined(mu), plain.y[plain.train]
         inner, n = kernel[plain.train], len(y)
         assert bound["alignment_train"] == rows["alignment_train"][key]
@@ -294,7 +295,8 @@ def test_kernels_have_their_unnormalised_alignment_and_their_bound(done: Run) ->
         np.testing.assert_allclose(table["alignment_train"], plain.alignments(), rtol=1e-6)
         np.testing.assert_allclose(table["alignment_test"], plain.test_alignments(), rtol=1e-6)
         np.testing.assert_allclose(
-            RunStore(root).read(STATISTICS, f"{name}/{task}/alignment_bound", trial), table["alignment_bound"]
+            RunStore(LocalRoot(root)).read(STATISTICS, f"{name}/{task}/alignment_bound", trial),
+            table["alignment_bound"],
         )
         for k, bound in enumerate(table["alignment_bound"]):
             if not plain.trace[k]:

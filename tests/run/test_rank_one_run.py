@@ -16,6 +16,7 @@ from sklearn.svm import SVC
 
 from pipeline.cli import main
 from pipeline.config_file import parse_config
+from pipeline.local_root import LocalRoot
 from pipeline.plan import Plan
 from pipeline.samples import Samples
 from pipeline.stages.statistics import NAMED
@@ -137,7 +138,7 @@ def done(folder: Path) -> Run:
     for name in ("numbers.csv", "documents.txt"):
         (root / name).write_bytes((folder / name).read_bytes())
     plan, samples, finished = run_here(root, config)
-    write_tables(root, plan, finished)
+    write_tables(LocalRoot(root), RunStore(LocalRoot(root)), plan, finished)
     return root, plan, {loaded.name: loaded for loaded in samples}
 
 
@@ -173,7 +174,7 @@ def bound_of(kernel: Floats, labels: Floats) -> float:
     [("numbers", "regression"), ("sides", "classification"), ("documents", "regression")],
 )
 def test_every_stored_statistic_is_that_of_whole_matrices(done: Run, trials: Trials, name: str, task: str) -> None:
-    store = RunStore(done[0])
+    store = RunStore(LocalRoot(done[0]))
     for trial, plain in cells(trials, name, task):
         y, y_test = plain.y[plain.train], plain.y[plain.test]
         expected: dict[str, Any] = {
@@ -223,10 +224,10 @@ def test_no_matrix_of_kernels_is_stored_and_names_stand_once(done: Run) -> None:
             named = [
                 name
                 for name in arrays
-                if "kernels" in RunStore(root).array(STATISTICS, f"{dataset.name}/{task}/{name}").attrs
+                if "kernels" in RunStore(LocalRoot(root)).array(STATISTICS, f"{dataset.name}/{task}/{name}").attrs
             ]
             assert named == ["trace"]
-            trace = RunStore(root).array(STATISTICS, f"{dataset.name}/{task}/trace")
+            trace = RunStore(LocalRoot(root)).array(STATISTICS, f"{dataset.name}/{task}/trace")
             assert trace.attrs["kernels"] == list(dataset.kernels)
         assert not (root / "gram.zarr" / dataset.name / "gram").exists()
     assert not (root / "combined.zarr").exists()
@@ -237,8 +238,11 @@ def test_no_matrix_of_kernels_is_stored_and_names_stand_once(done: Run) -> None:
 def test_the_stored_columns_and_offsets_are_the_features(done: Run) -> None:
     root, _, samples = done
     for name, loaded in samples.items():
-        parts = [RunStore(root).read("data.zarr", f"{name}/columns/{key}") for key in ("data", "indices", "indptr")]
-        offset = RunStore(root).read("data.zarr", f"{name}/columns/offset")
+        parts = [
+            RunStore(LocalRoot(root)).read("data.zarr", f"{name}/columns/{key}")
+            for key in ("data", "indices", "indptr")
+        ]
+        offset = RunStore(LocalRoot(root)).read("data.zarr", f"{name}/columns/offset")
         rebuilt = np.tile(offset, (len(loaded.fold), 1))
         data, indices, indptr = parts
         for row in range(len(loaded.fold)):
@@ -285,7 +289,7 @@ def reference_weights(method: str, plain: Trial) -> Floats | None:
 )
 def test_weights_of_two_stage_methods(done: Run, trials: Trials, name: str, task: str, method: str) -> None:
     for trial, plain in cells(trials, name, task):
-        mu = RunStore(done[0]).read(WEIGHTS, f"{name}/{task}/{method}", trial)
+        mu = RunStore(LocalRoot(done[0])).read(WEIGHTS, f"{name}/{task}/{method}", trial)
         assert np.abs(mu).sum() == pytest.approx(1.0)
         assert not mu[plain.trace == 0].any()
         expected = reference_weights(method, plain)
@@ -316,14 +320,14 @@ def test_rows_of_two_stage_methods_equal_a_plain_script(
     done: Run, trials: Trials, name: str, task: str, method: str
 ) -> None:
     root, plan, _ = done
-    rows = read_rows(root).query(f"dataset == '{name}' and task == '{task}' and method == '{method}'")
+    rows = read_rows(LocalRoot(root)).query(f"dataset == '{name}' and task == '{task}' and method == '{method}'")
     assert (rows["status"] == "ok").all()
     values = [value for (value,) in plan.config.fit.path(task, method)]
     path = pd.read_csv(root / "results/path.csv").query(
         f"dataset == '{name}' and task == '{task}' and method == '{method}'"
     )
     for (trial, plain), row in zip(cells(trials, name, task), records(rows), strict=True):
-        mu = RunStore(root).read(WEIGHTS, f"{name}/{task}/{method}", trial)
+        mu = RunStore(LocalRoot(root)).read(WEIGHTS, f"{name}/{task}/{method}", trial)
         found = plain.path(mu, values)
         table = path[path["trial"] == trial]
         assert list(table["regularisation"]) == values
@@ -352,7 +356,7 @@ def check_measures(row: dict[str, Any], mu: Floats, plain: Trial) -> None:
 
 def one_stage_rows(root: Path, name: str, task: str, method: str) -> list[dict[str, Any]]:
     keys = ["dataset", "task", "method", "trial"]
-    chosen = read_rows(root).query(f"dataset == '{name}' and task == '{task}' and method == '{method}'")
+    chosen = read_rows(LocalRoot(root)).query(f"dataset == '{name}' and task == '{task}' and method == '{method}'")
     assert (chosen["status"] == "ok").all()
     path = pd.read_csv(root / "results/path.csv").query(f"method == '{method}'")
     joined = chosen.merge(path, on=[*keys, "regularisation", "validation_error"], suffixes=("", "_path"))
@@ -394,7 +398,7 @@ def test_l1_svm_is_the_machine_of_its_kernel_and_no_other_kernel_is_better(done:
     for name in ("sides", "documents"):
         rows = one_stage_rows(done[0], name, "classification", "l1-svm")
         for (trial, plain), row in zip(cells(trials, name, "classification"), rows, strict=True):
-            mu = RunStore(done[0]).read(WEIGHTS, f"{name}/classification/l1-svm", trial)
+            mu = RunStore(LocalRoot(done[0])).read(WEIGHTS, f"{name}/classification/l1-svm", trial)
             check_measures(row, mu, plain)
             budget, y = row["regularisation"], plain.y[plain.train]
             kernel = budget * plain.combined(mu)  # the weights sum to Lambda, and C is 1
@@ -415,7 +419,7 @@ def test_l2_krr_has_weights_proportional_to_their_forms(done: Run, trials: Trial
     for name in ("numbers", "documents"):
         rows = one_stage_rows(done[0], name, "regression", "l2-krr")
         for (trial, plain), row in zip(cells(trials, name, "regression"), rows, strict=True):
-            mu = RunStore(done[0]).read(WEIGHTS, f"{name}/regression/l2-krr", trial)
+            mu = RunStore(LocalRoot(done[0])).read(WEIGHTS, f"{name}/regression/l2-krr", trial)
             check_measures(row, mu, plain)
             kernel = row["regularisation"] / np.linalg.norm(mu) * plain.combined(mu)  # their norm is Lambda
             errors = plain.fit(kernel, 1.0)
@@ -430,7 +434,7 @@ def test_align_krr_solves_its_problem(done: Run, trials: Trials) -> None:
     for name in ("numbers", "documents"):
         rows = one_stage_rows(done[0], name, "regression", "align-krr")
         for (trial, plain), row in zip(cells(trials, name, "regression"), rows, strict=True):
-            mu = RunStore(done[0]).read(WEIGHTS, f"{name}/regression/align-krr", trial)
+            mu = RunStore(LocalRoot(done[0])).read(WEIGHTS, f"{name}/regression/align-krr", trial)
             check_measures(row, mu, plain)
             y = plain.yc / np.linalg.norm(plain.yc)
             reward = row["gamma"] * plain.a / (plain.yc @ plain.yc)
@@ -470,7 +474,7 @@ def test_align_krr_solves_its_problem(done: Run, trials: Trials) -> None:
 def test_the_constant_column_has_weight_zero_in_every_method(done: Run) -> None:
     for name, task, method in CELLS:
         if name in ("numbers", "sides"):
-            mu = RunStore(done[0]).read(WEIGHTS, f"{name}/{task}/{method}")
+            mu = RunStore(LocalRoot(done[0])).read(WEIGHTS, f"{name}/{task}/{method}")
             assert not mu[:, CONSTANT].any(), method
             assert mu.any(axis=1).all()
 
@@ -492,7 +496,7 @@ def test_kernels_table_holds_what_is_stored(done: Run) -> None:
                 ("unnormalised_alignment_train", "unnormalised"),
                 ("alignment_bound", "alignment_bound"),
             ):
-                stored = RunStore(root).read(STATISTICS, f"{dataset.name}/{task}/{array}").ravel()
+                stored = RunStore(LocalRoot(root)).read(STATISTICS, f"{dataset.name}/{task}/{array}").ravel()
                 np.testing.assert_allclose(rows[column].astype(float), stored, rtol=1e-15)
 
 
@@ -535,7 +539,10 @@ def test_a_killed_run_with_one_worker_goes_on_to_the_tables_of_two(folder: Path,
     for name in ("numbers", "sides"):
         said = f"note: dataset {name!r}: 1 of 6 kernels are constant on a training set; their weight there is 0: same"
         assert whole.stdout.count(f"{said} (every trial)\n") == 1
-    kernels, traces = done[1].datasets[2].kernels, RunStore(done[0]).read(STATISTICS, "documents/regression/trace")
+    kernels, traces = (
+        done[1].datasets[2].kernels,
+        RunStore(LocalRoot(done[0])).read(STATISTICS, "documents/regression/trace"),
+    )
     constant = np.flatnonzero((traces == 0).any(axis=0))
     assert len(constant) > NAMED
     first = constant[0]
@@ -548,7 +555,7 @@ def test_a_killed_run_with_one_worker_goes_on_to_the_tables_of_two(folder: Path,
 
     # Numbers agree with those of this process, whose libraries may add up in another order.
     key = ["dataset", "task", "method", "trial"]
-    here, there = read_rows(done[0]), read_rows(folder / "whole")
+    here, there = read_rows(LocalRoot(done[0])), read_rows(LocalRoot(folder / "whole"))
     here = here[here["method"].isin(there["method"])].reset_index(drop=True)
     pd.testing.assert_frame_equal(here[key], there[key])
     shown = pipeline("status", "whole", cwd=folder)
@@ -583,7 +590,7 @@ def test_very_many_kernels(tmp_path: Path) -> None:
         "a test",
     )
     plan, _, finished = run_here(tmp_path, config)
-    table = write_tables(tmp_path, plan, finished)
+    table = write_tables(LocalRoot(tmp_path), RunStore(LocalRoot(tmp_path)), plan, finished)
     assert len(plan.datasets[0].kernels) == 5001
     assert plan.notes() == [
         "note: alignf-linear is left out for wide (classification): it needs a matrix of 5,001 x 5,001; 5,000 kernels "
@@ -596,5 +603,5 @@ def test_very_many_kernels(tmp_path: Path) -> None:
     assert set(kernels["dataset"]) == {"sides"}
     assert len(kernels) == 3 * 6
     # What the table leaves out is in the arrays.
-    assert RunStore(tmp_path).read(STATISTICS, "wide/classification/alignment").shape == (3, 5001)
+    assert RunStore(LocalRoot(tmp_path)).read(STATISTICS, "wide/classification/alignment").shape == (3, 5001)
     assert (table.query("dataset == 'wide'")["n_kernels"] == 5001).all()

@@ -10,6 +10,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.preprocessing import KernelCenterer
 from sklearn.svm import SVC
 
+from pipeline.local_root import LocalRoot
 from pipeline.plan import Plan
 from pipeline.samples import Samples
 from pipeline.stages.fits import FitTask
@@ -29,7 +30,7 @@ Run = tuple[Path, Plan, dict[str, Samples], dict[str, Finished]]
 def done(tmp_path_factory: pytest.TempPathFactory) -> Run:
     root = tmp_path_factory.mktemp("run")
     plan, samples, finished = run_here(root, small_config())
-    write_tables(root, plan, finished)
+    write_tables(LocalRoot(root), RunStore(LocalRoot(root)), plan, finished)
     return root, plan, {loaded.name: loaded for loaded in samples}, finished
 
 
@@ -44,7 +45,7 @@ def training(samples: Samples, trial: int) -> np.ndarray[tuple[int], np.dtype[np
 def test_the_stored_gram_is_the_kernel_of_the_samples_on_and_above_the_diagonal(done: Run) -> None:
     root, _, samples, _ = done
     for name, loaded in samples.items():
-        stored = RunStore(root).array(GRAM, f"{name}/gram")
+        stored = RunStore(LocalRoot(root)).array(GRAM, f"{name}/gram")
         upper = np.triu_indices(len(loaded.features))
         for k, gram in enumerate(grams(loaded)):
             np.testing.assert_allclose(np.asarray(stored[k])[upper], gram[upper], rtol=1e-12, atol=1e-14)
@@ -54,12 +55,12 @@ def test_the_stored_gram_is_the_kernel_of_the_samples_on_and_above_the_diagonal(
 def test_tiles_below_the_diagonal_are_not_written_and_cannot_be_read_as_numbers(done: Run) -> None:
     root, _, _, _ = done
     with pytest.raises(DamagedError, match=r"gram.zarr/wave/gram lacks values"):
-        RunStore(root).read(GRAM, "wave/gram", (slice(None), slice(40, 50), slice(0, 10)))
+        RunStore(LocalRoot(root)).read(GRAM, "wave/gram", (slice(None), slice(40, 50), slice(0, 10)))
 
 
 def test_statistics_are_those_of_centered_kernels_with_trace_one(done: Run) -> None:
     root, _, samples, _ = done
-    store = RunStore(root)
+    store = RunStore(LocalRoot(root))
     for name, task in (("wave", "regression"), ("flowers", "classification"), ("flowers", "regression")):
         loaded = samples[name]
         for trial in range(4):
@@ -102,15 +103,15 @@ def plain_path(
 def test_rows_equal_a_plain_script(done: Run, name: str, task: str, method: str) -> None:
     root, plan, samples, _ = done
     loaded = samples[name]
-    rows = read_rows(root).query(f"dataset == '{name}' and task == '{task}' and method == '{method}'")
+    rows = read_rows(LocalRoot(root)).query(f"dataset == '{name}' and task == '{task}' and method == '{method}'")
     assert list(rows["trial"]) == [0, 1, 2, 3]
     for trial, row in enumerate(rows.to_dict("records")):
         train = training(loaded, trial)
-        mu = RunStore(root).read(WEIGHTS, f"{name}/{task}/{method}", trial)
+        mu = RunStore(LocalRoot(root)).read(WEIGHTS, f"{name}/{task}/{method}", trial)
         assert mu.sum() == pytest.approx(1.0)
         traces = [np.trace(KernelCenterer().fit_transform(gram[np.ix_(train, train)])) for gram in grams(loaded)]
         kernel = sum(m / t * gram for m, t, gram in zip(mu, traces, grams(loaded), strict=True))
-        stored = read_symmetric(RunStore(root), COMBINED, f"{name}/{task}/{method}", trial)
+        stored = read_symmetric(RunStore(LocalRoot(root)), COMBINED, f"{name}/{task}/{method}", trial)
         np.testing.assert_allclose(stored, kernel, rtol=1e-9)
         values = [value for (value,) in plan.config.fit.path(task)]
         validation, test = plain_path(task, kernel, loaded, trial, values)
@@ -141,7 +142,7 @@ def test_tables_have_the_columns_of_the_contract_in_a_fixed_order(done: Run) -> 
     assert len(kernels) == (1 + 2) * 4 * 5
     assert set(pd.read_csv(root / "results/timings.csv")["task"]) == set(finished)
     before = (root / "results/rows.csv").read_bytes()
-    write_tables(root, plan, dict(reversed(finished.items())))
+    write_tables(LocalRoot(root), RunStore(LocalRoot(root)), plan, dict(reversed(finished.items())))
     assert (root / "results/rows.csv").read_bytes() == before
 
 
@@ -179,7 +180,7 @@ def test_a_fit_that_fails_is_a_result_that_says_why(
         monkeypatch.setattr("pipeline.stages.fits.read_symmetric", lambda *cell: -1e6 * read_symmetric(*cell))
     else:
         monkeypatch.setattr("tasks.svm.MAX_ITERATIONS", limit)
-    result = fit.run(RunStore(root)).result
+    result = fit.run(RunStore(LocalRoot(root))).result
     assert result["status"].startswith("failed: ")
     assert reason in result["status"]
     assert "path" not in result

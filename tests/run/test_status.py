@@ -9,6 +9,7 @@ import pytest
 from rich.console import Console
 
 from pipeline.ledger import Ledger
+from pipeline.local_root import LocalRoot
 from pipeline.plan import Plan
 from pipeline.stages.fits import FitTask
 from pipeline.status import print_status
@@ -22,7 +23,7 @@ ALL = "tiles 2 of 2, reduce 2 of 2, weights 6 of 6, combine 6 of 6, fits 18 of 1
 def lines(root: Path) -> list[str]:
     """What is said before the summary; nothing may be written."""
     before, said = listing(root), io.StringIO()
-    print_status(Console(file=said, width=200), root)
+    print_status(Console(file=said, width=200), LocalRoot(root))
     assert listing(root) == before
     return said.getvalue().partition("\n\n")[0].splitlines()
 
@@ -71,7 +72,7 @@ def test_what_failed_is_named_with_its_reason_and_not_left(root: Path, plan: Pla
 
 
 def test_what_is_outdated_behind_a_failure_is_not_left(root: Path, plan: Plan) -> None:
-    before = Ledger(root / "ledger.jsonl").read()
+    before = Ledger(LocalRoot(root)).read()
     behind = fail(root, plan, "tiles/wave/0", "it was too hot")
     note(root, *(replace(before[name], identity="of another config") for name in behind))
     forget(root, "fits/flowers/regression/unif/0")

@@ -4,12 +4,13 @@ import numpy as np
 import pytest
 import zarr
 
+from pipeline.local_root import LocalRoot
 from pipeline.store import GRAM, DamagedError, RunStore
 
 
 @pytest.fixture
 def store(tmp_path: Path) -> RunStore:
-    store = RunStore(tmp_path)
+    store = RunStore(LocalRoot(tmp_path))
     store.create(GRAM, "d/gram", (2, 5, 5), (2, 3, 3), "for a test", attributes={"kernels": ["a", "b"]})
     return store
 
@@ -36,7 +37,7 @@ def test_zeros_are_written_too(store: RunStore) -> None:
 @pytest.mark.parametrize("bit", [0, 5])
 def test_every_flipped_bit_is_noticed(store: RunStore, place: int, bit: int) -> None:
     (key,) = store.write_chunk(GRAM, "d/gram", (0, 0, 0), np.ones((2, 3, 3)))
-    path = Path(store.root) / key
+    path = Path(store.root.address) / key
     content = bytearray(path.read_bytes())
     content[place] ^= 1 << bit
     path.write_bytes(content)
@@ -49,8 +50,8 @@ def test_digests_tell_chunks_apart_and_a_missing_one(store: RunStore) -> None:
     (second,) = store.write_chunk(GRAM, "d/gram", (0, 0, 1), np.full((2, 3, 2), 2.0)).values()
     assert first != second
     for full in (False, True):
-        assert store.digest("gram.zarr/d/gram/c/0/0/1", full) == second
-        assert store.digest("gram.zarr/d/gram/c/0/1/1", full) == ""
+        assert store.root.digests(["gram.zarr/d/gram/c/0/0/1"], full)["gram.zarr/d/gram/c/0/0/1"] == second
+        assert store.root.digests(["gram.zarr/d/gram/c/0/1/1"], full)["gram.zarr/d/gram/c/0/1/1"] == ""
 
 
 def test_an_array_that_is_there_stays(store: RunStore) -> None:

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from pipeline.ledger import Ledger
+from pipeline.local_root import LocalRoot
 from pipeline.plan import Plan, make_plan
 from pipeline.record import SWEEP
 from pipeline.stages.fits import FitTask
 from pipeline.stages.weights import WeightsTask
-from pipeline.store import RunStore
 from pipeline.task import Finished, Task
 from pipeline.verification import CLEANED, Verdict, big_arrays, examine, foreign_files, sweep_temporary_files
 from tests.run.sweeps import SMALL, flip, note, run_here, smaller_config
@@ -37,11 +37,11 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Plan]:
 
 
 def recorded(root: Path) -> dict[str, Finished]:
-    return Ledger(root / "ledger.jsonl").read()
+    return Ledger(LocalRoot(root)).read()
 
 
 def look(root: Path, plan: Plan, full: bool = True) -> Verdict:
-    return examine(plan, recorded(root), RunStore(root), full)
+    return examine(plan, recorded(root), LocalRoot(root), full)
 
 
 def found(root: Path, plan: Plan, full: bool = True) -> list[str]:
@@ -57,7 +57,7 @@ def found(root: Path, plan: Plan, full: bool = True) -> list[str]:
 def test_all_is_well_in_a_directory_as_it_was_written(root: Path, plan: Plan, full: bool) -> None:
     assert found(root, plan, full) == []
     assert look(root, plan, full).valid.keys() == {"data/wave", "data/flowers", *(task.name for task in plan.tasks)}
-    assert foreign_files(root, Ledger(root / "ledger.jsonl").named_files()) == []
+    assert foreign_files(LocalRoot(root), LocalRoot(root), Ledger(LocalRoot(root)).named_files()) == []
 
 
 @pytest.mark.parametrize("full", [False, True])
@@ -105,7 +105,7 @@ def test_files_that_nothing_wrote_are_foreign(root: Path, plan: Plan) -> None:
     for key in strange:
         (root / key).parent.mkdir(parents=True, exist_ok=True)
         (root / key).write_text("mine")
-    problems = foreign_files(root, Ledger(root / "ledger.jsonl").named_files())
+    problems = foreign_files(LocalRoot(root), LocalRoot(root), Ledger(LocalRoot(root)).named_files())
     assert [(problem.key, problem.entry) for problem in problems] == [(key, "") for key in strange]
     assert {problem.what for problem in problems} == {"belongs to no finished task"}
     assert found(root, plan) == []
@@ -170,5 +170,5 @@ def test_what_killed_writers_left_is_swept_away_and_nothing_else(root: Path) -> 
     before = {path: path.read_bytes() for path in root.rglob("*") if path.is_file()}
     for key in (".config.toml.77.partial", "gram.zarr/wave/gram/c/0/0/.0.ab12.partial", "weights.zarr/x.partial"):
         (root / key).touch()
-    sweep_temporary_files(root, arrays=True)
+    sweep_temporary_files(LocalRoot(root), LocalRoot(root))
     assert {path: path.read_bytes() for path in root.rglob("*") if path.is_file()} == before

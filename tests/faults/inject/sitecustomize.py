@@ -95,7 +95,7 @@ def faulty(function: Callable[..., Any], number: int, fault: dict[str, Any]) -> 
             return function(*arguments, **options)
         due = 0 <= count(number) - fault["first"] < fault["times"]
         if due and fault["do"] == "tear":
-            path: Path = arguments[0].path
+            path: Path = arguments[0].journal.path
             size = path.stat().st_size if path.exists() else 0
             function(*arguments, **options)
             tear(path, size)

@@ -1,0 +1,30 @@
+"""What the tests of object stores share: what is in a place, and what must hold of a run there."""
+
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from pipeline.object_root import ObjectRoot
+from tests.faults.harness import command, tables
+
+
+def files(root: ObjectRoot, folder: str = "") -> dict[str, bytes]:
+    """Every object below a place."""
+    keys = list(root.keys(folder))
+    return dict(zip(keys, root.read_many(keys), strict=True))
+
+
+def assert_same(root: ObjectRoot, reference: Path) -> None:
+    """The tables of a local run to the byte, nothing left over, and every byte as it was written."""
+    found = {key.removeprefix("results/"): content for key, content in files(root, "results").items()}
+    del found["timings.csv"]
+    assert found == tables(reference)
+    assert not root.exists("lock")
+    verified = command("verify", root.address)
+    assert verified.exit_code == 0, verified.output
+
+
+def copied(root: ObjectRoot, to: ObjectRoot) -> ObjectRoot:
+    """The same objects in another place."""
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda item: to.write(*item), files(root).items()))
+    return to

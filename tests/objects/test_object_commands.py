@@ -1,0 +1,195 @@
+"""The commands that look after runs, on runs in an object store; and runs with only their arrays there."""
+
+import json
+import pickle
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipeline.address import root_of
+from pipeline.lock import Holder
+from pipeline.object_root import ObjectRoot
+from pipeline.store import RunStore
+from tests.faults.harness import TINY, command, lines, no_workers, tables, write_config
+from tests.objects.harness import assert_same, copied, files
+from tests.objects.server import Server
+
+pytestmark = pytest.mark.components
+
+CHUNK = "combined.zarr/wave/regression/unif/c/1/0/1"
+TRIALS = ("0/0/0", "0/0/1", "1/0/1", "2/1/1")
+OTHER = Holder("another", 7, "2026-01-02 03:04:05+00:00")
+
+
+def said(*arguments: str | Path, code: int = 0) -> str:
+    with no_workers():
+        done = command(*arguments)
+    assert done.exit_code == code, done.output
+    return done.output
+
+
+@pytest.fixture(scope="module")
+def finished(server: Server, reference: Path) -> str:
+    """A finished run, to be copied only."""
+    address = f"s3://{server.bucket}/finished/run"
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in server.environment.items():
+            patch.setenv(name, value)
+        said("run", reference.parent / "tiny.toml", "--out", address)
+    return address
+
+
+@pytest.fixture
+def run(finished: str, root: ObjectRoot) -> ObjectRoot:
+    """A copy of the finished run, to be spoiled."""
+    found = root_of(finished)
+    assert isinstance(found, ObjectRoot)
+    return copied(found, root)
+
+
+def test_status_and_the_list_say_how_far_runs_are(run: ObjectRoot) -> None:
+    shown = said("status", run.address)
+    assert "tiny: 28 of 28 tasks are done" in shown
+    assert f"The tables are in {run}/results." in shown
+    above = run.address.rpartition("/")[0]
+    (line,) = [line for line in said("runs", above).splitlines() if run.address in line]
+    assert " done " in line
+    assert line.split()[-2:] == ["0", "min"]
+    assert "there is no folder" in said("runs", f"{above}/nothing-here", code=4)
+
+
+def test_spoiled_chunks_are_named_and_repaired_and_nothing_else(run: ObjectRoot, reference: Path) -> None:
+    deleted, changed, cut_off, emptied = (f"combined.zarr/wave/regression/unif/c/{trial}" for trial in TRIALS)
+    before = files(run, "combined.zarr")
+    run.remove(deleted)
+    run.write(changed, bytes([before[changed][0] ^ 4]) + before[changed][1:])
+    run.write(cut_off, before[cut_off][:-9])
+    run.write(emptied, b"")
+    run.write("gram.zarr/foreign", b"x")
+    shown = said("verify", run.address, code=4)
+    for key in (deleted, changed, cut_off, emptied):
+        assert f"{key} is " in shown
+    assert "5 pieces are not as they were written" in shown
+    quick = said("status", run.address)
+    assert [f"{key} is " in quick for key in (deleted, changed, cut_off, emptied)] == [True, False, True, True]
+    assert "Repaired: 5 pieces." in said("verify", run.address, "--repair")
+    assert files(run, "combined.zarr") == before
+    assert_same(run, reference)
+
+
+def test_resume_computes_again_what_is_missing_at_a_quick_look(run: ObjectRoot, reference: Path) -> None:
+    run.remove(CHUNK)
+    run.remove("config.toml")
+    shown = said("resume", run.address)
+    assert f"{CHUNK} is missing; it is computed again" in shown
+    assert "config.toml is not as it was written, and is restored" in shown
+    assert_same(run, reference)
+
+
+def test_clean_frees_the_big_arrays(run: ObjectRoot, reference: Path) -> None:
+    before = run.size()
+    assert "are free again" in said("clean", run.address, "--keep", "results")
+    assert run.size() < before / 2
+    assert not list(run.keys("gram.zarr/wave/gram"))
+    assert "done, cleaned" in said("runs", run.address.rpartition("/")[0])
+    assert_same(run, reference)
+
+
+def test_a_lock_of_another_host_stays_until_it_is_removed_by_hand(run: ObjectRoot, reference: Path) -> None:
+    run.write("lock", OTHER.content())
+    assert f"is in use by {OTHER}" in said("resume", run.address, code=4)
+    assert f"pipeline unlock {run}" in said("verify", run.address, "--repair", code=4)
+    assert "is in use by" in said("verify", run.address, code=4)
+    assert said("unlock", run.address) == f"Unlocked; it was held by {OTHER}.\n"
+    assert said("unlock", run.address) == f"{run} is not locked.\n"
+    said("resume", run.address)
+    assert_same(run, reference)
+
+
+def test_another_sweep_or_other_files_are_not_written_over(run: ObjectRoot, reference: Path, tmp_path: Path) -> None:
+    before = files(run)
+    config = write_config(tmp_path, TINY | {"seed": 9})
+    assert "seed: 0 -> 9" in said("run", config, "--out", run.address, code=4)
+    above = run.address.rpartition("/")[0]
+    assert "is not empty and is not a run directory" in said("run", config, "--out", above, code=4)
+    assert files(run) == before
+
+
+def test_what_is_sent_to_workers_holds_an_address_and_no_secret(run: ObjectRoot, server: Server) -> None:
+    store = RunStore(run)
+    store.array("gram.zarr", "wave/gram")
+    sent = pickle.dumps(store)
+    assert run.address.encode() in sent
+    assert server.secret.encode() not in sent
+    assert len(sent) < 500
+    received = pickle.loads(sent)
+    assert received.read("gram.zarr", "wave/fold").shape == (90,)
+
+
+@pytest.fixture
+def with_url(place: Callable[[], ObjectRoot], tmp_path: Path) -> tuple[Path, ObjectRoot, str]:
+    """A folder with a finished run whose arrays are in an object store: the run, where they are, what was said."""
+    above = place()
+    storage = {"storage": TINY["storage"] | {"url": above.address}}
+    shown = said("run", write_config(tmp_path, TINY | storage), "--out", tmp_path / "run")
+    (arrays,) = above.inner()
+    return tmp_path / "run", arrays, shown
+
+
+def entries(root: Path) -> list[dict[str, Any]]:
+    """The lines of the ledger."""
+    return [json.loads(line) for line in (root / "ledger.jsonl").read_bytes().splitlines()]
+
+
+def test_arrays_go_to_a_place_of_their_own_and_the_rest_stays_here(
+    with_url: tuple[Path, ObjectRoot, str], reference: Path, server: Server
+) -> None:
+    root, arrays, shown = with_url
+    assert arrays.address.rpartition("/")[2].startswith("tiny-")
+    assert len(arrays.address.rpartition("-")[2]) == 8
+    assert f"of arrays in {arrays}" in shown
+    assert entries(root)[0]["result"]["arrays"] == arrays.address
+    assert tables(root) == tables(reference)
+    assert lines(root) == lines(reference)
+    groups = {"gram.zarr", "data.zarr", "statistics.zarr", "weights.zarr", "combined.zarr"}
+    assert set(arrays.names()) == groups
+    assert {path.name for path in root.iterdir()} == {path.name for path in reference.iterdir()} - groups
+    assert all(server.secret.encode() not in path.read_bytes() for path in root.rglob("*") if path.is_file())
+    assert "All is well" in said("verify", root)
+    assert "28 of 28 tasks are done" in said("status", root)
+
+
+def test_arrays_elsewhere_are_verified_repaired_kept_in_place_and_cleaned(
+    with_url: tuple[Path, ObjectRoot, str], reference: Path
+) -> None:
+    root, arrays, _ = with_url
+    arrays.remove(CHUNK)
+    arrays.write("gram.zarr/foreign", b"x")
+    shown = said("verify", root, code=4)
+    assert f"{CHUNK} is missing" in shown
+    assert "gram.zarr/foreign belongs to no finished task" in shown
+    assert "Repaired: 2 pieces." in said("verify", root, "--repair")
+    storage = TINY["storage"] | {"url": arrays.address.rpartition("/")[0]}
+    changed = TINY | {"seed": 9, "storage": storage}
+    said("run", write_config(root.parent, changed), "--out", root, "--accept-changes")
+    assert len(arrays.inner()) == 5
+    said_of_it = [line for line in entries(root) if line["name"] == "sweep"]
+    assert [line["result"]["arrays"] for line in said_of_it] == 2 * [arrays.address]
+    assert "All is well" in said("verify", root)
+    said("clean", root, "--keep", "results")
+    assert not list(arrays.keys("combined.zarr/wave/regression"))
+    assert list(arrays.keys("weights.zarr"))
+    assert "All is well" in said("verify", root)
+
+
+def test_arrays_in_a_place_that_cannot_be_reached_are_refused_before_anything_is_written(
+    root: ObjectRoot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = write_config(tmp_path, TINY | {"storage": {"url": root.address}})
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "of-someone-else")
+    shown = said("run", config, "--out", tmp_path / "run", code=4)
+    assert shown.startswith(f"Error: {root} cannot be used: the object store refuses access")
+    assert "of-someone-else" not in shown
+    assert not (tmp_path / "run").exists()
