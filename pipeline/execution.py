@@ -12,6 +12,7 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable, Collection
 from queue import Empty, SimpleQueue
+from uuid import uuid4
 
 from distributed import CancelledError, Client, Future, KilledWorker
 from distributed.comm.core import CommClosedError
@@ -28,7 +29,7 @@ from pipeline.worker import run_errand, stop_taking
 log = logging.getLogger("pipeline")
 
 # Enough tasks wait at each worker to hide the way to the driver and back; the rest stay with the driver.
-WAITING_A_WORKER = 3
+WAITING_A_THREAD = 3
 # How often an errand is tried that cannot read or write, and how often one that takes its worker down.
 ATTEMPTS = 3
 SECONDS_BETWEEN_LOOKS = 0.2
@@ -57,6 +58,8 @@ class Execution:
         say: Callable[[str], None],
     ) -> None:
         self._client: Client = cluster.client
+        self._id = uuid4().hex[:8]
+        """Tells this walk from all others that the same workers see."""
         self._workers, self._mend, self._waiting = cluster.workers, cluster.mend, cluster.waiting
         self._welcome = welcome
         self._schedule, self._store, self._record = schedule, store, record
@@ -73,6 +76,8 @@ class Execution:
         self._stopped = False
         self._known: set[str] = set()
         """Addresses of workers that were welcomed."""
+        self._threads = 0
+        """How many tasks all workers run at once; a scheduler that is not ours may have more of them than before."""
         self._counted = float("-inf")
         self._all_seen = self._some_seen = self._reminded = time.monotonic()
 
@@ -104,7 +109,8 @@ class Execution:
             if not self._running:
                 self._last_chance_key = self._send(self._last_chances.popleft())
             return
-        while len(self._running) < self._workers * WAITING_A_WORKER and (errand := self._schedule.take()):
+        most = max(self._workers, self._threads) * WAITING_A_THREAD
+        while len(self._running) < most and (errand := self._schedule.take()):
             self._send(errand)
         if self._suspects and self._suspect_key not in self._running:
             self._suspect_key = self._send(self._suspects.popleft())
@@ -115,10 +121,10 @@ class Execution:
 
     def _send(self, errand: Errand) -> str:
         name = _name(errand)
-        key = f"{name}/attempt-{self._attempts[name] + 1}"
+        key = f"{name}/attempt-{self._attempts[name] + 1}-{self._id}"
         self._running[key] = errand
         # Deaths of workers are counted here; a scheduler that is not ours has its own count, which comes first.
-        future = self._client.submit(run_errand, errand, self._store, key=key, pure=False)
+        future = self._client.submit(run_errand, errand, self._store, self._id, key=key, pure=False)
         future.add_done_callback(self._arrived.put)
         return key
 
@@ -128,7 +134,7 @@ class Execution:
             self._stopped = True
             if self._interrupt.requested:
                 self._say("Stopping: what is in flight is finished first. Once more stops at once.")
-            self._client.run(stop_taking, on_error="ignore")
+            self._client.run(stop_taking, self._id, on_error="ignore")
 
     def _take_in(self, arrived: list[Future[list[Finished]]]) -> None:
         """Record what is done, all at once, and see to what is not."""
@@ -186,13 +192,14 @@ class Execution:
         if self._client.status not in ("running", "connecting"):
             raise ClusterError(LOST)
         try:
-            found = set(self._client.nthreads())
+            threads: dict[str, int] = self._client.nthreads()
         except OSError:
             raise ClusterError(LOST) from None
         self._counted = now = time.monotonic()
+        found, self._threads = set(threads), sum(threads.values())
         if new := found - self._known:
             if self._stopped:
-                self._client.run(stop_taking, workers=list(new), on_error="ignore")
+                self._client.run(stop_taking, self._id, workers=list(new), on_error="ignore")
             else:
                 self._welcome(new)
             self._known |= new
