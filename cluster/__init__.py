@@ -26,6 +26,8 @@ class Cluster:
     """Asks for workers again that were lost for good."""
     waiting: Callable[[], str] | None = None
     """Says what keeps workers from coming, where that may take hours; None if they have to be there soon."""
+    stays: bool = False
+    """Whether its workers go on when we are done, so that they have to be left as they were."""
 
 
 def warm_up(profile: "Profile", modules: tuple[str, ...]) -> None:

@@ -16,23 +16,23 @@ if TYPE_CHECKING:
     from distributed import Client
     from distributed.security import Security
 
-SECONDS_TO_CONNECT = 20
+SECONDS_TO_CONNECT = 10
 
 
 def worker_limits(profile: Profile) -> tuple[int, int | None]:
-    """As the scheduler has them now."""
+    """As the scheduler has them now: each thread of a worker runs a task, in its share of the memory."""
     with _connect(profile) as client:
-        workers = client.scheduler_info()["workers"].values()
-    limits = [worker["memory_limit"] for worker in workers if worker["memory_limit"]]
-    return max(1, len(workers)), min(limits) if limits else None
+        workers = client.scheduler_info(n_workers=-1)["workers"].values()
+    limits = [worker["memory_limit"] // worker["nthreads"] for worker in workers if worker["memory_limit"]]
+    return max(1, sum(worker["nthreads"] for worker in workers)), min(limits) if limits else None
 
 
 @contextmanager
 def open_workers(profile: Profile, _logs: Path) -> Iterator[Cluster]:
     """Connect; workers that come later are used too, and none is stopped at the end."""
     with _connect(profile) as client:
-        count = max(1, len(client.scheduler_info()["workers"]))
-        yield Cluster(client=client, workers=count, dashboard=client.dashboard_link)
+        count = max(1, len(client.nthreads()))
+        yield Cluster(client=client, workers=count, dashboard=client.dashboard_link, stays=True)
 
 
 def scheduler_address(profile: Profile) -> str:
