@@ -1,0 +1,3 @@
+from tests.faults.conftest import undisturbed
+
+__all__ = ["undisturbed"]
