@@ -2,6 +2,7 @@
 
 import ipaddress
 import json
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -59,10 +60,13 @@ def scheduler_address(profile: Profile) -> str:
 @contextmanager
 def _connect(profile: Profile) -> Iterator["Client"]:
     from distributed import Client
+    from distributed.versions import VersionMismatchWarning
 
     address = scheduler_address(profile)
     try:
-        client = Client(address, security=_security(profile, address), timeout=SECONDS_TO_CONNECT)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", VersionMismatchWarning)  # of workers, which are refused for it later
+            client = Client(address, security=_security(profile, address), timeout=SECONDS_TO_CONNECT)
     except (OSError, TimeoutError, ValueError) as error:
         raise ClusterError(
             f"cannot connect to the scheduler {address}: {error}. Is it there, and is it yours?"

@@ -41,7 +41,8 @@ class Welcome:
 
     def close(self) -> None:
         """Take from workers that stay what they were set up with; those that do not answer are past caring."""
-        if self._stays and self._is_set_up:
-            forget = self._client.scheduler.unregister_worker_plugin
+        scheduler = self._client.scheduler  # None once the connection is given up
+        if self._stays and self._is_set_up and scheduler is not None:
             with suppress(OSError):
+                forget = scheduler.unregister_worker_plugin
                 self._client.sync(forget, name=self._setup.name, callback_timeout=SECONDS_TO_FORGET)
