@@ -10,7 +10,8 @@ import errno
 import logging
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from queue import Empty, SimpleQueue
 from uuid import uuid4
 
@@ -41,6 +42,17 @@ SECONDS_BETWEEN_REMINDERS = 600.0
 # A disk that is full, gone or not ours does not mend itself in a second.
 STORAGE_IS_GONE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOENT)
 LOST = "the connection to the scheduler was lost. The same command goes on from here"
+
+
+@contextmanager
+def _in_touch() -> Iterator[None]:
+    """Say in words that the scheduler is gone; Dask's connections raise an OSError without a number then."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is not None:
+            raise
+        raise ClusterError(LOST) from None
 
 
 class Execution:
@@ -81,6 +93,7 @@ class Execution:
         self._counted = float("-inf")
         self._all_seen = self._some_seen = self._reminded = time.monotonic()
 
+    @_in_touch()
     def run(self) -> None:
         """Run all that can run; raises what stopped it, after what was in flight has ended."""
         while True:
@@ -139,12 +152,13 @@ class Execution:
     def _take_in(self, arrived: list[Future[list[Finished]]]) -> None:
         """Record what is done, all at once, and see to what is not."""
         done: list[Finished] = []
+        is_lost = False
         for future in arrived:
             errand = self._running.pop(str(future.key))
             try:
                 found = future.result()
             except (CancelledError, CommClosedError):
-                self._trouble = self._trouble or ClusterError(LOST)
+                is_lost = True
             except Exception as error:
                 done += self._failed(errand, error)
             else:
@@ -153,6 +167,8 @@ class Execution:
                     self._schedule.finish(errand)
             future.release()
         self._record(done)
+        if is_lost:  # nobody is left to tell, or to wait for
+            raise self._trouble or ClusterError(LOST)
         if self._fail_fast and (failures := [f"{entry.name}: {why}" for entry in done for why in entry.failures]):
             again = "The same command with --retry-failed goes on and tries it again"
             self._trouble = self._trouble or FailedError(f"stopped at the first failure, {failures[0]}. {again}")
@@ -191,10 +207,7 @@ class Execution:
         """Welcome new workers, and ask for those that are missing for a while."""
         if self._client.status not in ("running", "connecting"):
             raise ClusterError(LOST)
-        try:
-            threads: dict[str, int] = self._client.nthreads()
-        except OSError:
-            raise ClusterError(LOST) from None
+        threads: dict[str, int] = self._client.nthreads()
         self._counted = now = time.monotonic()
         found, self._threads = set(threads), sum(threads.values())
         if new := found - self._known:

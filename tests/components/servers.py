@@ -67,7 +67,7 @@ class Servers:
         self.file.unlink(missing_ok=True)
         place = ("--host", host, "--port", str(port), "--scheduler-file", str(self.file))
         self._start("scheduler", [*within, *_dask("scheduler"), *place, "--no-dashboard"], {})
-        assert wait_until(self.file.exists, SECONDS_TO_START), self.said("scheduler")
+        assert wait_until(self._has_address, SECONDS_TO_START), self.said("scheduler")
 
     def start_worker(
         self, name: str, *options: str, environment: Mapping[str, str] | None = None, within: Sequence[str] = ()
@@ -88,6 +88,9 @@ class Servers:
     def said(self, name: str) -> str:
         """What one has said."""
         return (self._folder / f"{name}.log").read_text()
+
+    def _has_address(self) -> bool:
+        return self.file.exists() and self.file.read_bytes().endswith(b"}")
 
     def _start(self, name: str, command: Sequence[str], environment: Mapping[str, str]) -> None:
         with (self._folder / f"{name}.log").open("wb") as log:
