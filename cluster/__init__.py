@@ -1,7 +1,8 @@
 """Where work runs: one module a backend, behind `open_cluster`."""
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -26,6 +27,8 @@ class Cluster:
     """Asks for workers again that were lost for good."""
     waiting: Callable[[], str] | None = None
     """Says what keeps workers from coming, where that may take hours; None if they have to be there soon."""
+    stays: bool = False
+    """Whether its workers go on when we are done, so that they have to be left as they were."""
 
 
 def warm_up(profile: "Profile", modules: tuple[str, ...]) -> None:
@@ -42,10 +45,14 @@ def join(profile: "Profile") -> None:
         become(profile)
 
 
-def open_cluster(profile: "Profile", logs: Path) -> AbstractContextManager[Cluster]:
+@contextmanager
+def open_cluster(profile: "Profile", logs: Path) -> Iterator[Cluster]:
     """Start or find workers; those that were started are stopped, whatever happens, when the block ends."""
-    opened: AbstractContextManager[Cluster] = _backend(profile).open_workers(profile, logs)
-    return opened
+    from distributed.utils import silence_logging_cmgr
+
+    # Dask tells a terminal of every connection that breaks, with tracebacks; the run says once what matters.
+    with silence_logging_cmgr(logging.CRITICAL), _backend(profile).open_workers(profile, logs) as opened:
+        yield opened
 
 
 def worker_limits(profile: "Profile") -> tuple[int, int | None]:

@@ -2,6 +2,7 @@
 
 import ipaddress
 import json
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,23 +17,23 @@ if TYPE_CHECKING:
     from distributed import Client
     from distributed.security import Security
 
-SECONDS_TO_CONNECT = 20
+SECONDS_TO_CONNECT = 10
 
 
 def worker_limits(profile: Profile) -> tuple[int, int | None]:
-    """As the scheduler has them now."""
+    """As the scheduler has them now: each thread of a worker runs a task, in its share of the memory."""
     with _connect(profile) as client:
-        workers = client.scheduler_info()["workers"].values()
-    limits = [worker["memory_limit"] for worker in workers if worker["memory_limit"]]
-    return max(1, len(workers)), min(limits) if limits else None
+        workers = client.scheduler_info(n_workers=-1)["workers"].values()
+    limits = [worker["memory_limit"] // worker["nthreads"] for worker in workers if worker["memory_limit"]]
+    return max(1, sum(worker["nthreads"] for worker in workers)), min(limits) if limits else None
 
 
 @contextmanager
 def open_workers(profile: Profile, _logs: Path) -> Iterator[Cluster]:
     """Connect; workers that come later are used too, and none is stopped at the end."""
     with _connect(profile) as client:
-        count = max(1, len(client.scheduler_info()["workers"]))
-        yield Cluster(client=client, workers=count, dashboard=client.dashboard_link)
+        count = max(1, len(client.nthreads()))
+        yield Cluster(client=client, workers=count, dashboard=client.dashboard_link, stays=True)
 
 
 def scheduler_address(profile: Profile) -> str:
@@ -59,10 +60,13 @@ def scheduler_address(profile: Profile) -> str:
 @contextmanager
 def _connect(profile: Profile) -> Iterator["Client"]:
     from distributed import Client
+    from distributed.versions import VersionMismatchWarning
 
     address = scheduler_address(profile)
     try:
-        client = Client(address, security=_security(profile, address), timeout=SECONDS_TO_CONNECT)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", VersionMismatchWarning)  # of workers, which are refused for it later
+            client = Client(address, security=_security(profile, address), timeout=SECONDS_TO_CONNECT)
     except (OSError, TimeoutError, ValueError) as error:
         raise ClusterError(
             f"cannot connect to the scheduler {address}: {error}. Is it there, and is it yours?"

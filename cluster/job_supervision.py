@@ -47,7 +47,7 @@ class Jobs:
 
     def mend(self) -> None:
         """Give up jobs that are gone, and ask for others in their place."""
-        names = {str(worker["name"]) for worker in self._client.scheduler_info()["workers"].values()}
+        names = {str(worker["name"]) for worker in self._client.scheduler_info(n_workers=-1)["workers"].values()}
         listed = self._listed()
         gone = []
         for name, job in list(self._cluster.workers.items()):

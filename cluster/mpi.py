@@ -4,6 +4,7 @@
 command goes on.
 """
 
+import logging
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,30 +20,28 @@ BESIDES_WORKERS = 2
 
 def join(profile: Profile) -> None:
     """Become what this process is to be. Only the driver returns."""
-    try:
-        from dask_mpi import initialize
-        from mpi4py import MPI
-    except ImportError:
-        raise missing_extra("mpi", "mpi") from None
-    if MPI.COMM_WORLD.Get_size() <= BESIDES_WORKERS:
+    count = _processes()
+    if count <= BESIDES_WORKERS:
         raise ProfileError(
-            f"--cluster mpi needs {BESIDES_WORKERS + 1} processes at least, and has {MPI.COMM_WORLD.Get_size()}: a "
-            "scheduler, the driver and a worker. Begin the command with `mpirun -n 4`"
+            f"--cluster mpi needs {BESIDES_WORKERS + 1} processes at least, and has {count}: a scheduler, the driver "
+            "and a worker. Begin the command with `mpirun -n 4`"
         )
     import dask
+    from dask_mpi import initialize
+    from distributed.utils import silence_logging_cmgr
 
     os.environ.update(ENVIRONMENT)
     dask.config.set(WORKER_SETTINGS | SCHEDULER_SETTINGS)
-    initialize(interface=profile.interface, nthreads=1, dashboard_address=LOOPBACK_DASHBOARD)
+    with silence_logging_cmgr(logging.CRITICAL):  # all processes share one terminal, and only the driver has to talk
+        initialize(interface=profile.interface, nthreads=1, dashboard_address=LOOPBACK_DASHBOARD)
 
 
 def worker_limits(_profile: Profile) -> tuple[int, int]:
     """Workers, and the share of a core in the memory of this host; hosts are taken to be alike."""
     from dask.system import CPU_COUNT
     from distributed.system import MEMORY_LIMIT
-    from mpi4py import MPI
 
-    return MPI.COMM_WORLD.Get_size() - BESIDES_WORKERS, int(MEMORY_LIMIT) // CPU_COUNT
+    return max(1, _processes() - BESIDES_WORKERS), int(MEMORY_LIMIT) // CPU_COUNT
 
 
 @contextmanager
@@ -52,3 +51,13 @@ def open_workers(profile: Profile, _logs: Path) -> Iterator[Cluster]:
 
     with Client() as client:  # `join` has left its address in Dask's settings
         yield Cluster(client=client, workers=worker_limits(profile)[0], dashboard=client.dashboard_link)
+
+
+def _processes() -> int:
+    """How many processes there are; one, where MPI started none."""
+    try:
+        import dask_mpi  # noqa: F401
+        from mpi4py import MPI
+    except ImportError:
+        raise missing_extra("mpi", "mpi") from None
+    return int(MPI.COMM_WORLD.Get_size())

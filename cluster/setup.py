@@ -1,7 +1,7 @@
 """What each worker process does when it starts, also one that replaces another."""
 
 import logging
-import signal
+import re
 import threading
 from pathlib import Path
 
@@ -9,12 +9,12 @@ from distributed import Worker, WorkerPlugin
 
 
 class WorkerSetup(WorkerPlugin):
-    """One BLAS thread, a log file of its own where workers see the folder of logs, and Ctrl-C left to the driver."""
-
-    name = "worker-setup"
+    """One BLAS thread, and for as long as it is registered a log file where workers see the folder of logs."""
 
     def __init__(self, logs: str) -> None:
+        self.name = f"setup for {logs}"  # workers may have those of other runs beside it
         self.logs = logs
+        self._handler: logging.Handler | None = None
 
     def setup(self, worker: Worker) -> None:
         """Called by the worker as it starts."""
@@ -23,10 +23,15 @@ class WorkerSetup(WorkerPlugin):
 
         threadpool_limits(1)  # workers that others started may have come without our environment
         if threading.current_thread() is not threading.main_thread():
-            return  # a thread of the driver, which logs and takes Ctrl-C for itself
-        # A terminal sends Ctrl-C to every process; a worker would answer with a traceback.
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
+            return  # a thread of the driver, which logs for itself
         if Path(self.logs).is_dir():
-            handler = logging.FileHandler(Path(self.logs) / f"worker-{worker.name}.log", delay=True)
-            handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
-            logging.getLogger().addHandler(handler)
+            name = re.sub(r"[^\w.-]+", "-", str(worker.name))  # an address, unless someone gave it a name
+            self._handler = logging.FileHandler(Path(self.logs) / f"worker-{name}.log", delay=True)
+            self._handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+            logging.getLogger().addHandler(self._handler)
+
+    def teardown(self, worker: Worker) -> None:
+        """Called by the worker as it ends, or when it has to forget the run."""
+        if self._handler is not None:
+            logging.getLogger().removeHandler(self._handler)
+            self._handler.close()

@@ -28,27 +28,33 @@ def installed() -> dict[str, str]:
             found[name] = version(name)
         except PackageNotFoundError:
             found[name] = "none"
+    specs = [find_spec(package) for package in PACKAGES]
+    folders = [Path(spec.origin).parent for spec in specs if spec is not None and spec.origin]
     source = hashlib.sha256()
-    for package in PACKAGES:
-        spec = find_spec(package)
-        folder = Path(spec.origin).parent if spec is not None and spec.origin else None
-        for path in sorted(folder.rglob("*.py")) if folder else ():
-            source.update(path.read_bytes())
-    return found | {"its source": source.hexdigest()[:8]}
+    for path in (path for folder in folders for path in sorted(folder.rglob("*.py"))):
+        source.update(path.read_bytes())
+    return found | {"its source": source.hexdigest()[:8] if folders else "none"}
 
 
 def check_versions(client: "Client", workers: Collection[str]) -> None:
     """Refuse workers that have other versions than the driver, with a table of the differences."""
+    import platform
     import sys
 
     # By value: where the package is missing there is nothing to refer to.
     cloudpickle.register_pickle_by_value(sys.modules[__name__])
     try:
-        found = client.run(installed, workers=list(workers), on_error="ignore")
+        found = client.run(installed, workers=list(workers), on_error="return")
     finally:
         cloudpickle.unregister_pickle_by_value(sys.modules[__name__])
+    for worker, error in found.items():
+        if isinstance(error, Exception) and not isinstance(error, OSError):  # that would be one that has left
+            raise ClusterError(
+                f"the worker {worker} cannot run what this driver sends ({type(error).__name__}: {error}); it may have "
+                f"another Python than {platform.python_version()}. Install the same versions where workers run"
+            )
     ours = installed()
-    wrong = {worker: theirs for worker, theirs in found.items() if theirs != ours}
+    wrong = {worker: theirs for worker, theirs in found.items() if isinstance(theirs, dict) and theirs != ours}
     if wrong:
         raise ClusterError(
             f"{len(wrong)} of {len(workers)} workers do not run what this driver runs:\n{_table(ours, wrong)}\n"

@@ -10,9 +10,11 @@ import errno
 import logging
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from itertools import islice
 from queue import Empty, SimpleQueue
+from uuid import uuid4
 
 from distributed import CancelledError, Client, Future, KilledWorker
 from distributed.comm.core import CommClosedError
@@ -29,7 +31,7 @@ from pipeline.worker import run_errand, stop_taking
 log = logging.getLogger("pipeline")
 
 # Enough tasks wait at each worker to hide the way to the driver and back; the rest stay with the driver.
-WAITING_A_WORKER = 3
+WAITING_A_THREAD = 3
 # How often an errand is tried that cannot read or write, and how often one that takes its worker down.
 ATTEMPTS = 3
 SECONDS_BETWEEN_LOOKS = 0.2
@@ -41,6 +43,17 @@ SECONDS_BETWEEN_REMINDERS = 600.0
 # A disk that is full, gone or not ours does not mend itself in a second.
 STORAGE_IS_GONE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOENT)
 LOST = "the connection to the scheduler was lost. The same command goes on from here"
+
+
+@contextmanager
+def _in_touch() -> Iterator[None]:
+    """Say in words that the scheduler is gone; Dask's connections raise an OSError without a number then."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is not None:
+            raise
+        raise ClusterError(LOST) from None
 
 
 class Execution:
@@ -58,6 +71,8 @@ class Execution:
         say: Callable[[str], None],
     ) -> None:
         self._client: Client = cluster.client
+        self._id = uuid4().hex[:8]
+        """Tells this walk from all others that the same workers see."""
         self._workers, self._mend, self._waiting = cluster.workers, cluster.mend, cluster.waiting
         self._welcome = welcome
         self._schedule, self._store, self._record = schedule, store, record
@@ -74,9 +89,12 @@ class Execution:
         self._stopped = False
         self._known: set[str] = set()
         """Addresses of workers that were welcomed."""
+        self._threads = 0
+        """How many tasks all workers run at once; a scheduler that is not ours may have more of them than before."""
         self._counted = self._reminded = float("-inf")
         self._all_seen = self._some_seen = time.monotonic()
 
+    @_in_touch()
     def run(self) -> None:
         """Run all that can run; raises what stopped it, after what was in flight has ended."""
         while True:
@@ -105,8 +123,8 @@ class Execution:
             if not self._running:
                 (self._last_chance_key,) = self._send([self._last_chances.popleft()])
             return
-        free = max(0, self._workers * WAITING_A_WORKER - len(self._running))
-        errands = list(islice(iter(self._schedule.take, None), free))
+        most = max(self._workers, self._threads) * WAITING_A_THREAD
+        errands = list(islice(iter(self._schedule.take, None), max(0, most - len(self._running))))
         if self._suspects and self._suspect_key not in self._running:
             (self._suspect_key,) = self._send([self._suspects.popleft()])
         now = time.monotonic()
@@ -121,14 +139,14 @@ class Execution:
         keys = [self._key(errand) for errand in errands]
         self._running |= zip(keys, errands, strict=True)
         # Deaths of workers are counted here; a scheduler that is not ours has its own count, which comes first.
-        for future in self._client.map(run_errand, errands, store=self._store, key=keys, pure=False):
+        for future in self._client.map(run_errand, errands, store=self._store, run=self._id, key=keys, pure=False):
             future.add_done_callback(self._arrived.put)
         return keys
 
     def _key(self, errand: Errand) -> str:
         name = _name(errand)
         # Up to the dash it is what the scheduler keeps a record of for good: one a stage, not one a task.
-        return f"{errand[0].stage}-{self._attempts[name] + 1}/{name}"
+        return f"{errand[0].stage}-{self._attempts[name] + 1}/{name}/{self._id}"
 
     def _stop(self) -> None:
         """Let workers finish what they do, and leave alone what only waits for them."""
@@ -136,19 +154,20 @@ class Execution:
             self._stopped = True
             if self._interrupt.requested:
                 self._say("Stopping: what is in flight is finished first. Once more stops at once.")
-            self._client.run(stop_taking, on_error="ignore")
+            self._client.run(stop_taking, self._id, on_error="ignore")
 
     def _take_in(self, arrived: list[Future[list[Finished]]]) -> None:
         """Record what is done, all at once, and see to what is not."""
         done: list[Finished] = []
         fetched = self._fetch(arrived)
+        is_lost = False
         for future in arrived:
             key = str(future.key)
             errand = self._running.pop(key)
             try:
                 found = fetched[key] if key in fetched else future.result()
             except (CancelledError, CommClosedError):
-                self._trouble = self._trouble or ClusterError(LOST)
+                is_lost = True
             except Exception as error:
                 done += self._failed(errand, error)
             else:
@@ -157,6 +176,8 @@ class Execution:
                     self._schedule.finish(errand)
             future.release()
         self._record(done)
+        if is_lost:  # nobody is left to tell, or to wait for
+            raise self._trouble or ClusterError(LOST)
         if self._fail_fast and (failures := [f"{entry.name}: {why}" for entry in done for why in entry.failures]):
             again = "The same command with --retry-failed goes on and tries it again"
             self._trouble = self._trouble or FailedError(f"stopped at the first failure, {failures[0]}. {again}")
@@ -204,14 +225,12 @@ class Execution:
         """Welcome new workers, and ask for those that are missing for a while."""
         if self._client.status not in ("running", "connecting"):
             raise ClusterError(LOST)
-        try:
-            found = set(self._client.nthreads())
-        except OSError:
-            raise ClusterError(LOST) from None
+        threads: dict[str, int] = self._client.nthreads()
         self._counted = now = time.monotonic()
+        found, self._threads = set(threads), sum(threads.values())
         if new := found - self._known:
             if self._stopped:
-                self._client.run(stop_taking, workers=list(new), on_error="ignore")
+                self._client.run(stop_taking, self._id, workers=list(new), on_error="ignore")
             else:
                 self._welcome(new)
             self._known |= new

@@ -5,6 +5,7 @@ import json
 import logging
 import time
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Literal, TypeVar
 
@@ -168,8 +169,8 @@ class Run:
             done = {task.name for task in self.plan.tasks} - todo
             set_aside = {name for name, entry in self.finished.items() if entry.failed}
             schedule = Schedule(self.plan, done, set_aside)
-            welcome = Welcome(opened, self.store, self._witness(), self.root.logs().folder)
-            Execution(opened, schedule, self.store, record, welcome, interrupt, options.fail_fast, self._say).run()
+            with closing(Welcome(opened, self.store, self._witness(), self.root.logs().folder)) as welcome:
+                Execution(opened, schedule, self.store, record, welcome, interrupt, options.fail_fast, self._say).run()
             if interrupt.requested:
                 raise InterruptedRunError(
                     f"stopped; {len(self.left()):,} of {len(self.plan.tasks):,} tasks are left. `pipeline resume "

@@ -13,13 +13,13 @@ from pipeline.task import Finished, Task
 log = logging.getLogger(__name__)
 log.setLevel(logging.INFO)
 
-STOPPING = "pipeline_is_stopping"
-"""The mark on a worker that is to take no more work."""
+STOPPING = "pipeline_runs_that_stop"
+"""Where a worker keeps the runs that it is to take no more work of; it may work for others, and for later ones."""
 
 
-def run_errand(tasks: Sequence[Task], store: RunStore) -> list[Finished]:
+def run_errand(tasks: Sequence[Task], store: RunStore, run: str) -> list[Finished]:
     """Run the tasks of one errand and report what they left; nothing, if the run is to stop."""
-    if getattr(get_worker(), STOPPING, False):
+    if run in getattr(get_worker(), STOPPING, ()):
         return []
     try:
         return run_tasks(tasks, store)
@@ -36,9 +36,9 @@ def sees(store: RunStore, key: str) -> tuple[str, str]:
         return "", str(error)
 
 
-def stop_taking(dask_worker: Worker) -> None:
-    """Tell a worker to finish what it does and to leave alone what waits for it."""
-    setattr(dask_worker, STOPPING, True)
+def stop_taking(run: str, dask_worker: Worker) -> None:
+    """Tell a worker to finish what it does for a run and to leave alone what waits for it."""
+    setattr(dask_worker, STOPPING, {*getattr(dask_worker, STOPPING, ()), run})
 
 
 def run_tasks(tasks: Sequence[Task], store: RunStore) -> list[Finished]:

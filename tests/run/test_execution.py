@@ -5,7 +5,7 @@ import pytest
 
 from cluster import open_cluster
 from cluster.profile import Profile
-from pipeline.execution import WAITING_A_WORKER, Execution
+from pipeline.execution import WAITING_A_THREAD, Execution
 from pipeline.interrupt import Interrupt
 from pipeline.local_root import LocalRoot
 from pipeline.schedule import Schedule
@@ -38,7 +38,7 @@ def test_the_scheduler_keeps_nothing_of_tasks_that_are_done(tmp_path: Path) -> N
         ).run()
         kept = set(scheduler.task_prefixes)
     assert seen.keys() == {task.name for task in plan.tasks}
-    assert max(known) <= 2 * WAITING_A_WORKER  # those just done may not be forgotten yet
+    assert max(known) <= 2 * WAITING_A_THREAD  # those just done may not be forgotten yet
     assert kept == {"tiles", "reduce", "weights", "fits"}
 
 

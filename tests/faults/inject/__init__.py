@@ -42,6 +42,14 @@ class Fault:
     error: str = ""
 
 
+def faulty(faults: Sequence[Fault], notes: Path) -> dict[str, str]:
+    """The environment of processes that come to grief, which leave word for each other in a folder."""
+    here = Path(__file__).parent
+    notes.mkdir(exist_ok=True)
+    plan = {"notes": str(notes), "faults": [asdict(fault) for fault in faults]}
+    return {"PYTHONPATH": os.pathsep.join((str(here), str(here.parents[2]))), "FAULT": json.dumps(plan)}
+
+
 class FaultyRun:
     """A command whose processes come to grief; what is left of them when its block ends is killed."""
 
@@ -53,16 +61,11 @@ class FaultyRun:
         notes: Path | None = None,
         environment: Mapping[str, str] | None = None,
     ) -> None:
-        here = Path(__file__).parent
         self.notes = notes or cwd / "notes"
-        self.notes.mkdir(exist_ok=True)
-        plan = {"notes": str(self.notes), "faults": [asdict(fault) for fault in faults]}
         self.process = subprocess.Popen(
             [sys.executable, "-c", "from pipeline.cli import main; main()", *map(str, arguments)],
             cwd=cwd,
-            env=os.environ
-            | {"PYTHONPATH": os.pathsep.join((str(here), str(here.parents[2]))), "FAULT": json.dumps(plan)}
-            | dict(environment or {}),
+            env=os.environ | faulty(faults, self.notes) | dict(environment or {}),
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,

@@ -8,6 +8,7 @@ import errno
 import functools
 import json
 import os
+import re
 import signal
 import sys
 import time
@@ -21,7 +22,7 @@ from typing import Any
 PLAN: dict[str, Any] = json.loads(os.environ.get("FAULT", '{"faults": []}'))
 NOTES = Path(PLAN.get("notes", ""))
 """Where processes leave word for each other, and for the test."""
-PROCESS = "worker" if "multiprocessing" in " ".join(sys.orig_argv) else "driver"
+PROCESS = "worker" if re.search("multiprocessing|dask worker", " ".join(sys.orig_argv)) else "driver"
 OWN = [(number, fault) for number, fault in enumerate(PLAN["faults"]) if fault["process"] == PROCESS]
 ERRORS: dict[str, Callable[[], Exception]] = {
     "EIO": lambda: OSError(errno.EIO, os.strerror(errno.EIO)),

@@ -1,0 +1,256 @@
+"""Schedulers that are already there: by address, by scheduler file, with TLS; and all that may be wrong with them."""
+
+import os
+import re
+import shlex
+import shutil
+import signal
+import socket
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from distributed.security import Security
+
+from pipeline.task import STAGES
+from tests.components.servers import SOURCE, Servers
+from tests.faults.harness import assert_same, assert_same_and_tidy, command, done_by, lines, wait_until, write_config
+from tests.faults.inject import ALWAYS, TASK, Fault, faulty
+from tests.run.sweeps import start
+
+pytestmark = pytest.mark.components
+
+# Tasks take so much longer, so that a run can be met in the middle.
+SLOWER = Fault(TASK, "sleep", times=ALWAYS, seconds=0.1)
+ENOUGH_LINES = 8
+SECONDS_TO_REFUSE = 30
+PACKAGES = ("cluster", "configs", "pipeline", "tasks")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    write_config(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture(scope="module")
+def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Servers]:
+    """A scheduler with two workers, which take their time."""
+    folder = tmp_path_factory.mktemp("servers")
+    with Servers(folder / "logs", environment=faulty([SLOWER], folder / "notes")) as servers:
+        servers.start_scheduler()
+        for number in range(2):
+            servers.start_worker(f"worker-{number}")
+        servers.wait_for_workers(2)
+        yield servers
+
+
+def run(cluster: str | Path, out: str, cwd: Path, *options: str) -> subprocess.Popen[str]:
+    return start("run", "tiny.toml", "--cluster", cluster, "--out", out, *options, cwd=cwd)
+
+
+def end(process: subprocess.Popen[str], seconds: float = 120) -> subprocess.CompletedProcess[str]:
+    output, errors = process.communicate(timeout=seconds)
+    return subprocess.CompletedProcess(process.args, process.returncode, output, errors)
+
+
+def assert_refused(done: subprocess.CompletedProcess[str], code: int, *words: str) -> None:
+    """One message that says why, no traceback, and its exit code."""
+    assert done.returncode == code, done.stderr
+    assert "Traceback" not in done.stdout + done.stderr
+    assert done.stderr.startswith("Error: "), done.stderr
+    assert done.stderr.count("Error: ") == 1, done.stderr
+    assert all(word in done.stderr for word in words), done.stderr
+
+
+def certificates(folder: Path) -> dict[str, str]:
+    """The files of new certificates."""
+    made = Security.temporary().get_tls_config_for_role("client")
+    folder.mkdir()
+    files = {"ca": "ca_file", "cert": "cert", "key": "key"}
+    for name, key in files.items():
+        (folder / name).write_text(made[key])
+    return {name: str(folder / name) for name in files}
+
+
+def tls_profile(path: Path, address: str, files: dict[str, str]) -> Path:
+    """A profile of a scheduler that asks for certificates."""
+    path.write_text(
+        f'backend = "address"\naddress = "{address}"\n[tls]\n'
+        + "".join(f'{name} = "{file}"\n' for name, file in files.items())
+    )
+    return path
+
+
+def changed_source(folder: Path) -> Path:
+    """This package with a line more."""
+    for name in PACKAGES:
+        shutil.copytree(SOURCE / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+    with (folder / "tasks/paths.py").open("a") as file:
+        file.write("# another state of the source\n")
+    return folder
+
+
+def numpy_by_name(folder: Path, version: str) -> Path:
+    """What tells that numpy has another version."""
+    described = folder / f"numpy-{version}.dist-info/METADATA"
+    described.parent.mkdir(parents=True)
+    described.write_text(f"Metadata-Version: 2.1\nName: numpy\nVersion: {version}\n")
+    return folder
+
+
+def hidden_package(folder: Path) -> Path:
+    """What lets Python not find this package, wherever it is installed."""
+    folder.mkdir()
+    shutil.copy(Path(__file__).with_name("without_package.py"), folder / "sitecustomize.py")
+    return folder
+
+
+def test_two_runs_at_once_on_one_scheduler_give_the_tables_of_a_local_run(
+    folder: Path, undisturbed: Path, servers: Servers
+) -> None:
+    runs = {"by-address": run(servers.address, "by-address", folder), "by-file": run(servers.file, "by-file", folder)}
+    for name, process in runs.items():
+        done = end(process)
+        assert done.returncode == 0, done.stderr
+        assert_same_and_tidy(folder / name, undisturbed)  # workers have closed their logs of it
+        assert list((folder / name / "logs").glob("worker-*.log"))
+    assert servers.stayed
+
+
+def test_a_run_that_was_stopped_goes_on_with_the_same_workers(
+    folder: Path, undisturbed: Path, servers: Servers
+) -> None:
+    root = folder / "run"
+    process = run(servers.address, "run", folder)
+    assert wait_until(lambda: len(done_by(root)) >= ENOUGH_LINES, 60)
+    process.send_signal(signal.SIGINT)
+    stopped = end(process)
+    assert stopped.returncode == 130, stopped.stderr
+    before = done_by(root)
+    assert before < done_by(undisturbed)
+    done = end(run(servers.address, "run", folder))
+    assert done.returncode == 0, done.stderr
+    assert_same(root, undisturbed)
+    assert before < done_by(root)
+    assert set(lines(root).values()) == {1}
+    assert servers.stayed
+
+
+def test_a_run_outlives_its_scheduler(folder: Path, undisturbed: Path) -> None:
+    root = folder / "run"
+    with Servers(folder / "first", environment=faulty([SLOWER], folder / "notes")) as servers:
+        servers.start_scheduler()
+        servers.start_worker("worker")
+        address = servers.address
+        process = run(address, "run", folder)
+        assert wait_until(lambda: len(done_by(root)) >= ENOUGH_LINES, 60)
+        servers.kill("scheduler")
+        lost = end(process, SECONDS_TO_REFUSE)
+    assert_refused(lost, 5, "the connection to the scheduler was lost", "same command goes on")
+    assert not (root / "lock").exists()
+    before = done_by(root)
+    assert before < done_by(undisturbed)
+    with Servers(folder / "second") as servers:
+        servers.start_scheduler(port=int(address.rpartition(":")[2]))
+        servers.start_worker("worker")
+        done = end(run(address, "run", folder))
+    assert done.returncode == 0, done.stderr
+    assert_same(root, undisturbed)
+    assert set(lines(root).values()) == {1}
+
+
+def test_a_scheduler_with_tls_is_reached_by_a_profile_and_by_dask_s_own_settings(
+    folder: Path, undisturbed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = certificates(folder / "certificates")
+    options = [f"--tls-{name}={files[key]}" for name, key in (("ca-file", "ca"), ("cert", "cert"), ("key", "key"))]
+    with Servers(folder / "servers", security=options) as servers:
+        servers.start_scheduler()
+        servers.start_worker("worker")
+        address = servers.address
+        assert address.startswith("tls://")
+        profile = tls_profile(folder / "profile.toml", address, files)
+        other = tls_profile(folder / "other.toml", address, certificates(folder / "other"))
+        without = run(address, "without", folder)
+        wrong = run(other, "wrong", folder)
+        by_profile = run(profile, "by-profile", folder)
+        monkeypatch.setenv("DASK_DISTRIBUTED__COMM__TLS__CA_FILE", files["ca"])
+        monkeypatch.setenv("DASK_DISTRIBUTED__COMM__TLS__CLIENT__CERT", files["cert"])
+        monkeypatch.setenv("DASK_DISTRIBUTED__COMM__TLS__CLIENT__KEY", files["key"])
+        by_settings = run(address, "by-settings", folder)
+        assert_refused(end(without, SECONDS_TO_REFUSE), 2, f"{address} needs certificates", "[tls]")
+        assert_refused(end(wrong, SECONDS_TO_REFUSE), 5, f"cannot connect to the scheduler {address}", "certificate")
+        for process in (by_profile, by_settings):
+            done = end(process)
+            assert done.returncode == 0, done.stderr
+        assert servers.stayed
+    assert_same(folder / "by-profile", undisturbed)
+    assert_same(folder / "by-settings", undisturbed)
+    assert not (folder / "without").exists()
+    assert not (folder / "wrong").exists()
+
+
+def test_where_nobody_listens_one_message_says_so_and_nothing_is_written(folder: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))  # without listening
+        address = f"tcp://127.0.0.1:{taken.getsockname()[1]}"
+        refused = end(run(address, "run", folder), SECONDS_TO_REFUSE)
+    assert_refused(refused, 5, f"cannot connect to the scheduler {address}")
+    assert not (folder / "run").exists()
+
+
+def test_work_goes_to_another_host_in_the_clear_only_when_told(folder: Path) -> None:
+    refused = command("run", folder / "tiny.toml", "--cluster", "tcp://192.0.2.1:8786", "--out", folder / "run")
+    assert refused.exit_code == 2, refused.output
+    assert "tcp://192.0.2.1:8786 is another host" in refused.stderr
+    assert "--insecure" in refused.stderr
+    assert not (folder / "run").exists()
+
+
+def test_workers_with_other_versions_are_refused_with_a_table_before_any_task(folder: Path) -> None:
+    paths = {
+        "other-source": [changed_source(folder / "changed")],
+        "other-numpy": [numpy_by_name(folder / "numpy", "1.0"), SOURCE],
+        "no-package": [hidden_package(folder / "hidden")],
+        "same": [SOURCE],
+    }
+    with Servers(folder / "servers") as servers:
+        servers.start_scheduler()
+        for name, path in paths.items():
+            environment = {"PYTHONPATH": os.pathsep.join(map(str, path))}
+            servers.start_worker(name, "--name", name, environment=environment)
+        servers.wait_for_workers(len(paths))
+        names = {address: name for name, address in servers.workers.items()}
+        refused = end(run(servers.address, "run", folder))
+        assert servers.stayed
+    assert_refused(refused, 5, "3 of 4 workers do not run what this driver runs")
+    table = [re.split(r"\s{2,}", line.strip()) for line in refused.stderr.splitlines() if line.startswith("  ")]
+    columns = [names.get(head, head) for head in table[0]]
+    assert sorted(columns) == ["driver", "no-package", "other-numpy", "other-source"]
+    rows = {line[0]: dict(zip(columns, line[1:], strict=True)) for line in table[1:]}
+    differ = {name: {column for column in columns if row[column] != row["driver"]} for name, row in rows.items()}
+    assert differ == {
+        "numpy": {"other-numpy"},
+        "kernel-pipeline": {"no-package"},
+        "its source": {"no-package", "other-source"},
+    }
+    assert rows["numpy"]["other-numpy"] == "1.0"
+    assert rows["kernel-pipeline"]["no-package"] == rows["its source"]["no-package"] == "none"
+    assert not any(name.startswith(STAGES) for name in done_by(folder / "run"))
+
+
+@pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("unshare"), reason="needs root, and unshare of util-linux")
+def test_workers_that_do_not_see_the_run_directory_are_refused(folder: Path) -> None:
+    shared = folder / "shared"
+    shared.mkdir()
+    hidden = f'mount -t tmpfs none {shlex.quote(str(shared))} && exec "$@"'
+    with Servers(folder / "servers") as servers:
+        servers.start_scheduler()
+        servers.start_worker("blind", within=("unshare", "--mount", "sh", "-c", hidden, "sh"))
+        servers.wait_for_workers(1)
+        refused = end(run(servers.address, "shared/run", folder))
+        assert servers.stayed
+    assert_refused(refused, 5, f"1 of 1 workers do not see the arrays in {shared}/run", "--out")
+    assert not any(name.startswith(STAGES) for name in done_by(shared / "run"))

@@ -1,0 +1,78 @@
+"""The processes that mpirun started: a scheduler, the driver and workers."""
+
+import os
+import shutil
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from tests.components.servers import SOURCE
+from tests.faults.harness import assert_same_and_tidy, lines, rewrite_ledger, write_config
+
+pytestmark = [
+    pytest.mark.components,
+    pytest.mark.skipif(
+        not (shutil.which("mpirun") and find_spec("mpi4py") and find_spec("dask_mpi")),
+        reason="needs MPI: apt install openmpi-bin, pip install 'kernel-pipeline[mpi]'",
+    ),
+]
+
+# Open MPI runs as root, and more processes than there are cores, only where it is told to.
+PERMISSIONS = {
+    "OMPI_ALLOW_RUN_AS_ROOT": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    "OMPI_MCA_rmaps_base_oversubscribe": "1",
+    "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
+}
+SECONDS = 120
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    write_config(tmp_path)
+    return tmp_path
+
+
+def mpirun(processes: int, *arguments: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """Run a command in so many processes, until all have ended."""
+    command = ["mpirun", "-n", str(processes), sys.executable, "-m", "pipeline", *map(str, arguments)]
+    environment = os.environ | PERMISSIONS | {"PYTHONPATH": str(SOURCE), "PYTHONSAFEPATH": "1"}
+    return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, timeout=SECONDS)
+
+
+def test_a_run_and_what_is_left_of_it_give_the_tables_of_a_local_run(folder: Path, undisturbed: Path) -> None:
+    root = folder / "run"
+    done = mpirun(4, "run", "tiny.toml", "--cluster", "mpi", "--out", "run", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    assert "2 workers" in done.stdout
+    assert_same_and_tidy(root, undisturbed)
+    assert lines(root) == lines(undisturbed)
+
+    rewrite_ledger(root, lambda name: not name.startswith(("fits/", "tables")))
+    done = mpirun(3, "resume", "run", "--cluster", "mpi", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert "1 workers" in done.stdout
+    assert_same_and_tidy(root, undisturbed)
+    assert lines(root) == lines(undisturbed)
+
+
+def test_two_processes_are_too_few(folder: Path) -> None:
+    refused = mpirun(2, "run", "tiny.toml", "--cluster", "mpi", "--out", "run", cwd=folder)
+    assert refused.returncode == 2, refused.stderr
+    assert "--cluster mpi needs 3 processes at least, and has 2" in refused.stderr
+    assert "Traceback" not in refused.stderr
+    assert not (folder / "run").exists()
+
+
+def test_a_mistake_ends_all_processes_with_one_message(folder: Path) -> None:
+    mistake = ("--set", "protocol.folds=1")
+    refused = mpirun(4, "run", "tiny.toml", "--cluster", "mpi", "--out", "run", *mistake, cwd=folder)
+    assert refused.returncode == 2, refused.stderr
+    assert refused.stderr.count("Error: ") == 1, refused.stderr
+    assert "protocol.folds" in refused.stderr
+    assert "Traceback" not in refused.stderr
+    assert not (folder / "run").exists()
