@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pipeline.errors import UnreachableError
 from pipeline.logs import Logs
 from pipeline.names import LOGS
 
@@ -38,7 +37,7 @@ class ScratchLogs(Logs):
     def keep(self) -> None:
         """Send them to a folder of their own, so that those of earlier runs stay; what cannot be sent waits here."""
         when = f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}"
-        with suppress(UnreachableError):
+        with suppress(OSError):
             for path in sorted(filter(Path.is_file, self.folder.iterdir())):  # keys of a killed run are in a folder
                 self._root.write(f"{LOGS}/{when}/{path.name}", path.read_bytes())
             shutil.rmtree(self.folder)

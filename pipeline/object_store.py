@@ -44,7 +44,7 @@ PATIENT: "RetryConfig" = {
 # Before anything was begun nobody wants to wait.
 BRISK: "RetryConfig" = {"max_retries": 3, "retry_timeout": timedelta(seconds=10)}
 # Larger chunks are sent in parts; smaller ones in one request, of which a crash leaves nothing behind.
-BYTES_IN_ONE_REQUEST = 64 << 20
+BYTES_IN_ONE_REQUEST = 32 << 20
 NO_CREDENTIALS = (
     "no credentials for the object store: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE, or write "
     "~/.aws/credentials"
@@ -68,15 +68,17 @@ class Connection:
                 raise RefusedError(NO_CREDENTIALS)
             found = session.client("s3").meta
             return cls(found.endpoint_url, found.region_name, Boto3CredentialProvider(session))
-        except (BotoCoreError, ValueError) as error:
+        except BotoCoreError as error:
             raise RefusedError(f"the settings of the object store cannot be used: {error}") from None
+        except ValueError:  # whose message may repeat what the address holds
+            raise RefusedError("AWS_ENDPOINT_URL is not an address such as https://host:port; set it right") from None
 
     def open(self, bucket: str, prefix: str, retries: "RetryConfig" = PATIENT) -> S3Store:
         """A prefix of a bucket; nothing is asked of it yet."""
         options: ClientConfig = {
             "allow_http": self.endpoint.startswith("http://"),  # said by whoever set the endpoint
             "connect_timeout": timedelta(seconds=5),
-            "timeout": timedelta(minutes=2),
+            "timeout": timedelta(minutes=4),
         }
         return S3Store(
             bucket,
