@@ -22,9 +22,14 @@ def open_workers(profile: Profile, _logs: Path) -> Iterator[Cluster]:
         from dask_gateway import Gateway, GatewayClusterError, GatewayServerError
     except ImportError:
         raise missing_extra("gateway", "gateway") from None
+    from distributed.utils import LoopRunner
+
+    # dask-gateway closes itself once more when it is forgotten, and complains if its loop has ended by then.
+    runner = LoopRunner()
+    runner.start()
     with ExitStack() as stack:
         try:
-            gateway = stack.enter_context(Gateway(profile.address))
+            gateway = stack.enter_context(Gateway(profile.address, loop=runner.loop))
             started = stack.enter_context(gateway.new_cluster(shutdown_on_close=True, **profile.options))
             client = stack.enter_context(started.get_client())
             if profile.adapt:
