@@ -21,9 +21,14 @@ def worker_limits(profile: Profile) -> tuple[int, int | None]:
 def open_workers(profile: Profile, _logs: Path) -> Iterator[Cluster]:
     """Ask the gateway for a cluster; it is shut down at the end."""
     library = _library()
+    from distributed.utils import LoopRunner
+
+    # dask-gateway closes itself once more when it is forgotten, and complains if its loop has ended by then.
+    runner = LoopRunner()
+    runner.start()
     with ExitStack() as stack:
         try:
-            gateway = stack.enter_context(library.Gateway(profile.address))
+            gateway = stack.enter_context(library.Gateway(profile.address, loop=runner.loop))
             started = stack.enter_context(gateway.new_cluster(shutdown_on_close=True, **profile.options))
             client = stack.enter_context(started.get_client())
             if profile.adapt:

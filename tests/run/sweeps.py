@@ -4,6 +4,7 @@ import io
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -128,11 +129,19 @@ def flip(path: Path) -> None:
     path.write_bytes(content)
 
 
-def start(*arguments: str | Path, cwd: Path, root: Path | None = None) -> subprocess.Popen[str]:
-    """Start the command line as a process of its own, with the packages under `root` (this source tree without it)."""
+def start(
+    *arguments: str | Path, cwd: Path, root: Path | None = None, within: Sequence[str] = ()
+) -> subprocess.Popen[str]:
+    """Start the command line as a process of its own, with the packages under `root` (this source tree without it).
+
+    Parameters
+    ----------
+    within
+        What begins a command that runs it elsewhere.
+    """
     packages = root or Path(__file__).parents[2]
     return subprocess.Popen(
-        [sys.executable, "-c", "from pipeline.cli import main; main()", *map(str, arguments)],
+        [*within, sys.executable, "-c", "from pipeline.cli import main; main()", *map(str, arguments)],
         cwd=cwd,
         env=os.environ | {"PYTHONPATH": str(packages)},
         stdout=subprocess.PIPE,

@@ -1,0 +1,108 @@
+"""A Dask Gateway that starts a cluster for a run."""
+
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from importlib.util import find_spec
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.components.servers import SOURCE
+from tests.faults.harness import assert_same_and_tidy, wait_until, write_config
+from tests.run.sweeps import pipeline, start
+
+pytestmark = [
+    pytest.mark.components,
+    pytest.mark.skipif(
+        not (find_spec("dask_gateway") and find_spec("dask_gateway_server")),
+        reason="needs Dask Gateway: pip install 'kernel-pipeline[gateway]' 'dask-gateway-server[local]'",
+    ),
+]
+
+SECONDS_TO_START = 60
+SECONDS_TO_RUN = 120
+SETTINGS = """
+c.DaskGateway.backend_class = "dask_gateway_server.backends.local.UnsafeLocalBackend"
+c.DaskGateway.authenticator_class = "dask_gateway_server.auth.SimpleAuthenticator"
+c.DaskGateway.address = "127.0.0.1:0"
+c.Proxy.address = "{address}"
+c.LocalBackend.clusters_directory = "{folder}"
+c.ClusterConfig.scheduler_cmd = ["{python}", "-m", "dask", "scheduler"]
+c.ClusterConfig.worker_cmd = ["{python}", "-m", "dask", "worker"]
+c.ClusterConfig.environment = {{"PYTHONPATH": "{source}"}}
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    write_config(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def gateway(tmp_path: Path) -> Iterator[tuple[str, psutil.Process]]:
+    """A gateway: its address and its process."""
+    address, place = f"127.0.0.1:{free_port()}", tmp_path / "gateway"
+    place.mkdir()
+    settings = place / "settings.py"
+    settings.write_text(SETTINGS.format(address=address, folder=place, python=sys.executable, source=SOURCE))
+    server = [sys.executable, "-m", "dask_gateway_server", "--config", str(settings)]
+    with (place / "log").open("wb") as log, subprocess.Popen(server, cwd=place, stdout=log, stderr=log) as process:
+        try:
+            assert wait_until(lambda: listens(address), SECONDS_TO_START), (place / "log").read_text()
+            yield f"http://{address}", psutil.Process(process.pid)
+        finally:
+            process.terminate()  # it ends its proxy, and all clusters
+
+
+def free_port() -> int:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        return int(taken.getsockname()[1])
+
+
+def listens(address: str) -> bool:
+    host, port = address.split(":")
+    with socket.socket() as asking:
+        return asking.connect_ex((host, int(port))) == 0
+
+
+def profile(folder: Path, address: str) -> Path:
+    path = folder / "gateway.toml"
+    path.write_text(f'backend = "gateway"\naddress = "{address}"\njobs = 2\n')
+    return path
+
+
+def started_by(gateway: psutil.Process) -> list[str]:
+    """The commands of schedulers and workers that a gateway has running."""
+    commands = []
+    for process in gateway.children(recursive=True):
+        with suppress(psutil.Error):
+            commands.append(" ".join(process.cmdline()))
+    return [command for command in commands if "-m dask " in command]
+
+
+def test_a_cluster_is_started_and_ended_and_gives_the_tables_of_a_local_run(
+    folder: Path, undisturbed: Path, gateway: tuple[str, psutil.Process]
+) -> None:
+    address, process = gateway
+    running = start("run", "tiny.toml", "--cluster", profile(folder, address), "--out", "run", cwd=folder)
+    assert wait_until(lambda: len(started_by(process)) > 1, SECONDS_TO_START)
+    _, errors = running.communicate(timeout=SECONDS_TO_RUN)
+    assert running.returncode == 0, errors
+    assert errors == ""
+    assert_same_and_tidy(folder / "run", undisturbed)
+    assert wait_until(lambda: not started_by(process), 10)
+
+
+def test_a_gateway_that_is_not_there_is_one_message(folder: Path) -> None:
+    address = f"http://127.0.0.1:{free_port()}"
+    refused = pipeline("run", "tiny.toml", "--cluster", profile(folder, address), "--out", "run", cwd=folder)
+    assert refused.returncode == 5, refused.stderr
+    assert refused.stderr.startswith(f"Error: the gateway {address} gives no cluster: ")
+    assert "Traceback" not in refused.stderr
+    assert refused.stderr.count("Error: ") == 1
