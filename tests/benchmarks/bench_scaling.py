@@ -44,7 +44,7 @@ STATISTICS_STAGES = ("tiles", "reduce")
 FIT_ROWS = (1000, 4000)
 # Enough for what came in together to be written down together, as it is with many.
 DRIVER_WORKERS = 8
-DRIVER_TASKS = 2000
+DRIVER_TASKS = 1000
 
 
 @dataclass(frozen=True)
