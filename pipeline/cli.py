@@ -26,7 +26,7 @@ from pipeline.cli_options import (
 from pipeline.errors import InterruptedRunError, PipelineError, StorageError
 
 if TYPE_CHECKING:
-    from pipeline.root import Root
+    from pipeline.storage.root import Root
 
 INTERRUPTED = 130
 CONTEXT = {"help_option_names": ["-h", "--help"]}

@@ -9,7 +9,7 @@ import click
 from pipeline.cli_options import console, data_option, directory_argument, place, running_options, take_profile
 
 if TYPE_CHECKING:
-    from pipeline.root import Root
+    from pipeline.storage.root import Root
 
 
 @click.command()

@@ -12,12 +12,12 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from cluster.profile import Profile
-    from pipeline.root import Root
+    from pipeline.storage.root import Root
 
 
 def place(address: str) -> "Root":
     """Open a folder, or s3://bucket/prefix; one that cannot be reached is refused before anything else is done."""
-    from pipeline.address import open_root
+    from pipeline.storage.address import open_root
 
     return open_root(address)
 

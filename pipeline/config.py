@@ -8,10 +8,10 @@ from typing import Annotated, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from pipeline.address import parse_s3
 from pipeline.datasets import Dataset
 from pipeline.methods import TASKS, Method, label
 from pipeline.model import Model, Name, distinct
+from pipeline.storage.address import parse_s3
 
 # What regularises beyond these overflows or does nothing.
 GridExponent = Annotated[int, Field(ge=-100, le=100)]

@@ -5,9 +5,9 @@ from pathlib import Path
 from pipeline.config import Config
 from pipeline.config_file import config_digest
 from pipeline.errors import ELSEWHERE, RefusedError
-from pipeline.files import PARTIAL
-from pipeline.names import CONFIG, LEDGER, LOCK
-from pipeline.root import Root
+from pipeline.storage.files import PARTIAL
+from pipeline.storage.names import CONFIG, LEDGER, LOCK
+from pipeline.storage.root import Root
 
 
 def default_directory(config: Config) -> Path:

@@ -9,10 +9,10 @@ from rich.table import Table
 from pipeline import memory
 from pipeline.directory import is_run_directory
 from pipeline.errors import PipelineError, RefusedError
-from pipeline.files import quoted
 from pipeline.ledger import Ledger
 from pipeline.record import no_run_directory, read_record
-from pipeline.root import Root
+from pipeline.storage.files import quoted
+from pipeline.storage.root import Root
 from pipeline.task import STAGES, Finished
 from pipeline.verification import CLEANED, big_arrays, data_entry
 

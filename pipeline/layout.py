@@ -8,9 +8,9 @@ import numpy as np
 import scipy.sparse
 
 from pipeline.plan import DatasetPlan
-from pipeline.root import Root
 from pipeline.samples import Samples
 from pipeline.stages.combine import CombineTask
+from pipeline.storage.root import Root
 from pipeline.store import COMBINED, DATA, GRAM, STATISTICS, WEIGHTS, RunStore
 from pipeline.task import DATA_VERSION
 from tasks.arrays import Floats

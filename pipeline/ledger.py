@@ -7,10 +7,10 @@ what its ledger says, and all else in it is checked against that.
 import json
 from dataclasses import asdict
 
-from pipeline.digests import content_digest
 from pipeline.errors import RefusedError
-from pipeline.files import quoted
-from pipeline.root import Root
+from pipeline.storage.digests import content_digest
+from pipeline.storage.files import quoted
+from pipeline.storage.root import Root
 from pipeline.task import Finished
 
 CHECK = b', "check": "'

@@ -9,9 +9,9 @@ from rich.table import Table
 from cluster.profile import QUEUES, Profile
 from pipeline.memory import text
 from pipeline.methods import label
-from pipeline.names import LOGS
 from pipeline.plan import Plan
 from pipeline.stages.tiles import TilesTask
+from pipeline.storage.names import LOGS
 from pipeline.task import STAGES
 
 

@@ -7,18 +7,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from secrets import token_hex
 
-from pipeline.address import open_root
 from pipeline.config import Config
 from pipeline.config_file import differences, parse_config, to_toml
-from pipeline.digests import content_digest
 from pipeline.directory import is_run_directory
 from pipeline.environment import FORMAT, environment
 from pipeline.errors import ELSEWHERE, ConfigError, RefusedError, UnreachableError
 from pipeline.ledger import Ledger
-from pipeline.names import CONFIG, ENVIRONMENT
 from pipeline.outline import Outline
 from pipeline.plan import Plan, make_plan
-from pipeline.root import Root
+from pipeline.storage.address import open_root
+from pipeline.storage.digests import content_digest
+from pipeline.storage.names import CONFIG, ENVIRONMENT
+from pipeline.storage.root import Root
 from pipeline.task import Finished
 from pipeline.verification import TABLES, check_files, data_entry
 

@@ -6,14 +6,14 @@ from rich.console import Console
 
 from pipeline.directory import is_run_directory
 from pipeline.errors import FailedError, RefusedError
-from pipeline.files import quoted
 from pipeline.ledger import Ledger
-from pipeline.logs import driver_log
-from pipeline.names import LEDGER, RESULTS
 from pipeline.plan import Plan
 from pipeline.record import SWEEP, check_format, no_run_directory, read_record, restore_record
-from pipeline.root import Root
 from pipeline.run import Options
+from pipeline.storage.files import quoted
+from pipeline.storage.logs import driver_log
+from pipeline.storage.names import LEDGER, RESULTS
+from pipeline.storage.root import Root
 from pipeline.sweep import open_run, storage_errors
 from pipeline.task import STAGES, Finished
 from pipeline.verification import (

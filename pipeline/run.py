@@ -15,17 +15,17 @@ from rich.console import Console
 from cluster import open_cluster
 from cluster.profile import Profile
 from pipeline.errors import InterruptedRunError, StorageError
-from pipeline.files import quoted
 from pipeline.interrupt import Interrupt
 from pipeline.layout import create_arrays, data_identity
 from pipeline.ledger import Ledger
 from pipeline.plan import Plan
 from pipeline.progress import Progress
 from pipeline.record import arrays_root
-from pipeline.root import Root
 from pipeline.run_view import constant_kernels
 from pipeline.samples import Samples
 from pipeline.schedule import Schedule, failed_and_what_builds_on_it, failures
+from pipeline.storage.files import quoted
+from pipeline.storage.root import Root
 from pipeline.store import DamagedError, RunStore
 from pipeline.summary import summarise, write_summary
 from pipeline.tables import TABLES_VERSION, read_rows, table_digests, write_tables

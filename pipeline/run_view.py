@@ -7,11 +7,11 @@ from rich.console import Console
 from rich.markup import escape
 
 from pipeline import memory
-from pipeline.files import quoted
 from pipeline.methods import EACH_KERNEL
 from pipeline.plan import Plan
 from pipeline.plan_view import print_notes
-from pipeline.root import Root
+from pipeline.storage.files import quoted
+from pipeline.storage.root import Root
 from pipeline.summary import print_correlation, print_summary
 from pipeline.tables import read_correlation
 from pipeline.task import OK, Finished

@@ -5,13 +5,13 @@ from collections import Counter
 from rich.console import Console
 from rich.markup import escape
 
-from pipeline.files import quoted
-from pipeline.names import RESULTS
 from pipeline.plan import Plan
 from pipeline.record import Record, read_record
-from pipeline.root import Root
 from pipeline.run_view import MOST_NAMED
 from pipeline.schedule import failures
+from pipeline.storage.files import quoted
+from pipeline.storage.names import RESULTS
+from pipeline.storage.root import Root
 from pipeline.submit import submitted
 from pipeline.summary import print_correlation, print_summary, summarise
 from pipeline.tables import read_correlation, read_rows

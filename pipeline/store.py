@@ -14,9 +14,9 @@ from zarr.codecs import BytesCodec, Crc32cCodec
 from zarr.core.buffer import Buffer
 from zarr.storage import MemoryStore
 
-from pipeline.digests import content_digest
 from pipeline.errors import UnreachableError
-from pipeline.root import Root
+from pipeline.storage.digests import content_digest
+from pipeline.storage.root import Root
 from tasks.arrays import Floats
 
 DATA = "data.zarr"

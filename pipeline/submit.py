@@ -9,11 +9,11 @@ from rich.console import Console
 from cluster import batch
 from pipeline.config import Config
 from pipeline.directory import default_directory
-from pipeline.files import quoted, write_whole
-from pipeline.local_root import LocalRoot
-from pipeline.names import LOGS
-from pipeline.root import Root
 from pipeline.run import Options
+from pipeline.storage.files import quoted, write_whole
+from pipeline.storage.local_root import LocalRoot
+from pipeline.storage.names import LOGS
+from pipeline.storage.root import Root
 from pipeline.sweep import begin_sweep
 
 SCRIPT = "submitted.sh"

@@ -6,8 +6,8 @@ import pandas as pd
 from rich.console import Console
 from rich.table import Table
 
-from pipeline.names import RESULTS
-from pipeline.root import Root
+from pipeline.storage.names import RESULTS
+from pipeline.storage.root import Root
 from pipeline.task import OK
 
 MEASURES = ("error", "alignment_test", "alignment_train")

@@ -10,16 +10,11 @@ from rich.console import Console
 
 from cluster import warm_up, worker_limits
 from pipeline import memory
-from pipeline.address import open_root
 from pipeline.config import Config
-from pipeline.digests import size_of
 from pipeline.directory import check_place, default_directory, is_run_directory
 from pipeline.environment import version_changes
 from pipeline.errors import FailedError, StorageError, UnreachableError
 from pipeline.ledger import Ledger
-from pipeline.local_root import LocalRoot
-from pipeline.logs import driver_log
-from pipeline.names import ENVIRONMENT
 from pipeline.plan import Plan, make_plan
 from pipeline.record import (
     SWEEP,
@@ -31,10 +26,15 @@ from pipeline.record import (
     restore_record,
     write_record,
 )
-from pipeline.root import Root
 from pipeline.run import Options, Run
 from pipeline.run_view import announce, print_results
 from pipeline.samples import Samples, load_samples
+from pipeline.storage.address import open_root
+from pipeline.storage.digests import size_of
+from pipeline.storage.local_root import LocalRoot
+from pipeline.storage.logs import driver_log
+from pipeline.storage.names import ENVIRONMENT
+from pipeline.storage.root import Root
 from pipeline.verification import sweep_temporary_files
 from pipeline.worker_modules import worker_modules
 

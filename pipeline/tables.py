@@ -6,13 +6,13 @@ from typing import Any
 import pandas as pd
 
 from pipeline.kernel_tables import correlation_table, kernel_table
-from pipeline.names import RESULTS
 from pipeline.plan import DatasetPlan, Plan
-from pipeline.root import Root
 from pipeline.schedule import failures
 from pipeline.stages.cells import CellTask
 from pipeline.stages.one_stage import EachKernelTask
 from pipeline.stages.weights import WeightsTask
+from pipeline.storage.names import RESULTS
+from pipeline.storage.root import Root
 from pipeline.store import RunStore
 from pipeline.task import Finished
 from tasks.paths import METRICS

@@ -3,12 +3,12 @@
 from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from pipeline.digests import DAMAGED
 from pipeline.layout import data_identity
-from pipeline.names import RESULTS
 from pipeline.plan import DatasetPlan, Plan
-from pipeline.root import Root
 from pipeline.schedule import failures
+from pipeline.storage.digests import DAMAGED
+from pipeline.storage.names import RESULTS
+from pipeline.storage.root import Root
 from pipeline.store import COMBINED, DATA, GRAM, GROUPS, STATISTICS
 from pipeline.task import Finished
 

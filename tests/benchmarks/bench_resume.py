@@ -25,12 +25,12 @@ from cluster import worker_limits
 from cluster.profile import Profile
 from pipeline.config_file import read_config
 from pipeline.ledger import Ledger
-from pipeline.local_root import LocalRoot
-from pipeline.names import LEDGER
 from pipeline.plan import make_plan
 from pipeline.record import read_record, write_record
 from pipeline.run import Options, Run
 from pipeline.samples import load_samples
+from pipeline.storage.local_root import LocalRoot
+from pipeline.storage.names import LEDGER
 from pipeline.store import RunStore
 from pipeline.sweep import run_sweep
 from pipeline.verification import examine

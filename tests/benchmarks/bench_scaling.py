@@ -26,11 +26,11 @@ from pipeline.config import Config
 from pipeline.execution import Execution
 from pipeline.interrupt import Interrupt
 from pipeline.ledger import Ledger
-from pipeline.local_root import LocalRoot
 from pipeline.plan import make_plan
 from pipeline.run import Options, Run
 from pipeline.samples import load_samples
 from pipeline.schedule import Schedule
+from pipeline.storage.local_root import LocalRoot
 from pipeline.task import STAGES, Finished
 from pipeline.worker_modules import worker_modules
 from tests.benchmarks import limits

@@ -18,11 +18,11 @@ from cluster.profile import Profile
 from pipeline.execution import Execution
 from pipeline.interrupt import Interrupt
 from pipeline.ledger import Ledger
-from pipeline.local_root import LocalRoot
 from pipeline.memory import measured_peak
 from pipeline.run import Options, Run
 from pipeline.samples import Samples
 from pipeline.schedule import Schedule
+from pipeline.storage.local_root import LocalRoot
 from pipeline.store import RunStore
 from tests.benchmarks.empty_tasks import empty_plan
 

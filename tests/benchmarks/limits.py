@@ -17,7 +17,7 @@ from unittest.mock import patch
 import numpy as np
 
 from cluster.settings import ENVIRONMENT
-from pipeline.local_root import LocalRoot
+from pipeline.storage.local_root import LocalRoot
 from pipeline.store import GRAM, RunStore
 from tasks.gaussian import families_of_kernels
 from tasks.sums import Sums, add_tile

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.ledger import Ledger
-from pipeline.local_root import LocalRoot
+from pipeline.storage.local_root import LocalRoot
 from pipeline.task import Finished
 from tests.faults.harness import (
     added,

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.ledger import Ledger
-from pipeline.local_root import LocalRoot
+from pipeline.storage.local_root import LocalRoot
 from pipeline.verification import foreign_files
 from tests.faults.harness import assert_same, command, done_by, rewrite_ledger, strays, wait_until
 from tests.run.sweeps import pipeline, start

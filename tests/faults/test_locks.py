@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.errors import RefusedError
-from pipeline.lock import holder, locked
+from pipeline.storage.lock import holder, locked
 from tests.faults.harness import assert_same, command, done_by, rewrite_ledger, wait_until
 from tests.run.sweeps import pipeline, start
 
@@ -28,7 +28,7 @@ CONTENDER = """
 import os, sys, time
 from pathlib import Path
 from pipeline.errors import RefusedError
-from pipeline.lock import locked
+from pipeline.storage.lock import locked
 
 root, rounds, number, begin = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), float(sys.argv[4])
 for turn in range(rounds):
@@ -187,7 +187,7 @@ def test_a_lock_that_names_a_live_process_which_does_not_hold_it_is_taken_over(t
 
 
 def test_who_only_looks_keeps_nobody_out_and_leaves_nothing(tmp_path: Path) -> None:
-    code = "import sys, pathlib; from pipeline.lock import holder; print(flush=True)"
+    code = "import sys, pathlib; from pipeline.storage.lock import holder; print(flush=True)"
     looker = python(f"{code}\nwhile True: holder(pathlib.Path(sys.argv[1]))", tmp_path, cwd=tmp_path)
     try:
         assert looker.stdout

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from pipeline.local_root import LocalRoot
 from pipeline.plan import make_plan
 from pipeline.record import read_record
+from pipeline.storage.local_root import LocalRoot
 from pipeline.store import DamagedError, RunStore
 from pipeline.worker import run_errand
 from tasks.errors import NoResultError

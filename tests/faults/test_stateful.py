@@ -17,9 +17,9 @@ from rich.console import Console
 
 from pipeline.config_file import parse_config
 from pipeline.errors import PipelineError
-from pipeline.local_root import LocalRoot
 from pipeline.repair import repair_run, restore_run, verify_run
 from pipeline.run import Options
+from pipeline.storage.local_root import LocalRoot
 from pipeline.sweep import resume_sweep, run_sweep
 from pipeline.verification import stored_files
 from tests.faults.harness import CrashError, flip, no_workers

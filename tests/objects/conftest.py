@@ -4,8 +4,8 @@ from secrets import token_hex
 
 import pytest
 
-from pipeline.address import S3Address
-from pipeline.object_root import ObjectRoot
+from pipeline.storage.address import S3Address
+from pipeline.storage.object_root import ObjectRoot
 from tests.faults.harness import command, no_workers, write_config
 from tests.objects.server import Server
 

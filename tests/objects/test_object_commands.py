@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from pipeline.address import root_of
-from pipeline.lock import Holder
-from pipeline.object_root import ObjectRoot
+from pipeline.storage.address import root_of
+from pipeline.storage.lock import Holder
+from pipeline.storage.object_root import ObjectRoot
 from pipeline.store import RunStore
 from tests.faults.harness import TINY, command, lines, no_workers, tables, write_config
 from tests.objects.harness import assert_same, copied, files

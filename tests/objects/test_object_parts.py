@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from pipeline import object_logs
 from pipeline.errors import RefusedError, StorageError, UnreachableError
 from pipeline.ledger import Ledger
-from pipeline.lock import Holder
-from pipeline.object_root import ObjectRoot
+from pipeline.storage import object_logs
+from pipeline.storage.lock import Holder
+from pipeline.storage.object_root import ObjectRoot
 from pipeline.task import Finished
 
 pytestmark = pytest.mark.components

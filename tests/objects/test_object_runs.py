@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.object_root import ObjectRoot
+from pipeline.storage.object_root import ObjectRoot
 from tests.faults.harness import wait_until
 from tests.faults.inject import ALWAYS, LEDGER, TASK, Fault, FaultyRun, run_with
 from tests.objects.harness import assert_same, files

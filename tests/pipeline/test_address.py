@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from pipeline.address import parse_s3, root_of
 from pipeline.cli import main
 from pipeline.config_file import config_digest, to_toml
 from pipeline.errors import ConfigError
-from pipeline.local_root import LocalRoot
+from pipeline.storage.address import parse_s3, root_of
+from pipeline.storage.local_root import LocalRoot
 from tests.pipeline.build import PROJECT, parsed, synthetic_values
 
 SECRET = "kept-to-myself"

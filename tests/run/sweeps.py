@@ -15,13 +15,13 @@ from pipeline.config import Config
 from pipeline.config_file import parse_config
 from pipeline.layout import create_arrays, data_identity
 from pipeline.ledger import Ledger
-from pipeline.local_root import LocalRoot
-from pipeline.names import LEDGER
 from pipeline.plan import Plan, make_plan
 from pipeline.record import write_record
 from pipeline.run import Options
 from pipeline.samples import Samples, load_samples
 from pipeline.schedule import Failed
+from pipeline.storage.local_root import LocalRoot
+from pipeline.storage.names import LEDGER
 from pipeline.store import RunStore
 from pipeline.sweep import resume_sweep
 from pipeline.task import Finished

@@ -14,7 +14,7 @@ import tomli_w
 from click.testing import CliRunner
 
 from pipeline.cli import main
-from pipeline.local_root import LocalRoot
+from pipeline.storage.local_root import LocalRoot
 from pipeline.store import RunStore
 from pipeline.task import STAGES
 from tests.run.sweeps import SMALL, flip, forget, note, pipeline, plan_in, small_config, start

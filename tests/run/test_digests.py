@@ -4,8 +4,8 @@ import google_crc32c
 import numpy as np
 import pytest
 
-from pipeline.digests import chunk_digest, content_digest, size_of
-from pipeline.local_root import LocalRoot
+from pipeline.storage.digests import chunk_digest, content_digest, size_of
+from pipeline.storage.local_root import LocalRoot
 from pipeline.store import GRAM, RunStore
 
 CHUNK = "gram.zarr/d/gram/c/0"

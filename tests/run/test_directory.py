@@ -7,10 +7,10 @@ import pytest
 from pipeline.directory import check_place, is_run_directory
 from pipeline.errors import RefusedError
 from pipeline.ledger import Ledger
-from pipeline.local_root import LocalRoot
-from pipeline.names import CONFIG, LEDGER, LOCK
 from pipeline.plan import Plan, make_plan
 from pipeline.record import SWEEP, check_same_sweep, read_record, restore_record, write_record
+from pipeline.storage.local_root import LocalRoot
+from pipeline.storage.names import CONFIG, LEDGER, LOCK
 from tests.run.sweeps import plan_in, small_config
 
 
@@ -44,9 +44,9 @@ def test_a_crash_at_any_moment_of_the_beginning_leaves_a_directory_that_can_go_o
         path.write_text(content)
 
     with monkeypatch.context() as patch:
-        patch.setattr("pipeline.local_root.write_whole", write)
+        patch.setattr("pipeline.storage.local_root.write_whole", write)
         if files_before_the_crash is None:  # the ledger is there, but no line of it
-            patch.setattr("pipeline.journal.FileJournal.check_place", crash)
+            patch.setattr("pipeline.storage.journal.FileJournal.check_place", crash)
         with pytest.raises(MemoryError):
             begin(tmp_path, plan)
     check_place(LocalRoot(tmp_path))

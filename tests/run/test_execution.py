@@ -7,8 +7,8 @@ from cluster import open_cluster
 from cluster.profile import Profile
 from pipeline.execution import WAITING_A_THREAD, Execution
 from pipeline.interrupt import Interrupt
-from pipeline.local_root import LocalRoot
 from pipeline.schedule import Schedule
+from pipeline.storage.local_root import LocalRoot
 from pipeline.store import RunStore
 from pipeline.task import Finished
 from tests.benchmarks.driver_cost import no_welcome

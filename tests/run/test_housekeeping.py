@@ -15,9 +15,9 @@ from rich.console import Console
 from pipeline.cli import main
 from pipeline.errors import RefusedError
 from pipeline.housekeeping import clean_run, print_runs
-from pipeline.local_root import LocalRoot
-from pipeline.lock import locked
 from pipeline.plan import Plan
+from pipeline.storage.local_root import LocalRoot
+from pipeline.storage.lock import locked
 from tests.pipeline.build import listing
 from tests.run.sweeps import fail, flip, plan_in, resume_here, run_here, smaller_config
 
@@ -51,7 +51,7 @@ def test_a_run_whose_files_come_and_go_can_be_listed(root: Path, monkeypatch: py
         for folder, inner, names in walk(top):
             yield folder, inner, [*names, ".0.ab12.partial"]
 
-    monkeypatch.setattr("pipeline.local_root.os.walk", before_one_vanished)
+    monkeypatch.setattr("pipeline.storage.local_root.os.walk", before_one_vanished)
     assert said_of(root.parent)["run"].startswith("done")
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from pipeline.errors import RefusedError, StorageError
 from pipeline.ledger import Ledger
-from pipeline.local_root import LocalRoot
+from pipeline.storage.local_root import LocalRoot
 from pipeline.task import Finished
 from tests.pipeline.build import PROJECT
 
@@ -149,7 +149,7 @@ def test_what_is_appended_is_flushed_to_the_disk(path: Path, monkeypatch: pytest
             flushed.append(path.read_bytes())
 
     append(path, entry("a"))
-    monkeypatch.setattr("pipeline.journal.os.fsync", fsync)
+    monkeypatch.setattr("pipeline.storage.journal.os.fsync", fsync)
     append(path, entry("b"), entry("c"))
     assert flushed == [path.read_bytes()]
 
@@ -162,7 +162,7 @@ def test_a_disk_that_fails_to_flush_leaves_only_what_was_there(path: Path, monke
         raise OSError(errno.EIO, "Input/output error")
 
     with monkeypatch.context() as patch:
-        patch.setattr("pipeline.journal.os.fsync", fail)
+        patch.setattr("pipeline.storage.journal.os.fsync", fail)
         with pytest.raises(OSError, match="Input/output error"):
             ledger.append(entry("b"))
     assert read(path) == ledger.read() == {"a": entry("a")}

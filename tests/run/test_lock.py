@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 from pipeline.cli import main
 from pipeline.errors import RefusedError, StorageError
-from pipeline.lock import Holder, holder, locked, unlock
+from pipeline.storage.lock import Holder, holder, locked, unlock
 from tests.pipeline.build import PROJECT
 
 HERE = socket.gethostname()
@@ -22,7 +22,7 @@ OTHER = Holder("another-host", 7, "2026-01-02 03:04:05+00:00")
 HOLDING = """
 import sys
 from pathlib import Path
-from pipeline.lock import locked
+from pipeline.storage.lock import locked
 with locked(Path(sys.argv[1])):
     print("held", flush=True)
     sys.stdin.read()
@@ -189,7 +189,7 @@ def test_a_file_that_its_holder_removes_while_we_come_is_not_what_we_hold(
         flock(descriptor, operation)
 
     path.touch()
-    monkeypatch.setattr("pipeline.lock.fcntl.flock", late)
+    monkeypatch.setattr("pipeline.storage.lock.fcntl.flock", late)
     with locked(tmp_path):
         assert len(taken) == 2
         assert taken[0] == (tmp_path / "gone").stat().st_ino
@@ -210,7 +210,7 @@ def test_a_full_disk_leaves_no_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr("pipeline.lock.os.pwrite", full)
+    monkeypatch.setattr("pipeline.storage.lock.os.pwrite", full)
     with pytest.raises(StorageError, match="No space left"), locked(tmp_path):
         pass
     assert list(tmp_path.iterdir()) == []
@@ -223,7 +223,7 @@ def test_a_file_system_without_locks_has_the_file_alone(
     def none(*_: object) -> None:
         raise OSError(number, os.strerror(number))
 
-    monkeypatch.setattr("pipeline.lock.fcntl.flock", none)
+    monkeypatch.setattr("pipeline.storage.lock.fcntl.flock", none)
     with locked(tmp_path):
         found = holder(tmp_path)
         assert found is not None

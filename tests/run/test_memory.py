@@ -18,7 +18,7 @@ SCRIPT = """
 import json, sys
 from pathlib import Path
 from pipeline.config_file import parse_config
-from pipeline.local_root import LocalRoot
+from pipeline.storage.local_root import LocalRoot
 from pipeline.stages.cells import CellTask
 from pipeline.store import RunStore
 from pipeline.worker import run_tasks

@@ -8,11 +8,11 @@ import pandas as pd
 import pytest
 from sklearn.svm import SVC
 
-from pipeline.local_root import LocalRoot
 from pipeline.plan import Plan
 from pipeline.stages import one_stage
 from pipeline.stages.cells import Split, fit_kernel
 from pipeline.stages.one_stage import EachKernelTask, OneStageTask
+from pipeline.storage.local_root import LocalRoot
 from pipeline.store import STATISTICS, WEIGHTS, RunStore
 from pipeline.tables import BOUND_COLUMNS, PATH_COLUMNS, read_rows, write_tables
 from tasks.errors import NotSolvedError

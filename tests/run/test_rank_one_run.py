@@ -16,10 +16,10 @@ from sklearn.svm import SVC
 
 from pipeline.cli import main
 from pipeline.config_file import parse_config
-from pipeline.local_root import LocalRoot
 from pipeline.plan import Plan
 from pipeline.samples import Samples
 from pipeline.stages.statistics import NAMED
+from pipeline.storage.local_root import LocalRoot
 from pipeline.store import STATISTICS, WEIGHTS, RunStore
 from pipeline.tables import read_rows, write_tables
 from tests.run.plain import Floats, Trial, aligned, rank_one_trial

@@ -10,11 +10,11 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.preprocessing import KernelCenterer
 from sklearn.svm import SVC
 
-from pipeline.local_root import LocalRoot
 from pipeline.plan import Plan
 from pipeline.samples import Samples
 from pipeline.stages.fits import FitTask
 from pipeline.stages.matrices import read_symmetric
+from pipeline.storage.local_root import LocalRoot
 from pipeline.store import COMBINED, GRAM, STATISTICS, WEIGHTS, DamagedError, RunStore
 from pipeline.tables import ROW_COLUMNS, read_rows, write_tables
 from pipeline.task import Finished

@@ -9,10 +9,10 @@ import pytest
 from rich.console import Console
 
 from pipeline.ledger import Ledger
-from pipeline.local_root import LocalRoot
 from pipeline.plan import Plan
 from pipeline.stages.fits import FitTask
 from pipeline.status import print_status
+from pipeline.storage.local_root import LocalRoot
 from tests.pipeline.build import listing
 from tests.run.sweeps import fail, forget, note
 

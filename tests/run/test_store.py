@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import zarr
 
-from pipeline.local_root import LocalRoot
+from pipeline.storage.local_root import LocalRoot
 from pipeline.store import GRAM, DamagedError, RunStore
 
 

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from pipeline.ledger import Ledger
-from pipeline.local_root import LocalRoot
 from pipeline.plan import Plan, make_plan
 from pipeline.record import SWEEP
 from pipeline.stages.fits import FitTask
 from pipeline.stages.weights import WeightsTask
+from pipeline.storage.local_root import LocalRoot
 from pipeline.task import Finished, Task
 from pipeline.verification import CLEANED, Verdict, big_arrays, examine, foreign_files, sweep_temporary_files
 from tests.run.sweeps import SMALL, flip, note, run_here, smaller_config

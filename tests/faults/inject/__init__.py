@@ -19,8 +19,8 @@ TASK = "pipeline.worker:run_tasks"
 LEDGER = "pipeline.ledger:Ledger.append"
 CHUNK = "pipeline.store:RunStore.write_chunk"
 TRIALS = "pipeline.store:RunStore.write_trials"
-FILE = "pipeline.files:write_whole"
-FLUSH = "pipeline.files:os.fsync"
+FILE = "pipeline.storage.files:write_whole"
+FLUSH = "pipeline.storage.files:os.fsync"
 
 
 @dataclass(frozen=True)

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 import psutil
 
 from pipeline.errors import ELSEWHERE, RefusedError, UnreachableError
-from pipeline.lock import Holder, in_use
-from pipeline.names import LOCK
+from pipeline.storage.lock import Holder, in_use
+from pipeline.storage.names import LOCK
 
 if TYPE_CHECKING:
-    from pipeline.object_root import ObjectRoot
+    from pipeline.storage.object_root import ObjectRoot
 
 CLOCK_SECONDS = 2.0
 """By how much the clocks of processes and of locks, which count whole seconds, may differ."""

@@ -7,14 +7,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 
-from pipeline import lock
-from pipeline.digests import chunk_digest, file_digest, is_chunk
 from pipeline.errors import ELSEWHERE, RefusedError
-from pipeline.files import PARTIAL, write_whole
-from pipeline.journal import FileJournal
-from pipeline.logs import Logs
-from pipeline.names import CONFIG, LEDGER, LOGS
-from pipeline.root import Root
+from pipeline.storage import lock
+from pipeline.storage.digests import chunk_digest, file_digest, is_chunk
+from pipeline.storage.files import PARTIAL, write_whole
+from pipeline.storage.journal import FileJournal
+from pipeline.storage.logs import Logs
+from pipeline.storage.names import CONFIG, LEDGER, LOGS
+from pipeline.storage.root import Root
 
 
 class LocalRoot(Root):

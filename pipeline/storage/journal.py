@@ -7,7 +7,7 @@ from io import FileIO
 from pathlib import Path
 
 from pipeline.errors import StorageError
-from pipeline.files import sync_folder, write_whole
+from pipeline.storage.files import sync_folder, write_whole
 
 
 class Journal(ABC):

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pipeline.errors import ConfigError, MissingExtraError
-from pipeline.local_root import LocalRoot
-from pipeline.root import Root
+from pipeline.storage.local_root import LocalRoot
+from pipeline.storage.root import Root
 
 SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
@@ -60,7 +60,7 @@ def root_of(address: str | Path) -> Root:
     except ValueError as error:
         raise ConfigError(f"the address of a run, if it is no folder, {error}") from None
     try:
-        from pipeline.object_root import ObjectRoot  # brings obstore and boto3, which a folder does not need
+        from pipeline.storage.object_root import ObjectRoot  # brings obstore and boto3, which a folder does not need
     except ImportError as error:
         raise MissingExtraError("s3:// addresses", "s3", error) from None
     return ObjectRoot(parsed)

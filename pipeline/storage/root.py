@@ -5,9 +5,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, ClassVar
 
-from pipeline.journal import Journal
-from pipeline.lock import Holder
-from pipeline.logs import Logs
+from pipeline.storage.journal import Journal
+from pipeline.storage.lock import Holder
+from pipeline.storage.logs import Logs
 
 if TYPE_CHECKING:
     from zarr.storage import StorePath

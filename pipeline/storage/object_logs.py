@@ -8,11 +8,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pipeline.logs import Logs
-from pipeline.names import LOGS
+from pipeline.storage.logs import Logs
+from pipeline.storage.names import LOGS
 
 if TYPE_CHECKING:
-    from pipeline.object_root import ObjectRoot
+    from pipeline.storage.object_root import ObjectRoot
 
 MOST_BYTES = 16 << 20
 """Of one log file; what is older than the last so many bytes, or twice as many, is let go."""

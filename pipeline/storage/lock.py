@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Self
 
 from pipeline.errors import RefusedError, StorageError
-from pipeline.files import quoted
-from pipeline.names import LOCK
+from pipeline.storage.files import quoted
+from pipeline.storage.names import LOCK
 
 NO_LOCKS = (errno.ENOSYS, errno.ENOTSUP, errno.ENOLCK, errno.EINVAL)
 """What a file system says that has no such locks; some of clusters have none."""

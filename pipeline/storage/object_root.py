@@ -11,22 +11,22 @@ import obstore
 from obstore.exceptions import GenericError
 from zarr.storage import StorePath
 
-from pipeline import object_lock
-from pipeline.address import S3Address, root_of
-from pipeline.digests import (
+from pipeline.errors import RefusedError, UnreachableError
+from pipeline.storage import object_lock
+from pipeline.storage.address import S3Address, root_of
+from pipeline.storage.digests import (
     CHECKSUM_BYTES,
     chunk_content_digest,
     chunk_end_digest,
     content_digest,
     is_chunk,
 )
-from pipeline.errors import RefusedError, UnreachableError
-from pipeline.lock import Holder
-from pipeline.names import CONFIG
-from pipeline.object_journal import SEGMENTS, SegmentJournal
-from pipeline.object_logs import ScratchLogs
-from pipeline.object_store import BRISK, ArrayStore, Connection, in_words, status_of
-from pipeline.root import Root
+from pipeline.storage.lock import Holder
+from pipeline.storage.names import CONFIG
+from pipeline.storage.object_journal import SEGMENTS, SegmentJournal
+from pipeline.storage.object_logs import ScratchLogs
+from pipeline.storage.object_store import BRISK, ArrayStore, Connection, in_words, status_of
+from pipeline.storage.root import Root
 
 T = TypeVar("T")
 

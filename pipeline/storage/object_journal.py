@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pipeline.errors import RefusedError
-from pipeline.journal import Journal, moved
+from pipeline.storage.journal import Journal, moved
 
 if TYPE_CHECKING:
-    from pipeline.object_root import ObjectRoot
+    from pipeline.storage.object_root import ObjectRoot
 
 SEGMENTS = "ledger"
 SEGMENT = re.compile(rf"{SEGMENTS}/(\d{{8}})\.jsonl")

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pipeline.root import Root
+    from pipeline.storage.root import Root
 
 log = logging.getLogger("pipeline")
 
