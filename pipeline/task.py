@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import sys
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -94,33 +93,49 @@ class Output:
     """Small values for the tables and messages; becomes JSON."""
 
 
-@dataclass(frozen=True)
 class Finished:
-    """A task that is done, as the ledger keeps it."""
+    """What is done, as the ledger keeps it. A driver holds very many of them, so results are held as text."""
 
-    name: str
-    identity: str
-    digests: dict[str, str]
-    result: dict[str, Any]
-    seconds: float
-    peak_memory: int
-    failed: str = ""
-    """Why it has no outputs, if it failed; it is then set aside until someone asks to try again."""
+    __slots__ = ("_text", "digests", "failed", "identity", "name", "peak_memory", "seconds")
 
-    def __post_init__(self) -> None:
-        # The driver keeps very many, whose results have the same few keys.
-        object.__setattr__(self, "result", _with_shared_keys(self.result))
+    def __init__(
+        self,
+        name: str,
+        identity: str,
+        digests: dict[str, str],
+        result: dict[str, Any],
+        seconds: float,
+        peak_memory: int,
+        failed: str = "",
+    ) -> None:
+        """Note what is done.
 
-    def __reduce__(self) -> tuple[type["Finished"], tuple[Any, ...]]:
-        return Finished, tuple(vars(self).values())  # what comes from a worker is made like any other
+        Parameters
+        ----------
+        failed
+            Why it has no outputs, if it failed; it is then set aside until someone asks to try again.
+        """
+        self.name, self.identity, self.digests = name, identity, digests
+        self.seconds, self.peak_memory, self.failed = seconds, peak_memory, failed
+        self._text = json.dumps(result, allow_nan=False).encode()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Finished) and self.values() == other.values()
+
+    @property
+    def result(self) -> dict[str, Any]:
+        """Small values for the tables and messages."""
+        found: dict[str, Any] = json.loads(self._text)
+        return found
 
     @property
     def failures(self) -> list[str]:
         """Why it, or cells that it speaks for, have no result."""
-        parts = [self.result, *self.result.get("trials", {}).values()]
+        result = self.result
+        parts = [result, *result.get("trials", {}).values()]
         return [self.failed] if self.failed else [part["status"] for part in parts if part.get("status", OK) != OK]
 
-
-def _with_shared_keys(value: Any) -> Any:
-    """The same value, whose keys, at any depth of dictionaries, take no memory of their own."""
-    return {sys.intern(key): _with_shared_keys(of) for key, of in value.items()} if isinstance(value, dict) else value
+    def values(self) -> dict[str, Any]:
+        """All that it is made of, by name."""
+        names = ("name", "identity", "digests", "result", "seconds", "peak_memory", "failed")
+        return {name: getattr(self, name) for name in names}

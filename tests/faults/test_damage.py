@@ -210,6 +210,6 @@ def test_a_line_for_a_chunk_that_is_not_there_is_a_missing_chunk(root: Path) -> 
     ledger = Ledger(LocalRoot(root))
     entry = ledger.read()[UNIF]
     absent = "combined.zarr/wave/regression/unif/c/0/9/9"
-    ledger.append(Finished(**vars(entry) | {"digests": entry.digests | {absent: "00000000:8"}}))
+    ledger.append(Finished(**entry.values() | {"digests": entry.digests | {absent: "00000000:8"}}))
     ledger.close()
     assert f"{absent} is missing" in assert_named(root, absent)

@@ -120,9 +120,11 @@ def test_segments_are_one_ledger(root: ObjectRoot) -> None:
     ledger.append()
     ledger.append(entry("b"), entry("c"))
     again = Ledger(root)
-    again.append(replace(entry("a"), seconds=2.0))
+    again.append(Finished(**entry("a").values() | {"seconds": 2.0}))
     assert list(root.keys("ledger")) == [f"ledger/0000000{number}.jsonl" for number in (1, 2, 3)]
-    assert Ledger(root).read() == {name: entry(name) for name in "bc"} | {"a": replace(entry("a"), seconds=2.0)}
+    assert Ledger(root).read() == {name: entry(name) for name in "bc"} | {
+        "a": Finished(**entry("a").values() | {"seconds": 2.0})
+    }
 
 
 def test_a_second_writer_is_told(root: ObjectRoot) -> None:

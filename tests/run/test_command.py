@@ -5,7 +5,6 @@ import os
 import shutil
 import signal
 import time
-from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -16,7 +15,7 @@ from click.testing import CliRunner
 from pipeline.cli import main
 from pipeline.storage.local_root import LocalRoot
 from pipeline.store import RunStore
-from pipeline.task import STAGES
+from pipeline.task import STAGES, Finished
 from tests.run.sweeps import SMALL, flip, forget, note, pipeline, plan_in, small_config, start
 
 SAME_BYTES = (
@@ -178,7 +177,7 @@ def test_an_input_that_stays_damaged_stops_the_run_in_one_message(folder: Path) 
     (root / "combined.zarr/wave/regression/unif/c/0/0/1").unlink()
     # The ledger says that combining is done and wrote nothing, so that there is nothing to mend.
     combined = forget(root, "fits/wave/regression/unif/0")["combine/wave/regression/unif/0"]
-    note(root, replace(combined, digests={}))
+    note(root, Finished(**combined.values() | {"digests": {}}))
     done = pipeline("run", "small.toml", "--workers", "1", "--out", root, cwd=folder)
     assert done.returncode == 1
     assert done.stderr.startswith(f"Error: {root} is damaged again and again")

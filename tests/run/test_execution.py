@@ -42,8 +42,8 @@ def test_the_scheduler_keeps_nothing_of_tasks_that_are_done(tmp_path: Path) -> N
     assert kept == {"tiles", "reduce", "weights", "fits"}
 
 
-def test_what_comes_from_a_worker_is_the_same_and_shares_its_keys(finished: Finished) -> None:
-    arrived, another = (pickle.loads(pickle.dumps(finished)) for _ in range(2))
-    assert arrived == another == finished
-    for one, other in zip(arrived.result["trials"].values(), another.result["trials"].values(), strict=True):
-        assert [id(key) for key in one] == [id(key) for key in other]
+def test_what_comes_from_a_worker_is_the_same(finished: Finished) -> None:
+    arrived = pickle.loads(pickle.dumps(finished))
+    assert arrived == finished
+    assert arrived.result == finished.result == {"trials": {"0": {"certificate": 0.0}, "1": {"certificate": 0.5}}}
+    assert arrived != Finished(**finished.values() | {"seconds": 0.6})

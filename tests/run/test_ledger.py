@@ -3,7 +3,6 @@ import json
 import os
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -63,7 +62,10 @@ def test_the_latest_line_counts(path: Path) -> None:
 
 
 def test_files_of_earlier_lines_are_named_too(path: Path) -> None:
-    append(path, entry("a"), replace(entry("a"), digests={"l": "cd"}), replace(entry("b"), digests={}))
+    changed = [
+        Finished(**entry(name).values() | {"digests": digests}) for name, digests in (("a", {"l": "cd"}), ("b", {}))
+    ]
+    append(path, entry("a"), *changed)
     assert set(Ledger(LocalRoot(path.parent)).named_files()) == {"k", "l"}
 
 

@@ -2,7 +2,6 @@
 
 import io
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,6 +12,7 @@ from pipeline.plan import Plan
 from pipeline.stages.fits import FitTask
 from pipeline.status import print_status
 from pipeline.storage.local_root import LocalRoot
+from pipeline.task import Finished
 from tests.pipeline.build import listing
 from tests.run.sweeps import fail, forget, note
 
@@ -74,7 +74,7 @@ def test_what_failed_is_named_with_its_reason_and_not_left(root: Path, plan: Pla
 def test_what_is_outdated_behind_a_failure_is_not_left(root: Path, plan: Plan) -> None:
     before = Ledger(LocalRoot(root)).read()
     behind = fail(root, plan, "tiles/wave/0", "it was too hot")
-    note(root, *(replace(before[name], identity="of another config") for name in behind))
+    note(root, *(Finished(**before[name].values() | {"identity": "of another config"}) for name in behind))
     forget(root, "fits/flowers/regression/unif/0")
     assert lines(root)[1] == "1 are left: 1 not run yet."
 
