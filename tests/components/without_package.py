@@ -20,11 +20,11 @@ class Without(PathFinder):
         return None if fullname in PACKAGES else super().find_spec(fullname, path, target)
 
 
-def version(name: str) -> str:
+def version(distribution_name: str) -> str:
     """As of all that is installed, but for this package."""
-    if name == "kernel-pipeline":
-        raise importlib.metadata.PackageNotFoundError(name)
-    return known_version(name)
+    if distribution_name == "kernel-pipeline":
+        raise importlib.metadata.PackageNotFoundError(distribution_name)
+    return known_version(distribution_name)
 
 
 sys.meta_path = [Without if finder is PathFinder else finder for finder in sys.meta_path]
