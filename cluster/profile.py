@@ -102,7 +102,7 @@ class Profile(Table):
     @field_validator("adapt")
     @classmethod
     def _is_a_range(cls, value: list[int] | None) -> list[int] | None:
-        if value is not None and (len(value) != 2 or not 0 <= value[0] <= value[1] or value[1] < 1):
+        if value is not None and (len(value) != 2 or not 1 <= value[0] <= value[1]):
             raise ValueError(f"must be [least, most] numbers of jobs, such as [2, 50]; got {value}")
         return value
 

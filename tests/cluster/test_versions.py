@@ -1,0 +1,38 @@
+"""Answers of workers to the question what they run."""
+
+from collections.abc import Mapping
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from cluster.errors import ClusterError
+from cluster.versions import check_versions, installed
+
+
+def check(answers: Mapping[str, object]) -> None:
+    """Check workers that answer so."""
+
+    def run(*_: object, **options: Any) -> dict[str, object]:
+        assert options["on_error"] == "return"
+        return {worker: answers[worker] for worker in options["workers"]}
+
+    check_versions(SimpleNamespace(run=run), list(answers))  # type: ignore[arg-type]
+
+
+def test_workers_that_run_the_same_and_those_that_have_left_are_no_trouble() -> None:
+    check({"same": installed(), "left": OSError("closed")})
+
+
+def test_a_worker_that_cannot_even_answer_is_refused() -> None:
+    with pytest.raises(ClusterError, match=r"the worker old cannot run what .*bad marshal data"):
+        check({"same": installed(), "old": ValueError("bad marshal data")})
+
+
+def test_workers_that_differ_alike_share_a_column() -> None:
+    other = installed() | {"numpy": "1.0"}
+    with pytest.raises(ClusterError, match="2 of 3 workers") as caught:
+        check({"a": other, "b": installed(), "c": other})
+    head, row = (line.split() for line in str(caught.value).splitlines()[1:3])
+    assert head == ["driver", "a", "and", "1", "more"]
+    assert row == ["numpy", installed()["numpy"], "1.0"]
