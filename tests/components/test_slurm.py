@@ -87,6 +87,19 @@ def test_a_cancelled_job_is_replaced(tmp_path: Path, undisturbed: Path) -> None:
     assert f"job {before[0]} of worker" in driver_log(tmp_path / "run")
 
 
+def test_jobs_that_adapt_come_with_work_and_are_replaced(tmp_path: Path, undisturbed: Path) -> None:
+    write_config(tmp_path)
+    path = write_profile(tmp_path, adapt=[1, 3])
+    path.write_text(path.read_text().replace("jobs = 2\n", ""))
+    with FaultyRun("run", "tiny.toml", "--cluster", "queue.toml", "--out", "run", cwd=tmp_path, faults=[SLOW]) as run:
+        assert wait_until(lambda: len(queue(WORKER)) > 1, 60), "work brought no more jobs"
+        before = queue(WORKER)
+        slurm("scancel", *before)
+        assert wait_until(lambda: bool(set(queue(WORKER)) - set(before)), 60), "no job took their place"
+        assert run.end(150).returncode == 0
+    assert_same(tmp_path / "run", undisturbed)
+
+
 def test_a_node_dies(tmp_path: Path, undisturbed: Path) -> None:
     write_config(tmp_path)
     write_profile(tmp_path)
