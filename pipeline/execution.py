@@ -39,6 +39,7 @@ SECONDS_BEFORE_RETRY = 1.0
 SECONDS_BETWEEN_COUNTS = 1.0
 SECONDS_BEFORE_MENDING = 10.0
 SECONDS_WITHOUT_WORKERS = 60.0
+SECONDS_BEFORE_REMINDER = 30.0
 SECONDS_BETWEEN_REMINDERS = 600.0
 # A disk that is full, gone or not ours does not mend itself in a second.
 STORAGE_IS_GONE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOENT)
@@ -243,19 +244,23 @@ class Execution:
             self._mend()
         if found:
             self._some_seen = now
-        elif now - self._some_seen > SECONDS_WITHOUT_WORKERS:
+        else:
             self._without_workers(now)
 
     def _without_workers(self, now: float) -> None:
         """Say what a queue waits for; where workers should be there at once, give up."""
+        passed = now - self._some_seen
         if self._waiting is None:
-            raise ClusterError(
-                f"there has been no worker for {SECONDS_WITHOUT_WORKERS:.0f} s; logs/ may say why. The same command "
-                "goes on from here"
-            )
-        if self._reminded < self._some_seen or now - self._reminded > SECONDS_BETWEEN_REMINDERS:
+            if passed > SECONDS_WITHOUT_WORKERS:
+                raise ClusterError(
+                    f"there has been no worker for {SECONDS_WITHOUT_WORKERS:.0f} s; logs/ may say why. The same "
+                    "command goes on from here"
+                )
+        elif passed > SECONDS_BEFORE_REMINDER and (
+            self._reminded < self._some_seen or now - self._reminded > SECONDS_BETWEEN_REMINDERS
+        ):
             self._reminded = now
-            self._say(f"no worker for {(now - self._some_seen) / 60:.0f} min: {self._waiting()}")
+            self._say(f"no worker for {passed:.0f} s: {self._waiting()}")
 
 
 def _name(errand: Errand) -> str:
