@@ -21,6 +21,7 @@ from distributed.comm.core import CommClosedError
 
 from cluster import Cluster
 from cluster.errors import ClusterError
+from pipeline.attendance import LOST, Attendance
 from pipeline.errors import FailedError
 from pipeline.interrupt import Interrupt
 from pipeline.schedule import Errand, Schedule
@@ -36,14 +37,8 @@ WAITING_A_THREAD = 3
 ATTEMPTS = 3
 SECONDS_BETWEEN_LOOKS = 0.2
 SECONDS_BEFORE_RETRY = 1.0
-SECONDS_BETWEEN_COUNTS = 1.0
-SECONDS_BEFORE_MENDING = 10.0
-SECONDS_WITHOUT_WORKERS = 60.0
-SECONDS_BEFORE_REMINDER = 30.0
-SECONDS_BETWEEN_REMINDERS = 600.0
 # A disk that is full, gone or not ours does not mend itself in a second.
 STORAGE_IS_GONE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOENT)
-LOST = "the connection to the scheduler was lost. The same command goes on from here"
 
 
 @contextmanager
@@ -74,8 +69,7 @@ class Execution:
         self._client: Client = cluster.client
         self._id = uuid4().hex[:8]
         """Tells this walk from all others that the same workers see."""
-        self._workers, self._mend, self._waiting = cluster.workers, cluster.mend, cluster.waiting
-        self._welcome = welcome
+        self._attendance = Attendance(cluster, welcome, say)
         self._schedule, self._store, self._record = schedule, store, record
         self._interrupt, self._fail_fast, self._say = interrupt, fail_fast, say
         self._running: dict[str, Errand] = {}
@@ -88,24 +82,17 @@ class Execution:
         self._later: list[tuple[float, Errand]] = []
         self._trouble: Exception | None = None
         self._stopped = False
-        self._known: set[str] = set()
-        """Addresses of workers that were welcomed."""
-        self._threads = 0
-        """How many tasks all workers run at once; a scheduler that is not ours may have more of them than before."""
-        self._counted = self._reminded = float("-inf")
-        self._all_seen = self._some_seen = time.monotonic()
 
     @_in_touch()
     def run(self) -> None:
         """Run all that can run; raises what stopped it, after what was in flight has ended."""
         while True:
-            if time.monotonic() - self._counted > SECONDS_BETWEEN_COUNTS:
-                self._count_workers()
+            self._attendance.count()
             if self._interrupt.requested or self._trouble:
                 self._stop()
-            elif self._known:
+            elif self._attendance.known:
                 self._submit()
-            if not self._running and (self._stopped or (self._known and not self._later)):
+            if not self._running and (self._stopped or (self._attendance.known and not self._later)):
                 break
             try:
                 arrived = [self._arrived.get(timeout=SECONDS_BETWEEN_LOOKS)]
@@ -124,7 +111,7 @@ class Execution:
             if not self._running:
                 (self._last_chance_key,) = self._send([self._last_chances.popleft()])
             return
-        most = max(self._workers, self._threads) * WAITING_A_THREAD
+        most = self._attendance.hands * WAITING_A_THREAD
         errands = list(islice(iter(self._schedule.take, None), max(0, most - len(self._running))))
         if self._suspects and self._suspect_key not in self._running:
             (self._suspect_key,) = self._send([self._suspects.popleft()])
@@ -155,7 +142,14 @@ class Execution:
             self._stopped = True
             if self._interrupt.requested:
                 self._say("Stopping: what is in flight is finished first. Once more stops at once.")
-            self._client.run(stop_taking, self._id, on_error="ignore")
+            self._attendance.welcome = self._tell_to_stop  # those who come only now
+            self._tell_to_stop(None)
+        if not self._attendance.present:
+            self._running.clear()  # it waits for a worker that may never come, and has not begun
+
+    def _tell_to_stop(self, workers: Collection[str] | None) -> None:
+        """Tell some workers, or all of them."""
+        self._client.run(stop_taking, self._id, workers=list(workers) if workers else None, on_error="ignore")
 
     def _take_in(self, arrived: list[Future[list[Finished]]]) -> None:
         """Record what is done, all at once, and see to what is not."""
@@ -221,46 +215,6 @@ class Execution:
             Finished(task.name, task.identity, {}, {}, seconds=0.0, peak_memory=0, failed=f"failed: {reason}")
             for task in errand
         ]
-
-    def _count_workers(self) -> None:
-        """Welcome new workers, and ask for those that are missing for a while."""
-        if self._client.status not in ("running", "connecting"):
-            raise ClusterError(LOST)
-        threads: dict[str, int] = self._client.nthreads()
-        self._counted = now = time.monotonic()
-        found, self._threads = set(threads), sum(threads.values())
-        if new := found - self._known:
-            if self._stopped:
-                self._client.run(stop_taking, self._id, workers=list(new), on_error="ignore")
-            else:
-                self._welcome(new)
-            self._known |= new
-        if self._stopped and not found:
-            self._running.clear()  # it waits for a worker that may never come, and has not begun
-        if len(found) >= self._workers:
-            self._all_seen = now
-        elif now - self._all_seen > SECONDS_BEFORE_MENDING:
-            self._all_seen = now
-            self._mend()
-        if found:
-            self._some_seen = now
-        else:
-            self._without_workers(now)
-
-    def _without_workers(self, now: float) -> None:
-        """Say what a queue waits for; where workers should be there at once, give up."""
-        passed = now - self._some_seen
-        if self._waiting is None:
-            if passed > SECONDS_WITHOUT_WORKERS:
-                raise ClusterError(
-                    f"there has been no worker for {SECONDS_WITHOUT_WORKERS:.0f} s; logs/ may say why. The same "
-                    "command goes on from here"
-                )
-        elif passed > SECONDS_BEFORE_REMINDER and (
-            self._reminded < self._some_seen or now - self._reminded > SECONDS_BETWEEN_REMINDERS
-        ):
-            self._reminded = now
-            self._say(f"no worker for {passed:.0f} s: {self._waiting()}")
 
 
 def _name(errand: Errand) -> str:
