@@ -27,6 +27,8 @@ PERMISSIONS = {
     "OMPI_MCA_rmaps_base_oversubscribe": "1",
     "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
 }
+# Dask itself then refuses to speak in the clear.
+ENCRYPTED = {"DASK_DISTRIBUTED__COMM__REQUIRE_ENCRYPTION": "True"}
 SECONDS = 120
 
 
@@ -39,7 +41,7 @@ def folder(tmp_path: Path) -> Path:
 def mpirun(processes: int, *arguments: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
     """Run a command in so many processes, until all have ended."""
     command = ["mpirun", "-n", str(processes), sys.executable, "-m", "pipeline", *map(str, arguments)]
-    environment = os.environ | PERMISSIONS | {"PYTHONPATH": str(SOURCE), "PYTHONSAFEPATH": "1"}
+    environment = os.environ | PERMISSIONS | ENCRYPTED | {"PYTHONPATH": str(SOURCE), "PYTHONSAFEPATH": "1"}
     return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, timeout=SECONDS)
 
 
