@@ -22,7 +22,7 @@ def gateway(monkeypatch: pytest.MonkeyPatch) -> MagicMock:
     made.return_value.__enter__.return_value = made
     made.new_cluster.return_value.__enter__.return_value = made.cluster
     errors = {name: type(name, (Exception,), {}) for name in ("GatewayClusterError", "GatewayServerError")}
-    monkeypatch.setitem(sys.modules, "dask_gateway", SimpleNamespace(Gateway=made, **errors))  # type: ignore[arg-type]
+    monkeypatch.setitem(sys.modules, "dask_gateway", SimpleNamespace(Gateway=made, **errors))
     return made
 
 
