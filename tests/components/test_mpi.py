@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from tests.components.servers import SOURCE
-from tests.faults.harness import assert_same_and_tidy, lines, rewrite_ledger, write_config
+from tests.faults.harness import rewrite_ledger, write_config
+from tests.faults.inject import assert_undisturbed
 
 pytestmark = [
     pytest.mark.components,
@@ -51,15 +52,13 @@ def test_a_run_and_what_is_left_of_it_give_the_tables_of_a_local_run(folder: Pat
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     assert "2 workers" in done.stdout
-    assert_same_and_tidy(root, undisturbed)
-    assert lines(root) == lines(undisturbed)
+    assert_undisturbed(root, undisturbed)
 
     rewrite_ledger(root, lambda name: not name.startswith(("fits/", "tables")))
     done = mpirun(3, "resume", "run", "--cluster", "mpi", cwd=folder)
     assert done.returncode == 0, done.stderr
     assert "1 workers" in done.stdout
-    assert_same_and_tidy(root, undisturbed)
-    assert lines(root) == lines(undisturbed)
+    assert_undisturbed(root, undisturbed)
 
 
 def test_two_processes_are_too_few(folder: Path) -> None:
