@@ -16,29 +16,36 @@ if TYPE_CHECKING:
 CERTIFICATES = ".certificates-"
 """How the names of their folders begin."""
 ROLES = ("client", "scheduler", "worker")
+FILES = ("ca_file", "cert", "key")
 
 
 @contextmanager
 def fresh_certificates(folder: Path) -> Iterator["Security"]:
     """Make certificates in a new folder inside this one, which workers see too; what a killed run left is removed."""
-    from distributed.security import Security
-
     for left in folder.glob(f"{CERTIFICATES}*"):
         shutil.rmtree(left, ignore_errors=True)
-    try:
-        made = Security.temporary().get_tls_config_for_role("worker")
-    except ImportError:
-        raise ProfileError(
-            "encryption needs one more package: pip install 'kernel-pipeline[hpc]', or give --insecure in a network "
-            "that you trust"
-        ) from None
+    made = new_certificates()
     with tempfile.TemporaryDirectory(prefix=CERTIFICATES, dir=folder, ignore_cleanup_errors=True) as own:
         place = Path(own).absolute()
-        for name in ("ca_file", "cert", "key"):
+        for name in FILES:
             descriptor = os.open(place / name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
             with os.fdopen(descriptor, "w") as file:
                 file.write(made[name])
         yield security_of(place)
+
+
+def new_certificates() -> dict[str, str]:
+    """A certificate, its key and the authority that signed it, as text; every role has the same."""
+    from distributed.security import Security
+
+    try:
+        made = Security.temporary().get_tls_config_for_role("worker")
+    except ImportError:
+        raise ProfileError(
+            "encryption needs one more package: pip install cryptography, or give --insecure in a network that you "
+            "trust"
+        ) from None
+    return {name: made[name] for name in FILES}
 
 
 def security_of(folder: Path) -> "Security":

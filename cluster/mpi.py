@@ -1,7 +1,8 @@
 """The processes that MPI started: the first is the scheduler, the second the driver, all others are workers.
 
 `mpirun -n 10 pipeline run CONFIG --cluster mpi` has eight workers. Where one process dies, MPI ends them all; the same
-command goes on.
+command goes on. What they say to each other is encrypted, with certificates that the first process makes and MPI tells
+the others; no file has them.
 """
 
 import logging
@@ -11,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from cluster import Cluster
+from cluster.certificates import ROLES, new_certificates
 from cluster.errors import ProfileError, missing_extra
 from cluster.profile import Profile
 from cluster.settings import ENVIRONMENT, LOOPBACK_DASHBOARD, SCHEDULER_SETTINGS, WORKER_SETTINGS
@@ -31,9 +33,14 @@ def join(profile: Profile) -> None:
     from distributed.utils import silence_logging_cmgr
 
     os.environ.update(ENVIRONMENT)
-    dask.config.set(WORKER_SETTINGS | SCHEDULER_SETTINGS)
+    dask.config.set(WORKER_SETTINGS | SCHEDULER_SETTINGS | ({} if profile.insecure else _shared_certificates()))
     with silence_logging_cmgr(logging.CRITICAL):  # all processes share one terminal, and only the driver has to talk
-        initialize(interface=profile.interface, nthreads=1, dashboard_address=LOOPBACK_DASHBOARD)
+        initialize(
+            interface=profile.interface,
+            nthreads=1,
+            dashboard_address=LOOPBACK_DASHBOARD,
+            protocol="tcp" if profile.insecure else "tls",
+        )
 
 
 def worker_limits(_profile: Profile) -> tuple[int, int]:
@@ -51,6 +58,16 @@ def open_workers(profile: Profile, _logs: Path) -> Iterator[Cluster]:
 
     with Client() as client:  # `join` has left its address in Dask's settings
         yield Cluster(client=client, workers=worker_limits(profile)[0], dashboard=client.dashboard_link)
+
+
+def _shared_certificates() -> dict[str, object]:
+    """Settings of Dask with certificates that all processes share."""
+    from mpi4py import MPI
+
+    made = new_certificates() if MPI.COMM_WORLD.Get_rank() == 0 else None
+    told: dict[str, str] = MPI.COMM_WORLD.bcast(made, root=0)
+    own = {f"distributed.comm.tls.{role}.{name}": told[name] for role in ROLES for name in ("cert", "key")}
+    return {"distributed.comm.require-encryption": True, "distributed.comm.tls.ca-file": told["ca_file"], **own}
 
 
 def _processes() -> int:

@@ -22,7 +22,7 @@ TAKES: dict[str, set[str]] = {
     "htcondor": _JOB,
     "kubernetes": {*_SCALE, "cores", "memory", "image", "namespace"},
     "gateway": {*_SCALE, "memory", "address", "options"},
-    "mpi": {"interface"},
+    "mpi": {"interface", "insecure"},
     "address": {"address", "tls", "insecure"},
 }
 """The keys that a backend uses, besides `backend` and `description`."""

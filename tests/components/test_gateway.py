@@ -12,7 +12,8 @@ import psutil
 import pytest
 
 from tests.components.servers import SOURCE
-from tests.faults.harness import assert_same_and_tidy, wait_until, write_config
+from tests.faults.harness import wait_until, write_config
+from tests.faults.inject import assert_undisturbed
 from tests.run.sweeps import pipeline, start
 
 pytestmark = [
@@ -95,7 +96,7 @@ def test_a_cluster_is_started_and_ended_and_gives_the_tables_of_a_local_run(
     _, errors = running.communicate(timeout=SECONDS_TO_RUN)
     assert running.returncode == 0, errors
     assert errors == ""
-    assert_same_and_tidy(folder / "run", undisturbed)
+    assert_undisturbed(folder / "run", undisturbed)
     assert wait_until(lambda: not started_by(process), 10)
 
 

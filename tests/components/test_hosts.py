@@ -11,8 +11,8 @@ from typing import Self
 import pytest
 
 from tests.components.servers import Servers
-from tests.faults.harness import assert_same, command, done_by, lines, wait_until, write_config
-from tests.faults.inject import ALWAYS, TASK, Fault, faulty
+from tests.faults.harness import command, done_by, wait_until, write_config
+from tests.faults.inject import ALWAYS, TASK, Fault, assert_undisturbed, faulty
 from tests.run.sweeps import start
 
 pytestmark = [
@@ -99,5 +99,4 @@ def test_a_run_outlives_a_host_that_is_cut_off(tmp_path: Path, undisturbed: Path
         assert errors == ""
         assert f"Remove worker addr: tcp://{hosts.address(2)}" in servers.said("scheduler")
     assert before < done_by(undisturbed)
-    assert_same(root, undisturbed)
-    assert lines(root) == lines(undisturbed)
+    assert_undisturbed(root, undisturbed)
