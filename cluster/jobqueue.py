@@ -13,7 +13,7 @@ from typing import Any
 
 from cluster import Cluster
 from cluster.certificates import CERTIFICATES, fresh_certificates, security_of
-from cluster.errors import missing_extra
+from cluster.errors import ProfileError, missing_extra
 from cluster.job_supervision import Jobs, patient
 from cluster.profile import Profile, margin, seconds
 from cluster.settings import ENVIRONMENT, LOOPBACK_DASHBOARD, SCHEDULER_SETTINGS, WORKER_SETTINGS
@@ -48,6 +48,7 @@ def open_workers(profile: Profile, logs: Path) -> Iterator[Cluster]:
     from distributed import Client
 
     kind = _kind(profile)
+    _check_path(logs)
     with ExitStack() as stack:
         stack.enter_context(dask.config.set(WORKER_SETTINGS | SCHEDULER_SETTINGS))
         started = stack.enter_context(
@@ -73,6 +74,7 @@ def open_workers(profile: Profile, logs: Path) -> Iterator[Cluster]:
 
 def job_script(profile: Profile, logs: Path) -> str:
     """The script of a job, exact but for the address, the name and the folder that a run chooses."""
+    _check_path(logs)
     with tempfile.TemporaryDirectory() as stand_in:  # dask-jobqueue makes the folder of the logs
         security = security_of(Path(stand_in) / f"{CERTIFICATES}RANDOM")
         job = _kind(profile).job_cls(
@@ -119,6 +121,11 @@ def job_options(profile: Profile, logs: Path) -> dict[str, Any]:
     if profile.backend == "lsf" and walltime:
         walltime = walltime.rpartition(":")[0]
     return options | {"queue": profile.queue, ACCOUNTS[profile.backend]: profile.account, "walltime": walltime}
+
+
+def _check_path(logs: Path) -> None:
+    if any(character.isspace() for character in str(logs.absolute())):
+        raise ProfileError(f"queues take no blanks in paths, and the logs go to {logs.absolute()}: give another --out")
 
 
 def _kind(profile: Profile) -> Any:

@@ -9,6 +9,7 @@ from rich.console import Console
 from cluster import batch
 from pipeline.config import Config
 from pipeline.directory import default_directory
+from pipeline.errors import RefusedError
 from pipeline.run import Options
 from pipeline.storage.files import quoted, write_whole
 from pipeline.storage.local_root import LocalRoot
@@ -34,6 +35,8 @@ def submit_sweep(
     with begin_sweep(config, folder, out, options, console) as run:
         root = run.root
         run.ledger.close()
+        if said := submitted(root):
+            raise RefusedError(f"{root} was handed to the queue already: {said}")
     # The queue writes to files only, also for a run in an object store.
     logs = (root.path if isinstance(root, LocalRoot) else default_directory(config)) / LOGS
     logs.mkdir(parents=True, exist_ok=True)

@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from cluster import batch
+from cluster.errors import ProfileError
 from cluster.jobqueue import job_script
 from cluster.profile import Profile
 from pipeline.cli import main
@@ -59,6 +60,11 @@ def test_workers_are_one_process_a_core_that_leaves_in_time(tmp_path: Path) -> N
     assert words[3].startswith("tls://")
     assert Path(options["--tls-key"]).is_relative_to(tmp_path)
     assert "--no-dashboard" in words
+
+
+def test_a_folder_with_blanks_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ProfileError, match=r"no blanks in paths.*a run: give another --out"):
+        script(tmp_path / "a run", backend="slurm", **TIMED)
 
 
 def test_without_encryption_only_when_asked(tmp_path: Path) -> None:

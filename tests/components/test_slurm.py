@@ -171,6 +171,9 @@ def test_a_submitted_sweep_ends_by_itself_through_many_wall_times(tmp_path: Path
         assert words in submitted.stdout
     status = pipeline("status", "run", cwd=tmp_path).stdout
     assert f"job {job}" in status
+    again = pipeline("submit", "tiny.toml", "--cluster", "queue.toml", "--out", "run", cwd=tmp_path)
+    assert again.returncode == 4
+    assert queue(DRIVER) == [job]
 
     def is_over() -> bool:
         # Slurm holds a job that was requeued for two minutes, which nobody here wants to wait for.
