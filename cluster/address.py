@@ -44,12 +44,16 @@ def scheduler_address(profile: Profile) -> str:
             address = str(json.loads(Path(address).read_text("utf-8"))["address"])
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise ProfileError(f"{profile.address} is not a scheduler file: {error}") from None
-    parts = urlsplit(address)
-    if parts.scheme not in ("tcp", "tls") or not parts.hostname or not parts.port:
+    try:
+        parts = urlsplit(address)
+        is_one = parts.scheme in ("tcp", "tls") and bool(parts.hostname and parts.port)
+    except ValueError:
+        is_one = False
+    if not is_one:
         raise ProfileError(
             f"the address {address!r} is not one of a scheduler; write tls://HOST:PORT or tcp://HOST:PORT"
         )
-    if parts.scheme == "tcp" and not _is_loopback(parts.hostname) and not profile.insecure:
+    if parts.scheme == "tcp" and not _is_loopback(parts.hostname or "") and not profile.insecure:
         raise ProfileError(
             f"{address} is another host, and tcp:// is neither encrypted nor authenticated: whoever is between can "
             "run code as you. Give a scheduler with TLS (tls://...), or add --insecure in a network that you trust"

@@ -22,6 +22,7 @@ def driver_script(profile: Profile, command: Sequence[str], logs: Path) -> str:
     from dask.utils import parse_bytes
 
     driver, walltime = profile.driver, profile.driver.walltime or profile.walltime
+    more = profile.directives if driver.directives is None else driver.directives
     directives = {
         "job-name": "pipeline-driver",
         "output": f"{logs.absolute()}/submitted-%j.out",
@@ -35,6 +36,7 @@ def driver_script(profile: Profile, command: Sequence[str], logs: Path) -> str:
     }
     lines = ["#!/usr/bin/env bash", "#SBATCH --requeue"]
     lines += [f"#SBATCH --{name}={value}" for name, value in directives.items() if value is not None]
+    lines += [f"#SBATCH {directive}" for directive in more]
     lines += ["", *profile.setup]
     if walltime is None:
         return "\n".join([*lines, shlex.join(command), ""])
@@ -43,6 +45,7 @@ def driver_script(profile: Profile, command: Sequence[str], logs: Path) -> str:
     return "\n".join(
         [
             *lines,
+            "trap : TERM  # who cancels the job tells the driver too, which ends in order",
             "# Shortly before its time is up the driver ends in order, and the job goes back to the queue.",
             f"timeout --foreground --signal=TERM --kill-after={left / 2:.0f} {limit} {shlex.join(command)}",
             "code=$?",

@@ -3,6 +3,7 @@
 import logging
 import re
 import subprocess
+import time
 from typing import TYPE_CHECKING, Any
 
 from distributed.deploy.spec import ProcessInterface
@@ -24,6 +25,8 @@ LISTING = {
 }
 """Commands that list jobs, a line each that begins with the number of the job."""
 SECONDS_TO_LIST = 30
+SECONDS_BETWEEN_MENDING = 15.0
+MOST_STILLBORN = 3
 MOST_NAMED = 3
 
 
@@ -34,29 +37,45 @@ class Jobs:
         self._cluster, self._client, self._profile = cluster, client, profile
         self._began: set[str] = set()
         """Names of jobs whose workers were seen."""
+        self._stillborn = 0
+        """How many jobs have ended without a worker since one was last seen."""
+        self._mended = float("-inf")
 
     def ask(self) -> None:
         """Ask for all jobs, or say that the queue takes none."""
-        if self._profile.adapt:
-            least, most = self._profile.adapt
-            self._cluster.adapt(minimum_jobs=least, maximum_jobs=most)
-        self._submit()
+        least, most = self._profile.adapt or [self._profile.most_jobs] * 2
+        self._cluster.scale(jobs=max(1, least))
+        self._cluster.sync(self._settle)
         jobs = self._cluster.workers.values()
         if jobs and all(job.refusal for job in jobs):
             raise ClusterError(f"{self._profile.backend} takes no job: {next(iter(jobs)).refusal}")
+        if self._profile.adapt:
+            self._cluster.adapt(minimum_jobs=least, maximum_jobs=most)
 
     def mend(self) -> None:
         """Give up jobs that are gone, and ask for others in their place."""
+        if time.monotonic() - self._mended < SECONDS_BETWEEN_MENDING:
+            return  # queues do not like to be asked all the time
+        self._mended = time.monotonic()
         names = {str(worker["name"]) for worker in self._client.scheduler_info(n_workers=-1)["workers"].values()}
         listed = self._listed()
         gone = []
         for name, job in list(self._cluster.workers.items()):
             if any(worker == name or worker.startswith(f"{name}-") for worker in names):
                 self._began.add(name)
+                self._stillborn = 0
             elif job.refusal or name in self._began or (listed is not None and _number(job.job_id) not in listed):
                 gone.append(name)
+        self._stillborn += sum(name not in self._began for name in gone)
+        if self._stillborn > MOST_STILLBORN * self._profile.most_jobs:
+            raise ClusterError(
+                f"{self._stillborn} jobs ended one after the other before a worker came; the newest files in logs/ say "
+                "why. The same command goes on from here"
+            )
         self._cluster.sync(self._drop, gone)
-        self._submit()
+        if not self._profile.adapt:
+            self._cluster.scale(jobs=self._profile.most_jobs)
+        self._cluster.sync(self._settle)
 
     def waiting(self) -> str:
         """What the queue says of jobs that have no worker yet."""
@@ -86,17 +105,11 @@ class Jobs:
 
     async def _drop(self, names: list[str]) -> None:
         for name in names:
-            job = self._cluster.workers.pop(name)
-            log.warning("job %s of worker %s is gone %s", job.job_id, name, job.refusal)
-            await job.close()  # cancelled too, lest the queue starts it once more
             self._cluster.worker_spec.pop(name, None)
             self._began.discard(name)
-
-    def _submit(self) -> None:
-        """Submit what is missing, and wait until the queue has it."""
-        if not self._profile.adapt:
-            self._cluster.scale(jobs=self._profile.most_jobs)
-        self._cluster.sync(self._settle)
+            if (job := self._cluster.workers.pop(name, None)) is not None:  # unless Dask was quicker
+                log.warning("job %s of worker %s is gone %s", job.job_id, name, job.refusal)
+                await job.close()  # cancelled too, lest the queue starts it once more
 
     async def _settle(self) -> None:
         await self._cluster

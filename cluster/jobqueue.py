@@ -48,7 +48,7 @@ def open_workers(profile: Profile, logs: Path) -> Iterator[Cluster]:
     from distributed import Client
 
     kind = _kind(profile)
-    _check_path(logs)
+    check_path(logs)
     with ExitStack() as stack:
         stack.enter_context(dask.config.set(WORKER_SETTINGS | SCHEDULER_SETTINGS))
         started = stack.enter_context(
@@ -74,7 +74,7 @@ def open_workers(profile: Profile, logs: Path) -> Iterator[Cluster]:
 
 def job_script(profile: Profile, logs: Path) -> str:
     """The script of a job, exact but for the address, the name and the folder that a run chooses."""
-    _check_path(logs)
+    check_path(logs)
     with tempfile.TemporaryDirectory() as stand_in:  # dask-jobqueue makes the folder of the logs
         security = security_of(Path(stand_in) / f"{CERTIFICATES}RANDOM")
         job = _kind(profile).job_cls(
@@ -123,7 +123,8 @@ def job_options(profile: Profile, logs: Path) -> dict[str, Any]:
     return options | {"queue": profile.queue, ACCOUNTS[profile.backend]: profile.account, "walltime": walltime}
 
 
-def _check_path(logs: Path) -> None:
+def check_path(logs: Path) -> None:
+    """Refuse a folder that directives of a queue cannot name."""
     if any(character.isspace() for character in str(logs.absolute())):
         raise ProfileError(f"queues take no blanks in paths, and the logs go to {logs.absolute()}: give another --out")
 

@@ -1,14 +1,14 @@
 """Workers in pods, by the Dask operator of a Kubernetes cluster."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from cluster import Cluster
-from cluster.errors import missing_extra
+from cluster.errors import ClusterError, missing_extra
 from cluster.profile import Profile
 from cluster.settings import ENVIRONMENT
 
@@ -25,7 +25,7 @@ def request(profile: Profile) -> dict[str, Any]:
     return {
         "image": profile.image,
         "namespace": profile.namespace,
-        "n_workers": profile.most_jobs,
+        "n_workers": profile.adapt[0] if profile.adapt else profile.most_jobs,
         "resources": {"requests": resources, "limits": resources},
         "env": ENVIRONMENT,
         "worker_command": ["dask", "worker", "--nworkers", str(profile.cores), "--nthreads", "1"],
@@ -37,9 +37,17 @@ def open_workers(profile: Profile, _logs: Path) -> Iterator[Cluster]:
     """Ask the operator for a cluster; it is removed at the end."""
     from distributed import Client
 
-    with _library().KubeCluster(**request(profile), shutdown_on_close=True) as started, Client(started) as client:
-        if profile.adapt:
-            started.adapt(*profile.adapt)
+    library = _library()
+    with ExitStack() as stack:
+        try:
+            started = stack.enter_context(library.KubeCluster(**request(profile), shutdown_on_close=True))
+            client = stack.enter_context(Client(started))
+            if profile.adapt:
+                started.adapt(*profile.adapt)
+        except Exception as error:  # of the operator, of its client, of the way there: none is ours
+            raise ClusterError(
+                f"Kubernetes gives no cluster: {error}. `kubectl get daskclusters` may say more"
+            ) from None
         yield Cluster(
             client=client,
             workers=profile.most_jobs * profile.cores,

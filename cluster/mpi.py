@@ -2,7 +2,7 @@
 
 `mpirun -n 10 pipeline run CONFIG --cluster mpi` has eight workers. Where one process dies, MPI ends them all; the same
 command goes on. What they say to each other is encrypted, with certificates that the first process makes and MPI tells
-the others; no file has them.
+the others.
 """
 
 import logging

@@ -52,6 +52,7 @@ class Driver(Table):
     cores: int = Field(1, ge=1)
     memory: str = Field("4 GiB")
     walltime: str | None = Field(None)
+    directives: list[str] | None = Field(None)
 
     @field_validator("memory")
     @classmethod

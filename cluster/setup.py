@@ -4,6 +4,7 @@ import logging
 import re
 import threading
 from pathlib import Path
+from typing import Any
 
 from distributed import Worker, WorkerPlugin
 
@@ -15,13 +16,14 @@ class WorkerSetup(WorkerPlugin):
         self.name = f"setup for {logs}"  # workers may have those of other runs beside it
         self.logs = logs
         self._handler: logging.Handler | None = None
+        self._limits: Any = None
 
     def setup(self, worker: Worker) -> None:
         """Called by the worker as it starts."""
         import scipy.linalg  # noqa: F401, brings the libraries whose threads are limited
         from threadpoolctl import threadpool_limits
 
-        threadpool_limits(1)  # workers that others started may have come without our environment
+        self._limits = threadpool_limits(1)  # workers that others started may have come without our environment
         if threading.current_thread() is not threading.main_thread():
             return  # a thread of the driver, which logs for itself
         if Path(self.logs).is_dir():
@@ -32,6 +34,8 @@ class WorkerSetup(WorkerPlugin):
 
     def teardown(self, worker: Worker) -> None:
         """Called by the worker as it ends, or when it has to forget the run."""
+        if self._limits is not None:
+            self._limits.restore_original_limits()
         if self._handler is not None:
             logging.getLogger().removeHandler(self._handler)
             self._handler.close()

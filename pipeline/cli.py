@@ -193,12 +193,10 @@ def configs() -> None:
 @main.command()
 def clusters() -> None:
     """List the profiles of clusters, and say where your own go."""
-    import tomllib
+    from pipeline.profiles import describe, known_profiles, profile_folder
 
-    from pipeline.profiles import known_profiles, profile_folder
-
-    for name, text in known_profiles().items():
-        click.echo(f"{name:16} {tomllib.loads(text).get('description', '')}")
+    for name, file in known_profiles().items():
+        click.echo(f"{name:16} {describe(file)}")
     click.echo(f"Your own go to {profile_folder()}, a TOML file each; one with the name of another comes before it.")
 
 

@@ -21,8 +21,9 @@ from distributed.comm.core import CommClosedError
 
 from cluster import Cluster
 from cluster.errors import ClusterError
+from cluster.versions import fingerprint
 from pipeline.attendance import LOST, Attendance
-from pipeline.errors import FailedError
+from pipeline.errors import FailedError, PipelineError, UnreachableError
 from pipeline.interrupt import Interrupt
 from pipeline.schedule import Errand, Schedule
 from pipeline.store import DamagedError, RunStore
@@ -127,7 +128,9 @@ class Execution:
         keys = [self._key(errand) for errand in errands]
         self._running |= zip(keys, errands, strict=True)
         # Deaths of workers are counted here; a scheduler that is not ours has its own count, which comes first.
-        for future in self._client.map(run_errand, errands, store=self._store, run=self._id, key=keys, pure=False):
+        for future in self._client.map(
+            run_errand, errands, store=self._store, run=self._id, code=fingerprint(), key=keys, pure=False
+        ):
             future.add_done_callback(self._arrived.put)
         return keys
 
@@ -192,8 +195,11 @@ class Execution:
         self._attempts[name] += 1
         log.warning("attempt %d of %s: %s: %s", self._attempts[name], name, type(error).__name__, error)
         gone = isinstance(error, OSError) and error.errno in STORAGE_IS_GONE
-        if gone or isinstance(error, DamagedError):
+        if gone or isinstance(error, DamagedError | ClusterError | PipelineError):
             self._trouble = self._trouble or error
+            return []
+        if isinstance(error, ImportError):  # no fault of the task: something is not installed
+            self._trouble = self._trouble or ClusterError(f"a worker cannot run the tasks of this driver: {error}")
             return []
         if isinstance(error, KilledWorker) and self._attempts[name] < ATTEMPTS:
             last = self._attempts[name] == ATTEMPTS - 1
@@ -201,6 +207,9 @@ class Execution:
             return []
         if isinstance(error, OSError) and self._attempts[name] < ATTEMPTS:
             self._later.append((time.monotonic() + SECONDS_BEFORE_RETRY * self._attempts[name], errand))
+            return []
+        if isinstance(error, UnreachableError):  # as long as the store is away, the next task would fare no better
+            self._trouble = self._trouble or error
             return []
         if len(errand) > 1:  # one of them is to blame, and the others should not suffer for it
             for alone in self._schedule.split(errand):

@@ -1,10 +1,13 @@
 """Ctrl-C, and the warning of a batch system: the first asks a run to stop in order, the second stops it at once."""
 
 import signal
+import time
 from types import FrameType, TracebackType
 from typing import Self
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
+SECONDS_OF_ONE_REQUEST = 0.3
+"""One request may come more than once: to a process, and by way of the program that started it."""
 
 
 class Interrupt:
@@ -12,6 +15,7 @@ class Interrupt:
 
     def __init__(self) -> None:
         self.requested = False
+        self._since = 0.0
         self._before = {number: signal.getsignal(number) for number in SIGNALS}
 
     def __enter__(self) -> Self:
@@ -26,6 +30,7 @@ class Interrupt:
             signal.signal(number, handler)
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
-        if self.requested:
+        if not self.requested:
+            self.requested, self._since = True, time.monotonic()
+        elif time.monotonic() - self._since > SECONDS_OF_ONE_REQUEST:
             raise KeyboardInterrupt
-        self.requested = True

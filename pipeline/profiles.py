@@ -3,6 +3,7 @@
 import tomllib
 from difflib import get_close_matches
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +20,19 @@ def profile_folder() -> Path:
     return Path(click.get_app_dir("kernel-pipeline")) / "clusters"
 
 
-def known_profiles() -> dict[str, str]:
-    """The text of each profile by name: the user's own come before those that are shipped."""
+def known_profiles() -> dict[str, Traversable]:
+    """The file of each profile by name: the user's own come before those that are shipped."""
     shipped = sorted(files("configs").joinpath("clusters").iterdir(), key=lambda entry: entry.name)
     own = sorted(profile_folder().glob("*.toml")) if profile_folder().is_dir() else []
-    return {Path(entry.name).stem: entry.read_text("utf-8") for entry in (*shipped, *own)}
+    return {Path(entry.name).stem: entry for entry in (*shipped, *own)}
+
+
+def describe(file: Traversable) -> str:
+    """What a profile says of itself."""
+    try:
+        return str(_parse_toml(file, file.name).get("description", ""))
+    except ProfileError as error:
+        return str(error)
 
 
 def find_profile(asked: str, workers: int | None = None, insecure: bool = False) -> Profile:
@@ -57,11 +66,11 @@ def parse_profile(values: dict[str, Any], where: str) -> Profile:
 def _find(asked: str) -> tuple[dict[str, Any], str]:
     if "://" in asked:
         return {"backend": "address", "address": asked}, f"--cluster {asked}"
-    if Path(asked).is_file():
+    known = known_profiles()
+    if asked not in known and Path(asked).is_file():
         if Path(asked).suffix != ".toml":
             return {"backend": "address", "address": asked}, f"--cluster {asked}"
-        return _parse_toml(Path(asked).read_text("utf-8-sig", errors="replace"), asked), asked
-    known = known_profiles()
+        return _parse_toml(Path(asked), asked), asked
     if asked not in known:
         nearest = get_close_matches(asked, known, n=1)
         hint = f" Did you mean {nearest[0]!r}?" if nearest else ""
@@ -74,8 +83,8 @@ def _find(asked: str) -> tuple[dict[str, Any], str]:
     return _parse_toml(known[asked], where), where
 
 
-def _parse_toml(text: str, where: str) -> dict[str, Any]:
+def _parse_toml(file: Traversable, where: str) -> dict[str, Any]:
     try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        return tomllib.loads(file.read_bytes().decode("utf-8-sig"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
         raise ProfileError(f"{where} is not valid TOML: {error}") from None

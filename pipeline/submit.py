@@ -7,6 +7,7 @@ from pathlib import Path
 from rich.console import Console
 
 from cluster import batch
+from cluster.jobqueue import check_path
 from pipeline.config import Config
 from pipeline.directory import default_directory
 from pipeline.errors import RefusedError
@@ -32,13 +33,13 @@ def submit_sweep(
         The options of `pipeline resume` that the job gets.
     """
     batch.check(options.profile)
-    with begin_sweep(config, folder, out, options, console) as run:
-        root = run.root
+    root = out or LocalRoot(default_directory(config))
+    logs = _folder_of_logs(root, config)
+    check_path(logs)
+    with begin_sweep(config, folder, root, options, console) as run:
         run.ledger.close()
         if said := submitted(root):
             raise RefusedError(f"{root} was handed to the queue already: {said}")
-    # The queue writes to files only, also for a run in an object store.
-    logs = (root.path if isinstance(root, LocalRoot) else default_directory(config)) / LOGS
     logs.mkdir(parents=True, exist_ok=True)
     command = [sys.executable, "-P", "-m", "pipeline", "resume", root.address, *again]
     write_whole(logs / SCRIPT, batch.driver_script(options.profile, command, logs))
@@ -52,6 +53,14 @@ def submit_sweep(
         soft_wrap=True,
         markup=False,
     )
+
+
+def _folder_of_logs(root: Root, config: Config) -> Path:
+    """Where the queue writes, which it does to files only, also for a run in an object store."""
+    if isinstance(root, LocalRoot):
+        return root.path / LOGS
+    directory = default_directory(config)
+    return directory.with_name(f"{directory.name}-submitted")
 
 
 def submitted(root: Root) -> str:

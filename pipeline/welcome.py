@@ -26,14 +26,14 @@ class Welcome:
     def __call__(self, workers: Collection[str]) -> None:
         """Refuse workers with other versions, or that do not see the arrays of the run."""
         check_versions(self._client, workers)
-        seen = self._client.run(sees, self._store, self._key, workers=list(workers), on_error="ignore")
-        blind = sorted(worker for worker, (digest, _) in seen.items() if digest != self._digest)
-        if blind:
-            reason = seen[blind[0]][1] or f"{self._key} is not there"
+        # Where a worker cannot even open the store, that is what comes back; one that has left says nothing.
+        found = self._client.run(sees, self._store, self._key, workers=list(workers), on_error="return")
+        reasons = {worker: _reason(answer, self._key, self._digest) for worker, answer in found.items()}
+        if blind := sorted(worker for worker, reason in reasons.items() if reason):
             raise ClusterError(
                 f"{len(blind)} of {len(workers)} workers do not see the arrays in {self._store.root}: {blind[0]} says "
-                f"that {reason}. Give --out on a file system that workers share, or in an object store that they may "
-                "read and write (--out s3://BUCKET/PREFIX)"
+                f"that {reasons[blind[0]]}. Give --out on a file system that workers share, or in an object store that "
+                "they may read and write (--out s3://BUCKET/PREFIX)"
             )
         if not self._is_set_up:
             self._client.register_plugin(self._setup)  # those that come later get it too
@@ -46,3 +46,11 @@ class Welcome:
             with suppress(OSError):
                 forget = scheduler.unregister_worker_plugin
                 self._client.sync(forget, name=self._setup.name, callback_timeout=SECONDS_TO_FORGET)
+
+
+def _reason(answer: tuple[str, str] | Exception, key: str, digest: str) -> str:
+    """Why a worker does not see a file; empty if it does, or has left."""
+    if isinstance(answer, Exception):
+        return "" if isinstance(answer, OSError) and answer.errno is None else str(answer)
+    found, error = answer
+    return "" if found == digest else error or f"{key} is not there"

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 from distributed import Worker, get_worker
 
+from cluster.errors import ClusterError
+from cluster.versions import fingerprint
 from pipeline.memory import measured_peak
 from pipeline.store import DamagedError, RunStore
 from pipeline.task import Finished, Task
@@ -17,8 +19,16 @@ STOPPING = "pipeline_runs_that_stop"
 """Where a worker keeps the runs that it is to take no more work of; it may work for others, and for later ones."""
 
 
-def run_errand(tasks: Sequence[Task], store: RunStore, run: str) -> list[Finished]:
-    """Run the tasks of one errand and report what they left; nothing, if the run is to stop."""
+def run_errand(tasks: Sequence[Task], store: RunStore, run: str, code: str) -> list[Finished]:
+    """Run the tasks of one errand and report what they left; nothing, if the run is to stop.
+
+    Parameters
+    ----------
+    code
+        The driver's fingerprint of all that is installed: a worker that has just come may have other versions.
+    """
+    if fingerprint() != code:
+        raise ClusterError("a worker came that does not run the versions of this driver")
     if run in getattr(get_worker(), STOPPING, ()):
         return []
     try:

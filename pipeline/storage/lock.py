@@ -30,15 +30,6 @@ PATIENCE = 0.2
 """Seconds before a lock counts as held: who only looks whether it is, holds it for an instant."""
 
 
-JOB_VARIABLES = (
-    ("SLURM_JOB_ID", ""),
-    ("PBS_JOBID", ""),
-    ("LSB_JOBID", "LSB_JOBINDEX"),
-    ("JOB_ID", "SGE_TASK_ID"),
-)
-"""Where batch systems say the number of a job, and the index of one in an array if the number does not tell."""
-
-
 @dataclass(frozen=True)
 class Holder:
     """Who holds a lock."""
@@ -47,7 +38,9 @@ class Holder:
     pid: int
     since: str
     job: str = ""
-    """The batch job that it runs in, if any."""
+    """The job of Slurm that it runs in, if any."""
+    life: int = 0
+    """How often that job has gone back to the queue."""
 
     def __str__(self) -> str:
         job = f" in job {self.job}" if self.job else ""
@@ -57,7 +50,8 @@ class Holder:
     def this_process(cls) -> Self:
         """Who would hold a lock that is taken now."""
         now = datetime.now(UTC).astimezone().isoformat(sep=" ", timespec="seconds")
-        return cls(socket.gethostname(), os.getpid(), now, _batch_job())
+        job, life = os.environ.get("SLURM_JOB_ID", ""), os.environ.get("SLURM_RESTART_COUNT", "")
+        return cls(socket.gethostname(), os.getpid(), now, job, int(life) if life.isdigit() else 0)
 
     @property
     def is_here(self) -> bool:
@@ -66,8 +60,9 @@ class Holder:
 
     @property
     def is_earlier_life(self) -> bool:
-        """Whether it was the same batch job, which has been started anew since."""
-        return bool(self.job) and self.job == _batch_job()
+        """Whether it was the same job, which has gone back to the queue and been started anew since."""
+        now = self.this_process()
+        return bool(self.job) and self.job == now.job and self.life < now.life
 
     def content(self) -> bytes:
         """What a lock says of it."""
@@ -80,14 +75,6 @@ class Holder:
             return cls(**json.loads(content))
         except (ValueError, TypeError):
             return None
-
-
-def _batch_job() -> str:
-    """The batch job of this process; empty without one. Jobs of an array share a number in some systems."""
-    for number, index in JOB_VARIABLES:
-        if job := os.environ.get(number):
-            return ".".join(filter(None, (job, os.environ.get(index))))
-    return ""
 
 
 @contextmanager

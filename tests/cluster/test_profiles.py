@@ -6,9 +6,11 @@ from typing import Any
 
 import pytest
 import tomli_w
+from click.testing import CliRunner
 
 from cluster.errors import ProfileError
 from cluster.profile import QUEUES, TAKES, Profile, margin, seconds
+from pipeline.cli import main
 from pipeline.profiles import find_profile, known_profiles, parse_profile, profile_folder
 
 QUEUE: dict[str, Any] = {"backend": "slurm", "memory": "4 GiB", "cores": 2}
@@ -131,3 +133,15 @@ def test_work_is_handed_over_before_a_job_ends(walltime: str, length: float, lef
 
 def test_only_timed_queues_take_a_wall_time() -> None:
     assert {name for name in QUEUES if "walltime" in TAKES[name]} == {"slurm", "pbs", "lsf", "sge"}
+
+
+def test_a_broken_profile_is_in_nobodys_way(own: Path, tmp_path: Path) -> None:
+    own.mkdir(parents=True)
+    (own / "latin.toml").write_bytes(b'description = "\xe9"')
+    (tmp_path / "local").touch()
+    assert find_profile("local").backend == "local"
+    shown = CliRunner().invoke(main, ["clusters"])
+    assert shown.exit_code == 0
+    assert "latin.toml is not valid TOML" in shown.output
+    with pytest.raises(ProfileError, match="'latin' is not valid TOML"):
+        find_profile("latin")

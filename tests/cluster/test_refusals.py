@@ -90,7 +90,9 @@ def test_a_foreign_scheduler_in_the_clear_is_refused(address: str, tmp_path: Pat
         scheduler_address(Profile(backend="address", address=str(file)))
 
 
-@pytest.mark.parametrize("address", ["http://host:1", "tcp://host", "tls://:8786", "ftp://"])
+@pytest.mark.parametrize(
+    "address", ["http://host:1", "tcp://host", "tls://:8786", "ftp://", "tcp://host:99999", "tcp://[::1"]
+)
 def test_what_is_no_address_of_a_scheduler(address: str) -> None:
     with pytest.raises(ProfileError, match="tls://HOST:PORT"):
         scheduler_address(Profile(backend="address", address=address))

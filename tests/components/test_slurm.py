@@ -14,11 +14,15 @@ from tests.faults.harness import TINY, assert_same, done_by, wait_until, write_c
 from tests.faults.inject import ALWAYS, TASK, Fault, FaultyRun, run_with
 from tests.run.sweeps import pipeline
 
+THROW_AWAY = "PIPELINE_TEST_SLURM"
+
 pytestmark = [
     pytest.mark.components,
+    pytest.mark.timeout(480),
     pytest.mark.skipif(
-        len(slurm("sinfo", "--noheader", "--Node", "--format=%N").split()) < 2,
-        reason="needs a Slurm of two nodes, and `sinfo -N` shows none: install slurmctld, slurmd and munge",
+        THROW_AWAY not in os.environ or len(slurm("sinfo", "--noheader", "--Node", "--format=%N").split()) < 2,
+        reason="needs a Slurm of two nodes whose jobs may be cancelled and whose nodes may be killed: start one and say "
+        f"so by the environment variable {THROW_AWAY}=1",
     ),
 ]
 
@@ -186,6 +190,30 @@ def test_a_submitted_sweep_ends_by_itself_through_many_wall_times(tmp_path: Path
     assert "Done in" in said
     assert_same(tmp_path / "run", undisturbed)
     assert "tasks are done" in pipeline("status", "run", cwd=tmp_path).stdout
+
+
+def test_a_submitted_sweep_can_be_stopped_and_goes_on(tmp_path: Path, undisturbed: Path) -> None:
+    write_config(tmp_path)
+    write_profile(tmp_path)
+    submit = ("submit", "tiny.toml", "--cluster", "queue.toml", "--out", "run")
+    assert run_with(*submit, cwd=tmp_path, faults=[SLOW])[1].returncode == 0
+    assert wait_until(lambda: len(done_by(tmp_path / "run")) > 4, 90)
+    (job,) = queue(DRIVER)
+    slurm("scancel", job)
+    assert wait_until(lambda: not queue(), 60), slurm("squeue")
+    said = (tmp_path / "run" / "logs" / f"submitted-{job}.out").read_text()
+    assert "Stopping: what is in flight is finished first" in said
+    assert pipeline(*submit, cwd=tmp_path).returncode == 0
+    assert wait_until(lambda: not queue(), 120), slurm("squeue")
+    assert_same(tmp_path / "run", undisturbed)
+
+
+def test_jobs_that_always_end_at_once_end_the_run(tmp_path: Path) -> None:
+    write_config(tmp_path)
+    write_profile(tmp_path, setup=["exit 1"])
+    done = pipeline("run", "tiny.toml", "--cluster", "queue.toml", "--out", "run", cwd=tmp_path)
+    assert done.returncode == 5, done.stdout + done.stderr
+    assert "jobs ended one after the other before a worker came" in done.stderr
 
 
 @pytest.mark.parametrize(

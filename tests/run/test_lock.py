@@ -133,40 +133,40 @@ def test_a_lock_of_another_host_is_refused_and_removed_by_hand_alone(tmp_path: P
 
 
 @pytest.mark.parametrize(
-    ("variables", "job"),
-    [
-        ({}, ""),
-        ({"SLURM_JOB_ID": "12"}, "12"),
-        ({"PBS_JOBID": "12.host"}, "12.host"),
-        ({"LSB_JOBID": "12"}, "12"),
-        ({"LSB_JOBID": "12", "LSB_JOBINDEX": "3"}, "12.3"),
-        ({"JOB_ID": "12", "SGE_TASK_ID": "3"}, "12.3"),
-    ],
+    ("job", "life", "is_over"),
+    [("12", 0, True), ("12", 1, True), ("12", 2, False), ("12", 3, False), ("13", 0, False), ("", 0, False)],
 )
-def test_a_lock_names_the_batch_job_and_only_that_job_takes_it_over_from_another_host(
-    variables: dict[str, str], job: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_only_a_later_life_of_the_same_job_takes_its_lock_over_from_another_host(
+    job: str, life: int, is_over: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in ("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "LSB_JOBINDEX", "JOB_ID", "SGE_TASK_ID"):
-        monkeypatch.delenv(name, raising=False)
-    for name, value in variables.items():
-        monkeypatch.setenv(name, value)
-    for other in {"", "13", "12.4"}:
-        theirs = Holder("another-host", 7, OTHER.since, other)
-        put_lock(tmp_path, theirs)
-        assert holder(tmp_path) == theirs
-        named = f" in job {other}" if other else ""
+    monkeypatch.setenv("SLURM_JOB_ID", "12")
+    monkeypatch.setenv("SLURM_RESTART_COUNT", "2")
+    theirs = Holder("another-host", 7, OTHER.since, job, life)
+    put_lock(tmp_path, theirs)
+    assert holder(tmp_path) == (None if is_over else theirs)
+    if not is_over:
+        named = f" in job {job}" if job else ""
         with pytest.raises(RefusedError, match=f"in use by process 7 on another-host{named}, since"), locked(tmp_path):
             pass
-    if job:
-        put_lock(tmp_path, Holder("another-host", 7, OTHER.since, job))
-        assert holder(tmp_path) is None
-    else:
-        (tmp_path / "lock").unlink()
+        return
     with locked(tmp_path):
         found = holder(tmp_path)
         assert found
-        assert (found.host, found.job) == (HERE, job)
+        assert (found.host, found.job, found.life) == (HERE, "12", 2)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("ours", [None, "", "12"])
+def test_without_a_number_of_lives_nothing_is_taken_over(
+    ours: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("SLURM_RESTART_COUNT", raising=False)
+    monkeypatch.delenv("SLURM_JOB_ID", raising=False)
+    if ours is not None:
+        monkeypatch.setenv("SLURM_JOB_ID", ours)
+    put_lock(tmp_path, Holder("another-host", 7, OTHER.since, "12"))
+    with pytest.raises(RefusedError, match="another-host in job 12"), locked(tmp_path):
+        pass
 
 
 def test_a_live_process_of_the_same_batch_job_keeps_its_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
