@@ -21,7 +21,7 @@ pytestmark = [
     pytest.mark.timeout(480),
     pytest.mark.skipif(
         THROW_AWAY not in os.environ or len(slurm("sinfo", "--noheader", "--Node", "--format=%N").split()) < 2,
-        reason="needs a Slurm of two nodes whose jobs may be cancelled and whose nodes may be killed: start one and say "
+        reason="needs a Slurm of two nodes, whose jobs may be cancelled and nodes killed: start one, and say "
         f"so by the environment variable {THROW_AWAY}=1",
     ),
 ]
