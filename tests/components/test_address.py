@@ -107,6 +107,7 @@ def hidden_package(folder: Path) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_two_runs_at_once_on_one_scheduler_give_the_tables_of_a_local_run(
     folder: Path, undisturbed: Path, servers: Servers
 ) -> None:
@@ -119,6 +120,7 @@ def test_two_runs_at_once_on_one_scheduler_give_the_tables_of_a_local_run(
     assert servers.stayed
 
 
+@pytest.mark.slow
 def test_a_run_that_was_stopped_goes_on_with_the_same_workers(
     folder: Path, undisturbed: Path, servers: Servers
 ) -> None:
@@ -136,6 +138,7 @@ def test_a_run_that_was_stopped_goes_on_with_the_same_workers(
     assert servers.stayed
 
 
+@pytest.mark.slow
 def test_a_run_outlives_its_scheduler(folder: Path, undisturbed: Path) -> None:
     root = folder / "run"
     with Servers(folder / "first", environment=faulty([SLOWER], folder / "notes")) as servers:
@@ -249,5 +252,5 @@ def test_workers_that_do_not_see_the_run_directory_are_refused(folder: Path) -> 
         servers.wait_for_workers(1)
         refused = end(run(servers.address, "shared/run", folder))
         assert servers.stayed
-    assert_refused(refused, 5, f"1 of 1 workers do not see the arrays in {shared}/run", "--out")
+    assert_refused(refused, 5, "1 of 1 workers do not see the arrays in shared/run", "--out")
     assert not any(name.startswith(STAGES) for name in done_by(shared / "run"))

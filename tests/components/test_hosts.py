@@ -78,6 +78,7 @@ def hosts() -> Iterator[Hosts]:
         yield hosts
 
 
+@pytest.mark.slow
 def test_a_run_outlives_a_host_that_is_cut_off(tmp_path: Path, undisturbed: Path, hosts: Hosts) -> None:
     config, root = write_config(tmp_path), tmp_path / "run"
     slowly = faulty([SLOWER], tmp_path / "notes")

@@ -69,6 +69,7 @@ def test_two_processes_are_too_few(folder: Path) -> None:
     assert not (folder / "run").exists()
 
 
+@pytest.mark.slow
 def test_a_mistake_ends_all_processes_with_one_message(folder: Path) -> None:
     mistake = ("--set", "protocol.folds=1")
     refused = mpirun(4, "run", "tiny.toml", "--cluster", "mpi", "--out", "run", *mistake, cwd=folder)

@@ -42,7 +42,7 @@ def driver_log(root: Path) -> str:
     return (root / "logs" / "driver.log").read_text()
 
 
-@pytest.mark.parametrize(("jobs", "cores"), [(2, 1), (4, 1), (2, 2)])
+@pytest.mark.parametrize(("jobs", "cores"), [(2, 1), pytest.param(4, 1, marks=pytest.mark.slow), (2, 2)])
 def test_any_number_of_jobs_gives_the_tables_of_a_local_run(
     jobs: int, cores: int, tmp_path: Path, undisturbed: Path
 ) -> None:
@@ -56,6 +56,7 @@ def test_any_number_of_jobs_gives_the_tables_of_a_local_run(
     assert not list((tmp_path / "run" / "logs").glob(".certificates-*"))
 
 
+@pytest.mark.slow
 def test_keys_of_a_run_are_for_its_owner_only_and_go_with_it(tmp_path: Path, undisturbed: Path) -> None:
     write_config(tmp_path)
     write_profile(tmp_path)
@@ -91,6 +92,7 @@ def test_a_cancelled_job_is_replaced(tmp_path: Path, undisturbed: Path) -> None:
     assert f"job {before[0]} of worker" in driver_log(tmp_path / "run")
 
 
+@pytest.mark.slow
 def test_jobs_that_adapt_come_with_work_and_are_replaced(tmp_path: Path, undisturbed: Path) -> None:
     write_config(tmp_path)
     path = write_profile(tmp_path, adapt=[1, 3])
@@ -104,6 +106,7 @@ def test_jobs_that_adapt_come_with_work_and_are_replaced(tmp_path: Path, undistu
     assert_same(tmp_path / "run", undisturbed)
 
 
+@pytest.mark.slow
 def test_a_node_dies(tmp_path: Path, undisturbed: Path) -> None:
     write_config(tmp_path)
     write_profile(tmp_path)
@@ -131,6 +134,7 @@ def test_a_node_dies(tmp_path: Path, undisturbed: Path) -> None:
     assert_same(tmp_path / "run", undisturbed)
 
 
+@pytest.mark.slow
 def test_a_queue_without_room_is_said_with_its_reason_and_can_be_left(tmp_path: Path) -> None:
     write_config(tmp_path)
     write_profile(tmp_path)
@@ -161,6 +165,7 @@ def test_a_queue_without_room_is_said_with_its_reason_and_can_be_left(tmp_path: 
     assert not queue(WORKER)
 
 
+@pytest.mark.slow
 def test_a_submitted_sweep_ends_by_itself_through_many_wall_times(tmp_path: Path, undisturbed: Path) -> None:
     """The driver and its workers get a minute at a time, for a sweep that takes longer."""
     write_config(tmp_path)
@@ -179,19 +184,22 @@ def test_a_submitted_sweep_ends_by_itself_through_many_wall_times(tmp_path: Path
     assert again.returncode == 4
     assert queue(DRIVER) == [job]
 
+    output = tmp_path / "run" / "logs" / f"submitted-{job}.out"
+
     def is_over() -> bool:
         # Slurm holds a job that was requeued for two minutes, which nobody here wants to wait for.
         slurm("scontrol", "update", f"JobId={job}", "StartTime=now")
-        return not queue()
+        return output.exists() and "Done in" in output.read_text()
 
-    assert wait_until(is_over, 220), slurm("squeue")
-    said = (tmp_path / "run" / "logs" / f"submitted-{job}.out").read_text()
+    assert wait_until(is_over, 300), slurm("squeue")
+    assert wait_until(lambda: not queue(), 60), slurm("squeue")
+    said = output.read_text()
     assert said.count("tasks to do") >= 2, "the job had one life only"
-    assert "Done in" in said
     assert_same(tmp_path / "run", undisturbed)
     assert "tasks are done" in pipeline("status", "run", cwd=tmp_path).stdout
 
 
+@pytest.mark.slow
 def test_a_submitted_sweep_can_be_stopped_and_goes_on(tmp_path: Path, undisturbed: Path) -> None:
     write_config(tmp_path)
     write_profile(tmp_path)
@@ -208,6 +216,7 @@ def test_a_submitted_sweep_can_be_stopped_and_goes_on(tmp_path: Path, undisturbe
     assert_same(tmp_path / "run", undisturbed)
 
 
+@pytest.mark.slow
 def test_jobs_that_always_end_at_once_end_the_run(tmp_path: Path) -> None:
     write_config(tmp_path)
     write_profile(tmp_path, setup=["exit 1"])

@@ -17,6 +17,7 @@ from rich.console import Console
 
 from pipeline.config_file import parse_config
 from pipeline.errors import PipelineError
+from pipeline.ledger import Ledger
 from pipeline.repair import repair_run, restore_run, verify_run
 from pipeline.run import Options
 from pipeline.storage.local_root import LocalRoot
@@ -173,7 +174,9 @@ class Histories(RuleBasedStateMachine):
         self.may_refuse = False
         assert self.do(repair_run, LocalRoot(self.root), FOLDER, Options(), self.console) == 0
         assert self.do(verify_run, LocalRoot(self.root), self.console) == 0
-        assert contents(self.root) == {key: self.expected[key] for key in contents(self.root)}
+        # What tasks left whose line is lost is written over when they run again.
+        named = Ledger(LocalRoot(self.root)).named_files() & contents(self.root).keys()
+        assert all(contents(self.root)[key] == self.expected[key] for key in named)
 
     def teardown(self) -> None:
         """At the end of any history, repair and go on: all is as it should be, to the byte."""

@@ -60,6 +60,7 @@ def test_status_and_the_list_say_how_far_runs_are(run: ObjectRoot) -> None:
     assert "there is no folder" in said("runs", f"{above}/nothing-here", code=4)
 
 
+@pytest.mark.slow
 def test_spoiled_chunks_are_named_and_repaired_and_nothing_else(run: ObjectRoot, reference: Path) -> None:
     deleted, changed, cut_off, emptied = (f"combined.zarr/wave/regression/unif/c/{trial}" for trial in TRIALS)
     before = files(run, "combined.zarr")
@@ -79,6 +80,7 @@ def test_spoiled_chunks_are_named_and_repaired_and_nothing_else(run: ObjectRoot,
     assert_same(run, reference)
 
 
+@pytest.mark.slow
 def test_resume_computes_again_what_is_missing_at_a_quick_look(run: ObjectRoot, reference: Path) -> None:
     run.remove(CHUNK)
     run.remove("config.toml")
@@ -161,6 +163,7 @@ def test_arrays_go_to_a_place_of_their_own_and_the_rest_stays_here(
     assert "28 of 28 tasks are done" in said("status", root)
 
 
+@pytest.mark.slow
 def test_arrays_elsewhere_are_verified_repaired_kept_in_place_and_cleaned(
     with_url: tuple[Path, ObjectRoot, str], reference: Path
 ) -> None:

@@ -69,6 +69,7 @@ def test_of_two_drivers_that_resume_a_killed_run_one_ends_it_and_the_other_is_re
     assert not (scratch / "kernel-pipeline").exists()
 
 
+@pytest.mark.slow
 def test_a_server_that_is_away_for_a_while_is_waited_for(
     root: ObjectRoot, reference: Path, server: Server, tmp_path: Path
 ) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -70,6 +71,8 @@ class FaultyRun:
             stderr=subprocess.PIPE,
             text=True,
             start_new_session=True,
+            # A shell lets what it runs in the background ignore Ctrl-C; a run has to heed it there too.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )
 
     def __enter__(self) -> Self:
