@@ -192,6 +192,7 @@ def test_a_scheduler_with_tls_is_reached_by_a_profile_and_by_dask_s_own_settings
     assert not (folder / "wrong").exists()
 
 
+@pytest.mark.slow
 def test_where_nobody_listens_one_message_says_so_and_nothing_is_written(folder: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))  # without listening
@@ -241,6 +242,7 @@ def test_workers_with_other_versions_are_refused_with_a_table_before_any_task(fo
     assert not any(name.startswith(STAGES) for name in done_by(folder / "run"))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("unshare"), reason="needs root, and unshare of util-linux")
 def test_workers_that_do_not_see_the_run_directory_are_refused(folder: Path) -> None:
     shared = folder / "shared"

@@ -61,6 +61,7 @@ def test_a_run_and_what_is_left_of_it_give_the_tables_of_a_local_run(folder: Pat
     assert_undisturbed(root, undisturbed)
 
 
+@pytest.mark.slow
 def test_two_processes_are_too_few(folder: Path) -> None:
     refused = mpirun(2, "run", "tiny.toml", "--cluster", "mpi", "--out", "run", cwd=folder)
     assert refused.returncode == 2, refused.stderr

@@ -42,7 +42,9 @@ def driver_log(root: Path) -> str:
     return (root / "logs" / "driver.log").read_text()
 
 
-@pytest.mark.parametrize(("jobs", "cores"), [(2, 1), pytest.param(4, 1, marks=pytest.mark.slow), (2, 2)])
+@pytest.mark.parametrize(
+    ("jobs", "cores"), [(2, 1), *(pytest.param(*more, marks=pytest.mark.slow) for more in ((4, 1), (2, 2)))]
+)
 def test_any_number_of_jobs_gives_the_tables_of_a_local_run(
     jobs: int, cores: int, tmp_path: Path, undisturbed: Path
 ) -> None:
@@ -233,6 +235,7 @@ def test_jobs_that_always_end_at_once_end_the_run(tmp_path: Path) -> None:
         ({"memory": "900 GiB"}, ["run"], 5, ["slurm takes no job", "Memory specification"]),
         ({"memory": "100 MiB"}, ["submit"], 2, ["100 MiB"]),
     ],
+@pytest.mark.slow
 )
 def test_what_the_queue_refuses_is_said_in_its_words(
     changes: dict[str, str], arguments: list[str], code: int, words: list[str], tmp_path: Path

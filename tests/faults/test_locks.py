@@ -21,7 +21,7 @@ from tests.run.sweeps import pipeline, start
 pytestmark = pytest.mark.faults
 
 TREE = Path(__file__).parents[2]
-ROUNDS, PROCESSES = 20, 4
+ROUNDS, PROCESSES = 2 * int(os.environ.get("FAULT_SEEDS", "3")), 4
 AGAIN = ("fits/wave/regression/", "fits/columns/")
 # Takes the lock at the same instants as others do, and says how it went; a file shows whether another is inside too.
 CONTENDER = """

@@ -90,6 +90,7 @@ def test_resume_computes_again_what_is_missing_at_a_quick_look(run: ObjectRoot, 
     assert_same(run, reference)
 
 
+@pytest.mark.slow
 def test_clean_frees_the_big_arrays(run: ObjectRoot, reference: Path) -> None:
     before = run.size()
     assert "are free again" in said("clean", run.address, "--keep", "results")
@@ -99,6 +100,7 @@ def test_clean_frees_the_big_arrays(run: ObjectRoot, reference: Path) -> None:
     assert_same(run, reference)
 
 
+@pytest.mark.slow
 def test_a_lock_of_another_host_stays_until_it_is_removed_by_hand(run: ObjectRoot, reference: Path) -> None:
     run.write("lock", OTHER.content())
     assert f"is in use by {OTHER}" in said("resume", run.address, code=4)
@@ -110,6 +112,7 @@ def test_a_lock_of_another_host_stays_until_it_is_removed_by_hand(run: ObjectRoo
     assert_same(run, reference)
 
 
+@pytest.mark.slow
 def test_another_sweep_or_other_files_are_not_written_over(run: ObjectRoot, reference: Path, tmp_path: Path) -> None:
     before = files(run)
     config = write_config(tmp_path, TINY | {"seed": 9})
@@ -187,6 +190,7 @@ def test_arrays_elsewhere_are_verified_repaired_kept_in_place_and_cleaned(
     assert "All is well" in said("verify", root)
 
 
+@pytest.mark.slow
 def test_arrays_in_a_place_that_cannot_be_reached_are_refused_before_anything_is_written(
     root: ObjectRoot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
