@@ -235,8 +235,8 @@ def test_jobs_that_always_end_at_once_end_the_run(tmp_path: Path) -> None:
         ({"memory": "900 GiB"}, ["run"], 5, ["slurm takes no job", "Memory specification"]),
         ({"memory": "100 MiB"}, ["submit"], 2, ["100 MiB"]),
     ],
-@pytest.mark.slow
 )
+@pytest.mark.slow
 def test_what_the_queue_refuses_is_said_in_its_words(
     changes: dict[str, str], arguments: list[str], code: int, words: list[str], tmp_path: Path
 ) -> None:
