@@ -43,7 +43,15 @@ def mpirun(processes: int, *arguments: str | Path, cwd: Path) -> subprocess.Comp
     """Run a command in so many processes, until all have ended."""
     command = ["mpirun", "-n", str(processes), sys.executable, "-m", "pipeline", *map(str, arguments)]
     environment = os.environ | PERMISSIONS | ENCRYPTED | {"PYTHONPATH": str(SOURCE), "PYTHONSAFEPATH": "1"}
-    return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, timeout=SECONDS)
+    return subprocess.run(
+        command,
+        cwd=cwd,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        start_new_session=True,  # mpirun signals whole groups of processes when it ends others
+    )
 
 
 def test_a_run_and_what_is_left_of_it_give_the_tables_of_a_local_run(folder: Path, undisturbed: Path) -> None:
