@@ -50,7 +50,7 @@ def mpirun(processes: int, *arguments: str | Path, cwd: Path) -> subprocess.Comp
         capture_output=True,
         text=True,
         timeout=SECONDS,
-        start_new_session=True,  # mpirun signals whole groups of processes when it ends others
+        start_new_session=True,  # what mpirun does to its group does not reach this process
     )
 
 
