@@ -6,8 +6,8 @@ from types import FrameType, TracebackType
 from typing import Self
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
-SECONDS_OF_ONE_REQUEST = 0.3
-"""One request may come more than once: to a process, and by way of the program that started it."""
+SECONDS_OF_ONE_WARNING = 1.0
+"""A batch system's may come more than once: to a process, and by way of the program that started it."""
 
 
 class Interrupt:
@@ -32,5 +32,5 @@ class Interrupt:
     def _handle(self, number: int, frame: FrameType | None) -> None:
         if not self.requested:
             self.requested, self._since = True, time.monotonic()
-        elif time.monotonic() - self._since > SECONDS_OF_ONE_REQUEST:
+        elif number == signal.SIGINT or time.monotonic() - self._since > SECONDS_OF_ONE_WARNING:
             raise KeyboardInterrupt
