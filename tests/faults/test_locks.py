@@ -21,7 +21,8 @@ from tests.run.sweeps import pipeline, start
 pytestmark = pytest.mark.faults
 
 TREE = Path(__file__).parents[2]
-ROUNDS, PROCESSES = 2 * int(os.environ.get("FAULT_SEEDS", "3")), 4
+ROUNDS, PROCESSES = 20, 4
+RACES = 2 * int(os.environ.get("FAULT_SEEDS", "3"))
 AGAIN = ("fits/wave/regression/", "fits/columns/")
 # Takes the lock at the same instants as others do, and says how it went; a file shows whether another is inside too.
 CONTENDER = """
@@ -121,10 +122,10 @@ def test_of_processes_that_come_at_the_same_instant_never_two_are_inside(tmp_pat
 def test_of_two_runs_started_at_the_same_instant_one_runs_and_the_other_says_who(
     undisturbed: Path, tmp_path: Path
 ) -> None:
-    roots = [unfinished(undisturbed, tmp_path / f"run-{turn}") for turn in range(ROUNDS)]
+    roots = [unfinished(undisturbed, tmp_path / f"run-{turn}") for turn in range(RACES)]
     for root in roots[::2]:
         (root / "lock").write_text(lock_of(dead_process()))
-    racers = [python(RACER, tmp_path, str(number), str(ROUNDS), cwd=tmp_path) for number in range(2)]
+    racers = [python(RACER, tmp_path, str(number), str(RACES), cwd=tmp_path) for number in range(2)]
     ended = [racer.communicate(timeout=200) for racer in racers]
     turns = list(zip(*([json.loads(line) for line in output.splitlines()] for output, _ in ended), strict=True))
     assert len(turns) == ROUNDS, ended
