@@ -128,7 +128,7 @@ def test_of_two_runs_started_at_the_same_instant_one_runs_and_the_other_says_who
     racers = [python(RACER, tmp_path, str(number), str(RACES), cwd=tmp_path) for number in range(2)]
     ended = [racer.communicate(timeout=200) for racer in racers]
     turns = list(zip(*([json.loads(line) for line in output.splitlines()] for output, _ in ended), strict=True))
-    assert len(turns) == ROUNDS, ended
+    assert len(turns) == RACES, ended
     for root, results in zip(roots, turns, strict=True):
         codes = [code for code, _ in results]
         assert sorted(codes) == [0, 4], results
