@@ -64,6 +64,12 @@ def check(profile: Profile) -> None:
         )
 
 
+def check_path(logs: Path) -> None:
+    """Refuse a folder that directives of a queue cannot name."""
+    if any(character.isspace() for character in str(logs.absolute())):
+        raise ProfileError(f"queues take no blanks in paths, and the logs go to {logs.absolute()}: give another --out")
+
+
 def submit(script: Path) -> str:
     """Give a script to the queue; gives the number of the job."""
     try:

@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from cluster import Cluster
+from cluster.batch import check_path
 from cluster.certificates import CERTIFICATES, fresh_certificates, security_of
-from cluster.errors import ProfileError, missing_extra
+from cluster.errors import missing_extra
 from cluster.job_supervision import Jobs, patient
 from cluster.profile import Profile, margin, seconds
 from cluster.settings import ENVIRONMENT, LOOPBACK_DASHBOARD, SCHEDULER_SETTINGS, WORKER_SETTINGS
@@ -121,12 +122,6 @@ def job_options(profile: Profile, logs: Path) -> dict[str, Any]:
     if profile.backend == "lsf" and walltime:
         walltime = walltime.rpartition(":")[0]
     return options | {"queue": profile.queue, ACCOUNTS[profile.backend]: profile.account, "walltime": walltime}
-
-
-def check_path(logs: Path) -> None:
-    """Refuse a folder that directives of a queue cannot name."""
-    if any(character.isspace() for character in str(logs.absolute())):
-        raise ProfileError(f"queues take no blanks in paths, and the logs go to {logs.absolute()}: give another --out")
 
 
 def _kind(profile: Profile) -> Any:

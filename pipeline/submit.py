@@ -7,7 +7,6 @@ from pathlib import Path
 from rich.console import Console
 
 from cluster import batch
-from cluster.jobqueue import check_path
 from pipeline.config import Config
 from pipeline.directory import default_directory
 from pipeline.errors import RefusedError
@@ -35,7 +34,7 @@ def submit_sweep(
     batch.check(options.profile)
     root = out or LocalRoot(default_directory(config))
     logs = _folder_of_logs(root, config)
-    check_path(logs)
+    batch.check_path(logs)
     with begin_sweep(config, folder, root, options, console) as run:
         run.ledger.close()
         if said := submitted(root):
