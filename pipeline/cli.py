@@ -11,16 +11,15 @@ import click
 from cluster.errors import ClusterError
 from pipeline import __version__, cli_directories
 from pipeline.cli_options import (
-    changes_option,
     cluster_options,
     config_argument,
     console,
     data_option,
     directory_argument,
-    out_option,
     resume_arguments,
     running_options,
     set_option,
+    sweep_options,
     take_profile,
 )
 from pipeline.errors import InterruptedRunError, PipelineError, StorageError
@@ -70,12 +69,7 @@ def main() -> None:
 
 
 @main.command()
-@config_argument
-@running_options
-@out_option
-@changes_option
-@data_option
-@set_option
+@sweep_options
 def run(
     config: str | None,
     out: "Root | None",
@@ -104,12 +98,7 @@ def run(
 
 
 @main.command()
-@config_argument
-@running_options
-@out_option
-@changes_option
-@data_option
-@set_option
+@sweep_options
 def submit(
     config: str | None,
     out: "Root | None",

@@ -35,12 +35,6 @@ set_option = click.option(
     metavar="KEY=VALUE",
     help="Change a value of the config: protocol.folds=3, dataset.NAME.rows=200. May be repeated.",
 )
-out_option = click.option(
-    "--out", type=place, help="The run directory, or s3://BUCKET/PREFIX; runs/NAME-HASH without it."
-)
-changes_option = click.option(
-    "--accept-changes", is_flag=True, help="Go on in --out with a changed config or changed data."
-)
 directory_argument = click.argument("directory", type=place)
 
 
@@ -75,6 +69,20 @@ def running_options(command: Callable[..., None]) -> Callable[..., None]:
     ):
         command = option(command)
     return cluster_options(command)
+
+
+def sweep_options(command: Callable[..., None]) -> Callable[..., None]:
+    """What a command that begins a sweep takes: which, where to, and how."""
+    for option in (
+        set_option,
+        data_option,
+        click.option("--accept-changes", is_flag=True, help="Go on in --out with a changed config or changed data."),
+        click.option("--out", type=place, help="The run directory, or s3://BUCKET/PREFIX; runs/NAME-HASH without it."),
+        running_options,
+        config_argument,
+    ):
+        command = option(command)
+    return command
 
 
 def resume_arguments(running: dict[str, Any]) -> list[str]:
