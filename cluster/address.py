@@ -53,7 +53,7 @@ def scheduler_address(profile: Profile) -> str:
         raise ProfileError(
             f"the address {address!r} is not one of a scheduler; write tls://HOST:PORT or tcp://HOST:PORT"
         )
-    if parts.scheme == "tcp" and not _is_loopback(parts.hostname or "") and not profile.insecure:
+    if parts.scheme == "tcp" and not is_loopback(parts.hostname or "") and not profile.insecure:
         raise ProfileError(
             f"{address} is another host, and tcp:// is neither encrypted nor authenticated: whoever is between can "
             "run code as you. Give a scheduler with TLS (tls://...), or add --insecure in a network that you trust"
@@ -103,7 +103,8 @@ def _security(profile: Profile, address: str) -> "Security | None":
     )
 
 
-def _is_loopback(host: str) -> bool:
+def is_loopback(host: str) -> bool:
+    """Whether a host is this one, by a name or number that says so."""
     try:
         return host == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:

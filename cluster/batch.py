@@ -38,8 +38,7 @@ def driver_script(profile: Profile, command: Sequence[str], logs: Path) -> str:
     lines += [f"#SBATCH --{name}={value}" for name, value in directives.items() if value is not None]
     lines += [f"#SBATCH {directive}" for directive in more]
     lines += ["", *profile.setup]
-    if walltime is None:
-        return "\n".join([*lines, shlex.join(command), ""])
+    assert walltime is not None  # a profile of Slurm has one
     left = margin(walltime)
     limit = f"{seconds(walltime) - left:.0f}"
     return "\n".join(
@@ -65,9 +64,12 @@ def check(profile: Profile) -> None:
 
 
 def check_path(logs: Path) -> None:
-    """Refuse a folder that directives of a queue cannot name."""
-    if any(character.isspace() for character in str(logs.absolute())):
-        raise ProfileError(f"queues take no blanks in paths, and the logs go to {logs.absolute()}: give another --out")
+    """Refuse a folder that scripts and directives of a queue cannot name as it is."""
+    path = str(logs.absolute())
+    if shlex.quote(path) != path or "%" in path:
+        raise ProfileError(
+            f"queues take paths of letters, digits and . _ - only, and the logs go to {path}: give another --out"
+        )
 
 
 def submit(script: Path) -> str:

@@ -5,15 +5,17 @@ from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 from types import ModuleType
+from urllib.parse import urlsplit
 
 from cluster import Cluster
-from cluster.errors import ClusterError, missing_extra
+from cluster.address import is_loopback
+from cluster.errors import ClusterError, ProfileError, missing_extra
 from cluster.profile import Profile
 
 
 def worker_limits(profile: Profile) -> tuple[int, int | None]:
     """As the profile says: the gateway tells nothing before workers are there."""
-    _library()  # refused before anything is written
+    _check_encrypted(profile)  # refused before anything is written
     return profile.most_jobs, profile.worker_memory
 
 
@@ -44,6 +46,20 @@ def open_workers(profile: Profile, _logs: Path) -> Iterator[Cluster]:
             dashboard=started.dashboard_link or "none",
             mend=(lambda: None) if profile.adapt else partial(started.scale, profile.most_jobs),
             waiting=lambda: f"the gateway has not started workers of the cluster {started.name} yet",
+        )
+
+
+def _check_encrypted(profile: Profile) -> None:
+    """Refuse to log in, and to be told the keys of a cluster, where others may listen."""
+    import dask
+
+    _library()  # whose settings are read, too
+    address = str(profile.address or dask.config.get("gateway.address", None) or "")
+    parts = urlsplit(address)
+    if parts.scheme == "http" and not is_loopback(parts.hostname or "") and not profile.insecure:
+        raise ProfileError(
+            f"the gateway {address} is another host, and http:// is not encrypted: your login and the keys of the "
+            "cluster could be read. Give its https:// address, or add --insecure in a network that you trust"
         )
 
 

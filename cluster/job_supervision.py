@@ -26,6 +26,8 @@ LISTING = {
 """Commands that list jobs, a line each that begins with the number of the job."""
 SECONDS_TO_LIST = 30
 SECONDS_BETWEEN_MENDING = 15.0
+# A site may take fewer jobs at a time than were asked for.
+SECONDS_BEFORE_ASKING_AGAIN = 300.0
 MOST_STILLBORN = 3
 MOST_NAMED = 3
 
@@ -35,8 +37,6 @@ class Jobs:
 
     def __init__(self, cluster: Any, client: "Client", profile: Profile) -> None:
         self._cluster, self._client, self._profile = cluster, client, profile
-        self._began: set[str] = set()
-        """Names of jobs whose workers were seen."""
         self._stillborn = 0
         """How many jobs have ended without a worker since one was last seen."""
         self._mended = float("-inf")
@@ -56,17 +56,20 @@ class Jobs:
         """Give up jobs that are gone, and ask for others in their place."""
         if time.monotonic() - self._mended < SECONDS_BETWEEN_MENDING:
             return  # queues do not like to be asked all the time
-        self._mended = time.monotonic()
+        self._mended = now = time.monotonic()
         names = {str(worker["name"]) for worker in self._client.scheduler_info(n_workers=-1)["workers"].values()}
         listed = self._listed()
         gone = []
         for name, job in list(self._cluster.workers.items()):
             if any(worker == name or worker.startswith(f"{name}-") for worker in names):
-                self._began.add(name)
+                job.began = True
                 self._stillborn = 0
-            elif job.refusal or name in self._began or (listed is not None and _number(job.job_id) not in listed):
+            elif job.refusal:
+                if now - job.refused > SECONDS_BEFORE_ASKING_AGAIN:
+                    gone.append(name)
+            elif job.began or (listed is not None and _number(job.job_id) not in listed):
                 gone.append(name)
-        self._stillborn += sum(name not in self._began for name in gone)
+                self._stillborn += not job.began
         if self._stillborn > MOST_STILLBORN * self._profile.most_jobs:
             raise ClusterError(
                 f"{self._stillborn} jobs ended one after the other before a worker came; the newest files in logs/ say "
@@ -83,14 +86,18 @@ class Jobs:
         if listed is None:
             return f"`{LISTING[self._profile.backend][0]}` does not answer"
         jobs = self._cluster.workers.values()
-        if refusals := [job.refusal for job in jobs if job.refusal]:
-            return f"the queue takes no job: {refusals[0]}"
-        numbers = [_number(job.job_id) for job in jobs]
+        refusals = [job.refusal for job in jobs if job.refusal]
+        numbers = [_number(job.job_id) for job in jobs if not job.refusal]
         lines = [f"{number} {listed[number]}" for number in numbers if number in listed]
-        if not lines:
+        if not lines and not refusals:
             return "none of the jobs is in the queue; logs/ may say why they ended"
-        more = f" and {len(lines) - MOST_NAMED} more" if len(lines) > MOST_NAMED else ""
-        return f"the queue says: {'; '.join(lines[:MOST_NAMED])}{more}"
+        parts = []
+        if lines:
+            more = f" and {len(lines) - MOST_NAMED} more" if len(lines) > MOST_NAMED else ""
+            parts.append(f"the queue says: {'; '.join(lines[:MOST_NAMED])}{more}")
+        if refusals:
+            parts.append(f"the queue takes {'no more jobs' if lines else 'no job'}: {refusals[0]}")
+        return "; ".join(parts)
 
     def _listed(self) -> dict[str, str] | None:
         """What the queue says of each job, by its number; None if it cannot be asked."""
@@ -106,7 +113,6 @@ class Jobs:
     async def _drop(self, names: list[str]) -> None:
         for name in names:
             self._cluster.worker_spec.pop(name, None)
-            self._began.discard(name)
             if (job := self._cluster.workers.pop(name, None)) is not None:  # unless Dask was quicker
                 log.warning("job %s of worker %s is gone %s", job.job_id, name, job.refusal)
                 await job.close()  # cancelled too, lest the queue starts it once more
@@ -116,17 +122,25 @@ class Jobs:
 
 
 def patient(job_cls: type[Any]) -> type[Any]:
-    """A kind of job that remembers why the queue refused it; dask-jobqueue would leave the cluster half made."""
+    """A kind of job that remembers its past; refused by the queue, dask-jobqueue's own leaves a cluster half made."""
 
     class PatientJob(job_cls):  # type: ignore[misc]
+        began = False
+        """Whether a worker of it was seen."""
         refusal = ""
+        refused = 0.0
 
         async def start(self) -> None:
             try:
                 await super().start()
             except (RuntimeError, OSError) as error:
+                self.refused = time.monotonic()
                 self.refusal = str(error).rpartition("stderr:\n")[2].strip() or str(error)
                 await ProcessInterface.start(self)
+
+        async def close(self) -> None:
+            await super().close()
+            await ProcessInterface.close(self)  # the cluster asks at its end whether each job was closed
 
     return PatientJob
 

@@ -17,7 +17,7 @@ from cluster.certificates import CERTIFICATES, fresh_certificates, security_of
 from cluster.errors import missing_extra
 from cluster.job_supervision import Jobs, patient
 from cluster.profile import Profile, margin, seconds
-from cluster.settings import ENVIRONMENT, LOOPBACK_DASHBOARD, SCHEDULER_SETTINGS, WORKER_SETTINGS
+from cluster.settings import ENVIRONMENT, LOOPBACK_DASHBOARD, SCHEDULER_SETTINGS, WORKER_SETTINGS, check_interface
 
 CLASSES = {
     "slurm": "SLURMCluster",
@@ -50,6 +50,7 @@ def open_workers(profile: Profile, logs: Path) -> Iterator[Cluster]:
 
     kind = _kind(profile)
     check_path(logs)
+    check_interface(profile.interface)
     with ExitStack() as stack:
         stack.enter_context(dask.config.set(WORKER_SETTINGS | SCHEDULER_SETTINGS))
         started = stack.enter_context(
@@ -91,7 +92,8 @@ def job_script(profile: Profile, logs: Path) -> str:
 
 def job_options(profile: Profile, logs: Path) -> dict[str, Any]:
     """What dask-jobqueue is told of a job."""
-    arguments = ["--no-dashboard"]
+    # Even without a dashboard a worker answers by http, which need not be heard elsewhere.
+    arguments = ["--no-dashboard", "--dashboard-address", LOOPBACK_DASHBOARD]
     if profile.walltime:
         # Workers leave before the queue ends them, and not all at once, so that others can take over.
         left = margin(profile.walltime)

@@ -15,7 +15,7 @@ from cluster import Cluster
 from cluster.certificates import ROLES, new_certificates
 from cluster.errors import ProfileError, missing_extra
 from cluster.profile import Profile
-from cluster.settings import ENVIRONMENT, LOOPBACK_DASHBOARD, SCHEDULER_SETTINGS, WORKER_SETTINGS
+from cluster.settings import ENVIRONMENT, LOOPBACK_DASHBOARD, SCHEDULER_SETTINGS, WORKER_SETTINGS, check_interface
 
 BESIDES_WORKERS = 2
 
@@ -28,6 +28,7 @@ def join(profile: Profile) -> None:
             f"--cluster mpi needs {BESIDES_WORKERS + 1} processes at least, and has {count}: a scheduler, the driver "
             "and a worker. Begin the command with `mpirun -n 4`"
         )
+    check_interface(profile.interface)
     import dask
     from dask_mpi import initialize
     from distributed.utils import silence_logging_cmgr
@@ -39,6 +40,7 @@ def join(profile: Profile) -> None:
             interface=profile.interface,
             nthreads=1,
             dashboard_address=LOOPBACK_DASHBOARD,
+            worker_options={"dashboard_address": LOOPBACK_DASHBOARD},
             protocol="tcp" if profile.insecure else "tls",
         )
 

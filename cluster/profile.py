@@ -21,12 +21,16 @@ TAKES: dict[str, set[str]] = {
     "sge": _TIMED_JOB,
     "htcondor": _JOB,
     "kubernetes": {*_SCALE, "cores", "memory", "image", "namespace"},
-    "gateway": {*_SCALE, "memory", "address", "options"},
+    "gateway": {*_SCALE, "memory", "address", "options", "insecure"},
     "mpi": {"interface", "insecure"},
     "address": {"address", "tls", "insecure"},
 }
 """The keys that a backend uses, besides `backend` and `description`."""
-NEEDS = {name: {"memory"} for name in QUEUES} | {"kubernetes": {"memory", "image"}, "address": {"address"}}
+# Without a wall time the queue would end jobs by one of its own, and nobody could hand over in time.
+NEEDS = {name: {"memory", "walltime"} & TAKES[name] for name in QUEUES} | {
+    "kubernetes": {"memory", "image"},
+    "address": {"address"},
+}
 
 LONGEST_MARGIN = 300.0
 """Seconds before the end of a job at which its workers hand over, unless the job is short."""

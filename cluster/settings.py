@@ -1,5 +1,7 @@
 """What holds for workers wherever they run."""
 
+from cluster.errors import ProfileError
+
 ENVIRONMENT = {
     # One BLAS thread a worker: with two on a loaded machine the same work took ten times as long.
     "OMP_NUM_THREADS": "1",
@@ -23,3 +25,11 @@ SCHEDULER_SETTINGS = {
     "distributed.scheduler.allowed-failures": 0,
 }
 LOOPBACK_DASHBOARD = "127.0.0.1:0"
+
+
+def check_interface(name: str | None) -> None:
+    """Refuse a network interface that the host of the driver does not have."""
+    import psutil
+
+    if name and name not in (known := psutil.net_if_addrs()):
+        raise ProfileError(f"interface = {name!r}: this host has none of that name, but {', '.join(sorted(known))}")

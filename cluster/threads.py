@@ -31,6 +31,7 @@ def open_workers(profile: Profile, _logs: Path) -> Iterator[Cluster]:
             processes=False,
             memory_limit=0,  # all share the memory of this process; the plan has checked that they fit
             dashboard_address=LOOPBACK_DASHBOARD,
+            worker_dashboard_address=LOOPBACK_DASHBOARD,
             silence_logs=logging.CRITICAL,
         ) as started,
         Client(started) as client,

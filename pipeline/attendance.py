@@ -1,10 +1,13 @@
 """Who is there to work: those who come are welcomed, those who are missing are asked for again."""
 
+import logging
 import time
 from collections.abc import Callable, Collection
 
 from cluster import Cluster
 from cluster.errors import ClusterError
+
+log = logging.getLogger("pipeline")
 
 SECONDS_BETWEEN_COUNTS = 1.0
 SECONDS_BEFORE_MENDING = 10.0
@@ -51,13 +54,21 @@ class Attendance:
             self._all_seen = now
         elif now - self._all_seen > SECONDS_BEFORE_MENDING:
             self._all_seen = now
-            self._cluster.mend()
+            self._mend()
         if self.present:
             self._some_seen = now
         elif self._cluster.waiting is None:
             self._give_up_at_last(now)
         else:
             self._remind(now, self._cluster.waiting)
+
+    def _mend(self) -> None:
+        try:
+            self._cluster.mend()
+        except ClusterError:
+            raise
+        except Exception as error:  # of a gateway or an operator that may answer the next time
+            log.warning("cannot ask for workers: %s: %s", type(error).__name__, error)
 
     def _give_up_at_last(self, now: float) -> None:
         """Where workers should be there at once."""

@@ -87,8 +87,11 @@ def sweep_options(command: Callable[..., None]) -> Callable[..., None]:
 
 def resume_arguments(running: dict[str, Any]) -> list[str]:
     """The running options as `pipeline resume` takes them, in any working directory."""
-    is_file = Path(running["cluster"]).is_file()
-    given = {**running, "cluster": str(Path(running["cluster"]).absolute()) if is_file else running["cluster"]}
+    from pipeline.profiles import known_profiles
+
+    cluster = running["cluster"]
+    is_file = cluster not in known_profiles() and Path(cluster).is_file()
+    given = {**running, "cluster": str(Path(cluster).absolute()) if is_file else cluster}
     arguments = []
     for name, value in given.items():
         if value is not None and value is not False:

@@ -1,9 +1,9 @@
 """Run a schedule on a cluster, through what may go wrong there.
 
 A task that raises is set aside with its reason, and the rest goes on. Reading and writing is tried again. A worker that
-dies takes all tasks with it that were waiting there, so those are tried again one at a time, the last time with nothing
-else beside them, and only a task that dies with its worker even then is to blame. A full disk, damaged input and a lost
-cluster stop the run, in words.
+dies takes all tasks with it that were waiting there, so those are tried again a few at a time, the last time each with
+nothing else beside it, and only a task that dies with its worker even then is to blame. A full disk, damaged input and
+a lost cluster stop the run, in words.
 """
 
 import errno
@@ -36,8 +36,12 @@ log = logging.getLogger("pipeline")
 WAITING_A_THREAD = 3
 # How often an errand is tried that cannot read or write, and how often one that takes its worker down.
 ATTEMPTS = 3
+# Of all that can run at once, how much may be suspects: one that kills its worker takes others with it.
+SUSPECTS_A_THREAD = 0.25
 SECONDS_BETWEEN_LOOKS = 0.2
 SECONDS_BEFORE_RETRY = 1.0
+# How long reports may take; with a worker that is gone they only come when another one has done the work again.
+SECONDS_TO_FETCH = 60.0
 # A disk that is full, gone or not ours does not mend itself in a second.
 STORAGE_IS_GONE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOENT)
 
@@ -77,7 +81,7 @@ class Execution:
         self._arrived: SimpleQueue[Future[list[Finished]]] = SimpleQueue()
         self._attempts: Counter[str] = Counter()
         self._suspects: deque[Errand] = deque()
-        self._suspect_key = ""
+        self._suspect_keys: set[str] = set()
         self._last_chances: deque[Errand] = deque()
         self._last_chance_key = ""
         self._later: list[tuple[float, Errand]] = []
@@ -114,8 +118,10 @@ class Execution:
             return
         most = self._attendance.hands * WAITING_A_THREAD
         errands = list(islice(iter(self._schedule.take, None), max(0, most - len(self._running))))
-        if self._suspects and self._suspect_key not in self._running:
-            (self._suspect_key,) = self._send([self._suspects.popleft()])
+        self._suspect_keys &= self._running.keys()
+        room = max(1, int(self._attendance.hands * SUSPECTS_A_THREAD)) - len(self._suspect_keys)
+        suspects = [self._suspects.popleft() for _ in range(min(room, len(self._suspects)))]
+        self._suspect_keys.update(self._send(suspects))
         now = time.monotonic()
         due = [errand for when, errand in self._later if when <= now]
         self._later = [(when, errand) for when, errand in self._later if when > now]
@@ -162,8 +168,12 @@ class Execution:
         for future in arrived:
             key = str(future.key)
             errand = self._running.pop(key)
+            if key not in fetched and future.status in ("lost", "pending"):  # its worker died with the report
+                self._later.append((time.monotonic() + SECONDS_BEFORE_RETRY, errand))
+                future.release()
+                continue
             try:
-                found = fetched[key] if key in fetched else future.result()
+                found = fetched[key] if key in fetched else future.result(timeout=SECONDS_TO_FETCH)
             except (CancelledError, CommClosedError):
                 is_lost = True
             except Exception as error:
@@ -184,8 +194,11 @@ class Execution:
         """What the errands that ended well report, by key: one way to the workers and back for all of them."""
         ended_well = [future for future in arrived if future.status == "finished"]
         try:
-            reports = self._client.gather(ended_well)
-        except Exception:  # of any of them, as when a worker dies with its report; each then says its own
+            reports = self._client.sync(
+                lambda: self._client.gather(ended_well, asynchronous=True), callback_timeout=SECONDS_TO_FETCH
+            )
+        except Exception as error:  # as when a worker dies with its report; each then says its own, or comes again
+            log.warning("%d reports cannot be fetched: %s: %s", len(ended_well), type(error).__name__, error)
             return {}
         return {str(future.key): report for future, report in zip(ended_well, reports, strict=True)}
 

@@ -1,5 +1,7 @@
 """Tables of base kernels: their alignments, their own errors where asked for, and how the two go together."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import pandas as pd
 
@@ -40,7 +42,12 @@ def kernel_table(store: RunStore, dataset: DatasetPlan, finished: dict[str, Fini
         errors = _own_errors(dataset, task, finished)
         table = pd.DataFrame(keys | arrays)
         tables.append(table if errors is None else table.assign(error=errors.ravel()))
-    return pd.concat([table for table in tables if len(table)] or tables, ignore_index=True)
+    return joined(tables)
+
+
+def joined(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """One after the other; those without rows, whose columns have no types, are left out."""
+    return pd.concat([table for table in tables if len(table)] or list(tables), ignore_index=True)
 
 
 def _own_errors(dataset: DatasetPlan, task: str, finished: dict[str, Finished]) -> Floats | None:

@@ -41,7 +41,7 @@ def find_profile(asked: str, workers: int | None = None, insecure: bool = False)
     profile = parse_profile(values, where)
     if insecure:
         if "insecure" not in TAKES[profile.backend]:
-            raise ProfileError(f"--insecure has no meaning for --cluster {asked}, which opens nothing to others")
+            raise ProfileError(f"--insecure has no meaning for --cluster {asked}")
         values["insecure"] = True
     if workers:
         if "jobs" not in TAKES[profile.backend]:

@@ -35,10 +35,10 @@ def submit_sweep(
     root = out or LocalRoot(default_directory(config))
     logs = _folder_of_logs(root, config)
     batch.check_path(logs)
+    _check_not_submitted(root)  # before the directory is told of changes
     with begin_sweep(config, folder, root, options, console) as run:
         run.ledger.close()
-        if said := submitted(root):
-            raise RefusedError(f"{root} was handed to the queue already: {said}")
+        _check_not_submitted(root)
     logs.mkdir(parents=True, exist_ok=True)
     command = [sys.executable, "-P", "-m", "pipeline", "resume", root.address, *again]
     write_whole(logs / SCRIPT, batch.driver_script(options.profile, command, logs))
@@ -60,6 +60,11 @@ def _folder_of_logs(root: Root, config: Config) -> Path:
         return root.path / LOGS
     directory = default_directory(config)
     return directory.with_name(f"{directory.name}-submitted")
+
+
+def _check_not_submitted(root: Root) -> None:
+    if said := submitted(root):
+        raise RefusedError(f"{root} was handed to the queue already: {said}")
 
 
 def submitted(root: Root) -> str:

@@ -1,6 +1,7 @@
 """What runs on a worker: the tasks of one errand, timed and measured."""
 
 import logging
+import socket
 import time
 from collections.abc import Sequence
 
@@ -35,6 +36,8 @@ def run_errand(tasks: Sequence[Task], store: RunStore, run: str, code: str) -> l
         return run_tasks(tasks, store)
     except DamagedError as error:
         damage = str(error)
+    if not store.root.is_there():  # a worker that has just come, on a host that does not share the place
+        raise ClusterError(f"a worker does not see the run: {store.root} is not there on {socket.gethostname()}")
     raise DamagedError(damage)  # without its cause: some of zarr's errors do not survive the way to the driver
 
 

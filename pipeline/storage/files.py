@@ -2,33 +2,42 @@
 
 import os
 import shlex
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 PARTIAL = ".partial"
 """How names of files end that are being written; zarr uses the same. A crash may leave some, which are no one's."""
 
 
-def write_whole(path: Path, content: str | bytes, sync: bool = True) -> None:
+def write_whole(path: Path, content: str | bytes | Iterator[bytes], sync: bool = True) -> None:
     """Replace a file so that no reader, and no crash, ever finds half of it.
 
     Parameters
     ----------
+    content
+        All of it, or its parts.
     sync
         Whether it has to outlive a power cut. What a digest guards can do without.
     """
     temporary = path.with_name(f".{path.name}.{os.getpid()}{PARTIAL}")
     try:
         with temporary.open("wb") as file:
-            file.write(content.encode() if isinstance(content, str) else content)
+            file.writelines(_parts(content))
             file.flush()
             if sync:
                 os.fsync(file.fileno())
         temporary.replace(path)
         if sync:
             sync_folder(path.parent)
-    except OSError:
+    except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def _parts(content: str | bytes | Iterator[bytes]) -> Iterable[bytes]:
+    if isinstance(content, str):
+        return (content.encode(),)
+    return (content,) if isinstance(content, bytes) else content
 
 
 def sync_folder(folder: Path) -> None:

@@ -38,7 +38,7 @@ class LocalRoot(Root):
     def read(self, key: str) -> bytes:
         return (self.path / key).read_bytes()
 
-    def write(self, key: str, content: str | bytes, sync: bool = True) -> None:
+    def write(self, key: str, content: str | bytes | Iterator[bytes], sync: bool = True) -> None:
         path = self.path / key
         if not path.parent.is_dir():
             self.path.stat()  # a run directory that vanished is not made anew

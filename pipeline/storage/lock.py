@@ -123,11 +123,16 @@ def unlock(root: Path) -> Holder | None:
 def _take(path: Path) -> int:
     end = time.monotonic() + PATIENCE
     while True:
-        is_new = not path.exists()
-        descriptor, free = _try(path, os.O_RDWR | os.O_CREAT)
+        try:
+            (descriptor, free), is_new = _try(path, os.O_RDWR | os.O_CREAT | os.O_EXCL), True
+        except FileExistsError:
+            try:
+                (descriptor, free), is_new = _try(path, os.O_RDWR), False
+            except FileNotFoundError:  # removed as we came
+                continue
         if free is None:  # the best that can be done without locks
             found = _read(path)
-            free = (is_new and not os.fstat(descriptor).st_size) or (found is not None and found.is_earlier_life)
+            free = is_new or (found is not None and found.is_earlier_life)
         if free and _is_still(path, descriptor):
             break
         os.close(descriptor)  # someone holds it, or removed it as we came

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -39,7 +39,8 @@ class DriverLog(logging.FileHandler):
         super().emit(record)
         self._lines += 1
         if self._lines % self.LINES_BETWEEN_LOOKS == 0:
-            self._logs.trim()
+            with suppress(OSError):  # a log is not worth a run
+                self._logs.trim()
 
 
 @contextmanager

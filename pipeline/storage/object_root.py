@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from functools import cache
 from typing import TypeVar
 
@@ -68,7 +68,7 @@ class ObjectRoot(Root):
         """All of several files."""
         return _at_once(self.read, keys, SMALL_AT_ONCE)
 
-    def write(self, key: str, content: str | bytes, sync: bool = True) -> None:
+    def write(self, key: str, content: str | bytes | Iterator[bytes], sync: bool = True) -> None:
         with self._in_words(key):
             obstore.put(self._store, key, content.encode() if isinstance(content, str) else content)
 
@@ -84,7 +84,8 @@ class ObjectRoot(Root):
                     obstore.put(self._store, key, content, mode="create", use_multipart=False)
                 return True
             except FileExistsError:
-                return self.read(key) == content
+                with suppress(FileNotFoundError):  # removed as we look: it may be ours the next time
+                    return self.read(key) == content
             except UnreachableError as error:
                 if not error.may_pass or time.monotonic() > end:
                     raise
@@ -95,7 +96,11 @@ class ObjectRoot(Root):
         try:
             with self._in_words(key):
                 obstore.put(self._store, key, content, mode={"e_tag": tag}, use_multipart=False)
+        except FileNotFoundError:
+            return False
         except FileExistsError:
+            with suppress(FileNotFoundError):
+                return self.read(key) == content  # of a put whose answer was lost, and which was tried again
             return False
         return True
 

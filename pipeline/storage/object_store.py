@@ -43,6 +43,8 @@ PATIENT: "RetryConfig" = {
 }
 # Before anything was begun nobody wants to wait.
 BRISK: "RetryConfig" = {"max_retries": 3, "retry_timeout": timedelta(seconds=10)}
+# Those of roles end; boto3 renews them when less than a quarter of an hour is left.
+CREDENTIALS_FOR = timedelta(minutes=10)
 # Larger chunks are sent in parts; smaller ones in one request, of which a crash leaves nothing behind.
 BYTES_IN_ONE_REQUEST = 32 << 20
 NO_CREDENTIALS = (
@@ -67,7 +69,7 @@ class Connection:
             if session.get_credentials() is None:
                 raise RefusedError(NO_CREDENTIALS)
             found = session.client("s3").meta
-            return cls(found.endpoint_url, found.region_name, Boto3CredentialProvider(session))
+            return cls(found.endpoint_url, found.region_name, Boto3CredentialProvider(session, ttl=CREDENTIALS_FOR))
         except BotoCoreError as error:
             raise RefusedError(f"the settings of the object store cannot be used: {error}") from None
         except ValueError:  # whose message may repeat what the address holds

@@ -35,11 +35,13 @@ class Root(ABC):
         """All of a file; a `FileNotFoundError` if there is none."""
 
     @abstractmethod
-    def write(self, key: str, content: str | bytes, sync: bool = True) -> None:
+    def write(self, key: str, content: str | bytes | Iterator[bytes], sync: bool = True) -> None:
         """Replace a file so that no reader, and no crash, ever finds half of it.
 
         Parameters
         ----------
+        content
+            All of it, or its parts: what is large need not be in memory at once.
         sync
             Whether it has to outlive a power cut. What a digest guards can do without.
         """

@@ -2,7 +2,7 @@
 
     python tests/benchmarks/bench_graph.py [--tiles 100000] [--cells 100000] [--datasets 10] [--workers 2]
 
-Runs tasks that do nothing through the real execution, cluster and ledger. The driver's process holds the scheduler, so
+Runs tasks that do nothing through the real execution, cluster, ledger and tables. The driver's process holds the scheduler, so
 its memory is that of both; it fails at 1 GiB and more. Seconds of a core are the process's own: on a machine with fewer
 cores than processes the clock shows the workers as well.
 """
@@ -23,7 +23,7 @@ def show(cost: DriverCost) -> None:
     """Print memory, time, and where the time goes."""
     milliseconds = 1000 / cost.tasks
     print(f"{cost.tasks:,} tasks, {cost.workers} workers, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
-    print(f"peak memory of driver + scheduler: {memory.text(cost.peak)}")
+    print(f"peak memory of driver + scheduler, tables included: {memory.text(cost.peak)}")
     for finished, resident in cost.growth[:: max(1, len(cost.growth) // SHOWN)]:
         print(f"    {finished:9,} finished: {memory.text(resident)}")
     print(f"most tasks known to the scheduler at once: {cost.most_known}")

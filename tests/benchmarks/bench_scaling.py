@@ -143,10 +143,11 @@ def main() -> None:
     if arguments.saturation:
         tiles = [entry for run in runs[1] for name, entry in run.finished.items() if name.startswith("tiles/")]
         seconds = statistics.median(entry.seconds for entry in tiles)
-        kinds = [Kind(f"tiles, m = {arguments.rows:,}", seconds, arguments.repeats * runs[1][0].stored / len(tiles))]
+        count = len(tiles) // arguments.repeats
+        kinds = [Kind(f"tiles, m = {arguments.rows:,}", seconds, runs[1][0].stored / count, count)]
         for rows in FIT_ROWS:
             fits = measure(sweep(rows), folder, 1, STAGES).of("fits")
-            kinds.append(Kind(f"fits, m = {rows:,}", statistics.median(fits), 0.0))
+            kinds.append(Kind(f"fits, m = {rows:,}", statistics.median(fits), 0.0, len(fits)))
         cost = measure_driver(DRIVER_TASKS, DRIVER_TASKS, 10, DRIVER_WORKERS)
         print_saturation(kinds, cost, rates["disk"][2])
 

@@ -54,7 +54,7 @@ class DriverCost:
     """Seconds of a core that it spends there itself."""
     appends: int = 0
     peak: int = 0
-    """Bytes, of the process at any moment."""
+    """Bytes, of the process at any moment, the writing of tables included."""
     growth: list[tuple[int, int]] = field(default_factory=list)
     """(tasks finished, resident bytes) as the run goes on."""
     most_known: int = 0
@@ -72,7 +72,7 @@ class DriverCost:
 
 
 def measure_driver(tiles: int, cells: int, datasets: int, workers: int | None) -> DriverCost:
-    """Run empty tasks through the real execution, cluster and ledger."""
+    """Run empty tasks through the real execution, cluster, ledger and tables."""
     warm_up(Profile(), ("tests.benchmarks.empty_tasks",))
     with tempfile.TemporaryDirectory() as folder, measured_peak() as peak:
         root = Path(folder)
@@ -88,9 +88,10 @@ def measure_driver(tiles: int, cells: int, datasets: int, workers: int | None) -
             assert local is not None
             with _sampled(cost, lambda: (len(run.finished), len(local.scheduler.tasks))), _timed(cost):
                 execution.run()
-        ledger.close()
         if interrupt.requested:
             raise KeyboardInterrupt  # half a run measures nothing
+        run.tables()  # by the same process, whose memory is measured
+        ledger.close()
     cost.peak = peak[0]
     return cost
 

@@ -18,6 +18,8 @@ class Kind:
     """On a worker."""
     stored: float
     """Bytes that each writes."""
+    count: int
+    """Of one sweep: more workers than tasks have nothing to do."""
 
 
 def print_saturation(kinds: Sequence[Kind], cost: DriverCost, bandwidth: float) -> None:
@@ -35,7 +37,7 @@ def print_saturation(kinds: Sequence[Kind], cost: DriverCost, bandwidth: float) 
     )
     print(f"{'tasks':22} {'s a task':>8} {'workers':>8} {'tasks/s':>8} {'driver':>8} {'a sync':>8} {'GB/s':>8}  limit")
     for kind in kinds:
-        most = {"driver": kind.seconds / cost.cpu_a_task}
+        most = {"driver": kind.seconds / cost.cpu_a_task, "number of tasks": kind.count}
         if kind.stored:
             most["store"] = bandwidth * kind.seconds / kind.stored
         for workers in WORKERS:

@@ -6,13 +6,14 @@ from types import SimpleNamespace
 from typing import Any
 from unittest.mock import MagicMock
 
+import dask
 import pytest
 
 from cluster import open_cluster, worker_limits
 from cluster.errors import ClusterError, ProfileError
 from pipeline.profiles import parse_profile
 
-ADDRESS = "http://gateway.example"
+ADDRESS = "https://gateway.example"
 
 
 @pytest.fixture
@@ -51,6 +52,20 @@ def test_what_the_gateway_refuses_is_said(tmp_path: Path, gateway: MagicMock) ->
     gateway.new_cluster.side_effect = ValueError("no such option")
     with pytest.raises(ClusterError, match=f"the gateway {ADDRESS} gives no cluster: no such option"):
         opened(tmp_path, jobs=1)
+
+
+@pytest.mark.usefixtures("gateway")
+def test_a_foreign_gateway_in_the_clear_is_refused() -> None:
+    def limits(**values: Any) -> tuple[int, int | None]:
+        return worker_limits(parse_profile({"backend": "gateway", "jobs": 2, **values}, "a test"))
+
+    far = "http://gateway.example"
+    with pytest.raises(ProfileError, match="http:// is not encrypted"):
+        limits(address=far)
+    assert limits(address=far, insecure=True)[0] == 2
+    assert limits(address="http://127.0.0.1:8000")[0] == 2
+    with dask.config.set({"gateway.address": far}), pytest.raises(ProfileError, match=far):
+        limits()
 
 
 def test_a_cluster_of_no_workers_cannot_be_asked_for() -> None:

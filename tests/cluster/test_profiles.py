@@ -13,7 +13,7 @@ from cluster.profile import QUEUES, TAKES, Profile, margin, seconds
 from pipeline.cli import main
 from pipeline.profiles import find_profile, known_profiles, parse_profile, profile_folder
 
-QUEUE: dict[str, Any] = {"backend": "slurm", "memory": "4 GiB", "cores": 2}
+QUEUE: dict[str, Any] = {"backend": "slurm", "memory": "4 GiB", "cores": 2, "walltime": "1:00:00"}
 
 
 @pytest.fixture(autouse=True)
@@ -89,6 +89,7 @@ def test_what_is_no_cluster(asked: tuple[Any, ...], words: list[str], tmp_path: 
         ({"memory": "4"}, ["memory", "'16 GiB'", "'4'"]),
         ({"memory": "much"}, ["memory", "'much'"]),
         ({"memory": None}, ["'slurm' needs memory"]),
+        ({"walltime": None}, ["'slurm' needs walltime"]),
         ({"walltime": "4h"}, ["walltime", "hours:minutes:seconds", "'4h'"]),
         ({"walltime": "0:00:00"}, ["walltime", "'0:00:00'"]),
         ({"walltime": "1:70:00"}, ["walltime", "'1:70:00'"]),

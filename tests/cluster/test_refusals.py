@@ -14,6 +14,7 @@ from cluster.address import scheduler_address
 from cluster.certificates import CERTIFICATES, fresh_certificates
 from cluster.errors import ProfileError
 from cluster.profile import Profile
+from cluster.settings import check_interface
 from pipeline.cli import main
 
 
@@ -114,6 +115,13 @@ def test_a_refused_cluster_leaves_nothing_behind(
     monkeypatch.setattr(builtins, "__import__", without("dask_jobqueue"))
     assert CliRunner().invoke(main, ["run", *arguments]).exit_code == 2
     assert not list(tmp_path.iterdir())
+
+
+def test_a_network_interface_that_is_not_there() -> None:
+    with pytest.raises(ProfileError, match=r"interface = 'ib9': this host has none of that name, but .*lo"):
+        check_interface("ib9")
+    check_interface(None)
+    check_interface("lo")
 
 
 def test_submit_is_for_slurm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,10 @@
 
 from pathlib import Path
 
+import psutil
+
+from cluster import open_cluster
+from cluster.profile import Profile
 from tests.faults.harness import assert_same, write_config
 from tests.run.sweeps import pipeline
 
@@ -15,3 +19,17 @@ def test_threads_give_the_tables_of_processes(tmp_path: Path) -> None:
         assert not done.stderr
     assert_same(tmp_path / "threads", tmp_path / "local")
     assert (tmp_path / "threads" / "logs" / "driver.log").exists()
+
+
+def test_nobody_else_can_reach_them(tmp_path: Path) -> None:
+    for backend in ("threads", "local"):
+        with open_cluster(Profile(backend=backend, jobs=1), tmp_path) as cluster:
+            cluster.client.wait_for_workers(1, timeout=30)
+            this = psutil.Process()
+            listening = [
+                connection.laddr.ip
+                for process in (this, *this.children(recursive=True))
+                for connection in process.net_connections()
+                if connection.status == psutil.CONN_LISTEN
+            ]
+            assert set(listening) == {"127.0.0.1"}, backend

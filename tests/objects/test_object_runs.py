@@ -81,7 +81,9 @@ def test_a_server_that_is_away_for_a_while_is_waited_for(
         server.start()
         done = run.end()
     assert done.returncode == 0, done.stderr
-    assert "attempt" not in done.stdout + done.stderr
+    sent = next(log for key, log in files(root).items() if key.endswith("driver.log"))
+    assert b"done fits/" in sent
+    assert b"attempt" not in sent
     assert_same(root, reference)
 
 

@@ -7,6 +7,9 @@ import os
 import socket
 import subprocess
 import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -14,13 +17,16 @@ from click.testing import CliRunner
 
 from pipeline.cli import main
 from pipeline.errors import RefusedError, StorageError
-from pipeline.storage.lock import Holder, holder, locked, unlock
+from pipeline.storage.lock import PATIENCE, Holder, holder, locked, unlock
 from tests.pipeline.build import PROJECT
 
 HERE = socket.gethostname()
 OTHER = Holder("another-host", 7, "2026-01-02 03:04:05+00:00")
 HOLDING = """
 import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from pipeline.storage.lock import locked
 with locked(Path(sys.argv[1])):
@@ -175,6 +181,30 @@ def test_a_live_process_of_the_same_batch_job_keeps_its_lock(tmp_path: Path, mon
     with pytest.raises(RefusedError, match=f"in use by process {process.pid} on {HERE} in job 12"), locked(tmp_path):
         pass
     process.communicate()
+
+
+def test_of_two_that_come_at_once_where_there_are_no_locks_one_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    both_have_opened, first_has_tried = threading.Barrier(2), threading.Event()
+
+    def none(*_: object) -> None:
+        if not first_has_tried.is_set():
+            both_have_opened.wait(10)
+            first_has_tried.set()
+        raise OSError(errno.ENOTSUP, os.strerror(errno.ENOTSUP))
+
+    def come(_: int) -> str:
+        try:
+            with locked(tmp_path):
+                time.sleep(2 * PATIENCE)
+                return "held"
+        except RefusedError:
+            return "refused"
+
+    monkeypatch.setattr("pipeline.storage.lock.fcntl.flock", none)
+    with ThreadPoolExecutor(2) as pool:
+        assert sorted(pool.map(come, range(2))) == ["held", "refused"]
 
 
 def test_a_file_that_its_holder_removes_while_we_come_is_not_what_we_hold(
