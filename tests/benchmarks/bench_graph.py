@@ -2,9 +2,9 @@
 
     python tests/benchmarks/bench_graph.py [--tiles 100000] [--cells 100000] [--datasets 10] [--workers 2]
 
-Runs tasks that do nothing through the real execution, cluster, ledger and tables. The driver's process holds the scheduler, so
-its memory is that of both; it fails at 1 GiB and more. Seconds of a core are the process's own: on a machine with fewer
-cores than processes the clock shows the workers as well.
+Runs tasks that do nothing through the real execution, cluster, ledger and tables. The driver's process holds the
+scheduler, so its memory is that of both; it fails at 1 GiB and more. Seconds of a core are the process's own: on a
+machine with fewer cores than processes the clock shows the workers as well.
 """
 
 import argparse

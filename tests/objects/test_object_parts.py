@@ -51,6 +51,30 @@ def test_a_lock_is_held_once_and_gone_afterwards(root: ObjectRoot) -> None:
     assert not root.exists("lock")
 
 
+def test_a_lock_that_is_removed_as_we_look_is_ours(root: ObjectRoot, monkeypatch: pytest.MonkeyPatch) -> None:
+    root.write("lock", b"of one that ends now")
+    read = ObjectRoot.read
+
+    def too_late(self: ObjectRoot, key: str) -> bytes:
+        self.remove(key)
+        return read(self, key)
+
+    monkeypatch.setattr(ObjectRoot, "read", too_late)
+    assert root.create("lock", b"ours")
+    monkeypatch.undo()
+    assert root.read("lock") == b"ours"
+
+
+def test_a_lock_is_replaced_once_and_by_whom_it_says(root: ObjectRoot) -> None:
+    root.write("lock", b"of a dead one")
+    _, tag = root.read_tagged("lock")
+    assert root.replace("lock", b"ours", tag)
+    assert root.replace("lock", b"ours", tag), "a put that is tried again finds itself"
+    assert not root.replace("lock", b"of another", tag)
+    root.remove("lock")
+    assert not root.replace("lock", b"of another", tag)
+
+
 def test_a_lock_that_another_took_meanwhile_is_left_to_the_other(root: ObjectRoot) -> None:
     other = Holder("another", 7, "2026-01-02 03:04:05+00:00")
     with root.locked():
