@@ -45,6 +45,13 @@ def join(profile: "Profile") -> None:
         become(profile)
 
 
+def check_driver(profile: "Profile", logs: Path) -> None:
+    """Refuse what a driver on this host could not do, before anything is written."""
+    refuse = getattr(_backend(profile), "check_driver", None)
+    if refuse is not None:
+        refuse(profile, logs)
+
+
 @contextmanager
 def open_cluster(profile: "Profile", logs: Path) -> Iterator[Cluster]:
     """Start or find workers; those that were started are stopped, whatever happens, when the block ends."""

@@ -42,6 +42,12 @@ def worker_limits(profile: Profile) -> tuple[int, int | None]:
     return profile.most_jobs * profile.cores, profile.worker_memory
 
 
+def check_driver(profile: Profile, logs: Path) -> None:
+    """A job script has to name the folder of the logs, and this host to have the network interface."""
+    check_path(logs)
+    check_interface(profile.interface)
+
+
 @contextmanager
 def open_workers(profile: Profile, logs: Path) -> Iterator[Cluster]:
     """Start a scheduler, and ask the queue for workers; at the end all jobs are cancelled."""
@@ -49,8 +55,6 @@ def open_workers(profile: Profile, logs: Path) -> Iterator[Cluster]:
     from distributed import Client
 
     kind = _kind(profile)
-    check_path(logs)
-    check_interface(profile.interface)
     with ExitStack() as stack:
         stack.enter_context(dask.config.set(WORKER_SETTINGS | SCHEDULER_SETTINGS))
         started = stack.enter_context(

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from cluster import warm_up, worker_limits
+from cluster import check_driver, warm_up, worker_limits
 from pipeline import memory
 from pipeline.config import Config
 from pipeline.directory import check_place, default_directory, is_run_directory
@@ -48,17 +48,18 @@ def run_sweep(config: Config, folder: Path, out: Root | None, options: Options, 
     -------
     The exit code: 0, or 3 if some cells failed.
     """
-    with begin_sweep(config, folder, out, options, console) as run:
+    root = out or LocalRoot(default_directory(config))
+    check_driver(options.profile, root.logs().folder)
+    with begin_sweep(config, folder, root, options, console) as run:
         return _go_on(run)
 
 
 @contextmanager
-def begin_sweep(config: Config, folder: Path, out: Root | None, options: Options, console: Console) -> Iterator[Run]:
+def begin_sweep(config: Config, folder: Path, root: Root, options: Options, console: Console) -> Iterator[Run]:
     """Refuse what cannot run; else a directory that says what the sweep is, locked while the block lasts."""
     samples = {dataset.name: load_samples(config, dataset, folder) for dataset in config.dataset}
     outlines = [loaded.outline for loaded in samples.values()]
     plan = make_plan(config, outlines)
-    root = out or LocalRoot(default_directory(config))
     _check_sizes(plan, options)
     check_place(root)
     arrays = open_root(config.storage.url) if config.storage.url else root  # said before anything is written
@@ -80,6 +81,7 @@ def resume_sweep(root: Root, data_dir: Path | None, options: Options, console: C
     """Go on with the run of a directory, which says itself what it is; gives the exit code."""
     if not is_run_directory(root):
         raise no_run_directory(root)
+    check_driver(options.profile, root.logs().folder)
     with root.locked():
         return _go_on(open_run(root, data_dir, options, console))
 
