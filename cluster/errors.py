@@ -7,6 +7,10 @@ class ClusterError(Exception):
     exit_code = 5
 
 
+class UnseenError(ClusterError):
+    """A worker does not see where the run is kept."""
+
+
 class ProfileError(ClusterError):
     """A cluster that cannot be asked for: a wrong profile, a missing extra, an address that is not safe."""
 

@@ -8,6 +8,7 @@ a lost cluster stop the run, in words.
 
 import errno
 import logging
+import os
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterator
@@ -20,7 +21,7 @@ from distributed import CancelledError, Client, Future, KilledWorker
 from distributed.comm.core import CommClosedError
 
 from cluster import Cluster
-from cluster.errors import ClusterError
+from cluster.errors import ClusterError, UnseenError
 from cluster.versions import fingerprint
 from pipeline.attendance import LOST, Attendance
 from pipeline.errors import FailedError, PipelineError, UnreachableError
@@ -207,6 +208,8 @@ class Execution:
         name = _name(errand)
         self._attempts[name] += 1
         log.warning("attempt %d of %s: %s: %s", self._attempts[name], name, type(error).__name__, error)
+        if isinstance(error, UnseenError) and not self._store.root.is_there():  # nobody does
+            error = FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(self._store.root))
         gone = isinstance(error, OSError) and error.errno in STORAGE_IS_GONE
         if gone or isinstance(error, DamagedError | ClusterError | PipelineError):
             self._trouble = self._trouble or error

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from distributed import Worker, get_worker
 
-from cluster.errors import ClusterError
+from cluster.errors import ClusterError, UnseenError
 from cluster.versions import fingerprint
 from pipeline.memory import measured_peak
 from pipeline.store import DamagedError, RunStore
@@ -37,7 +37,7 @@ def run_errand(tasks: Sequence[Task], store: RunStore, run: str, code: str) -> l
     except DamagedError as error:
         damage = str(error)
     if not store.root.is_there():  # a worker that has just come, on a host that does not share the place
-        raise ClusterError(f"a worker does not see the run: {store.root} is not there on {socket.gethostname()}")
+        raise UnseenError(f"a worker does not see the run: {store.root} is not there on {socket.gethostname()}")
     raise DamagedError(damage)  # without its cause: some of zarr's errors do not survive the way to the driver
 
 

@@ -6,7 +6,7 @@ import pytest
 from distributed import KilledWorker
 
 from cluster import Cluster, open_cluster
-from cluster.errors import ClusterError
+from cluster.errors import ClusterError, UnseenError
 from cluster.profile import Profile
 from cluster.versions import fingerprint
 from pipeline.attendance import Attendance
@@ -94,7 +94,7 @@ def test_a_worker_that_does_not_see_the_run_says_so(tmp_path: Path, monkeypatch:
     monkeypatch.setattr("pipeline.worker.get_worker", MagicMock(spec=()))
     with pytest.raises(DamagedError, match="is missing"):
         run_errand((), RunStore(LocalRoot(tmp_path)), "run", fingerprint())
-    with pytest.raises(ClusterError, match=f"does not see the run: {tmp_path / 'elsewhere'} is not there on"):
+    with pytest.raises(UnseenError, match=f"does not see the run: {tmp_path / 'elsewhere'} is not there on"):
         run_errand((), RunStore(LocalRoot(tmp_path / "elsewhere")), "run", fingerprint())
 
 
