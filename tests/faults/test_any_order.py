@@ -13,7 +13,7 @@ from tests.run.sweeps import pipeline, start
 pytestmark = pytest.mark.faults
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2))])
 def test_tasks_that_end_in_any_order_give_the_same_tables(undisturbed: Path, tmp_path: Path, seed: int) -> None:
     with no_workers(random.Random(seed)):
         done = command("run", undisturbed.parent / "tiny.toml", "--out", tmp_path / "run")
@@ -22,6 +22,7 @@ def test_tasks_that_end_in_any_order_give_the_same_tables(undisturbed: Path, tmp
     assert_same(tmp_path / "run", undisturbed)
 
 
+@pytest.mark.slow
 def test_four_workers_and_after_a_kill_one_give_the_same_tables_as_two(undisturbed: Path, tmp_path: Path) -> None:
     root, arguments = tmp_path / "run", ("run", undisturbed.parent / "tiny.toml", "--out", tmp_path / "run")
     process = start(*arguments, "--workers", "4", cwd=tmp_path)

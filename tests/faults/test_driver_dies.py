@@ -55,8 +55,12 @@ BEFORE, TORN, AFTER = Fault(LEDGER, "kill"), Fault(LEDGER, "tear"), Fault(LEDGER
             id="at a chunk",
         ),
         *(
-            pytest.param([in_ledger(nth, fault) for nth in (1, 3, 9)], id=name)
-            for fault, name in ((BEFORE, "before a line"), (TORN, "within a line"), (AFTER, "after a line"))
+            pytest.param([in_ledger(nth, fault) for nth in (1, 3, 9)], id=name, marks=marks)
+            for fault, name, marks in (
+                (BEFORE, "before a line", [pytest.mark.slow]),
+                (TORN, "within a line", []),
+                (AFTER, "after a line", [pytest.mark.slow]),
+            )
         ),
         pytest.param(
             [
@@ -67,6 +71,7 @@ BEFORE, TORN, AFTER = Fault(LEDGER, "kill"), Fault(LEDGER, "tear"), Fault(LEDGER
                 Fault(LEDGER, "kill", of="tables", process="driver", after=True),
             ],
             id="at a file",
+            marks=pytest.mark.slow,
         ),
     ],
 )
@@ -88,6 +93,7 @@ def test_a_run_whose_driver_is_killed_time_after_time_goes_on(
     assert_undisturbed(root, undisturbed)
 
 
+@pytest.mark.slow
 def test_a_run_that_gets_a_few_lines_further_each_time_ends(folder: Path, undisturbed: Path) -> None:
     root, further = folder / "run", 6
     attempts, known, code = 0, 0, -signal.SIGKILL

@@ -24,7 +24,7 @@ RUN = ("run", "tiny.toml", "--workers", "2", "--out")
 
 
 # A tenth of the run each; others by FAULT_SEEDS=10, for all of them.
-SEEDS = range(0, 10, round(10 / int(os.environ.get("FAULT_SEEDS", "3"))))
+SEEDS = range(0, 10, round(10 / int(os.environ.get("FAULT_SEEDS", "2"))))
 
 
 @pytest.fixture
@@ -111,6 +111,7 @@ def test_a_task_that_always_kills_its_worker_is_set_aside_and_all_else_is_done(f
     assert lines(root) == {entry: 2 if entry in twice else 1 for entry in done_by(undisturbed)}
 
 
+@pytest.mark.slow
 def test_many_tasks_that_kill_their_workers_drag_no_other_down(folder: Path, undisturbed: Path) -> None:
     root = folder / "run"
     deadly = Fault(TASK, "kill", of="fits/wave/regression/l2-krr", times=ALWAYS)
@@ -133,6 +134,7 @@ def test_a_task_that_cannot_read_or_write_twice_is_done_in_its_third_attempt(fol
     assert_undisturbed(folder / "run", undisturbed)
 
 
+@pytest.mark.slow
 def test_a_task_that_can_never_read_or_write_is_set_aside_after_three_attempts(folder: Path, undisturbed: Path) -> None:
     fault = Fault(TASK, "raise", of="weights/wave/regression/alignf", times=ALWAYS, error="EIO")
     run, done = run_with(*RUN, folder / "run", cwd=folder, faults=[fault])
@@ -169,6 +171,7 @@ def test_a_task_that_fails_takes_none_of_those_with_it_that_share_its_errand(fol
     pd.testing.assert_frame_equal(found[~failed], expected[~failed])
 
 
+@pytest.mark.slow
 def test_kernels_that_cannot_be_fitted_alone_are_said_and_harm_no_row(folder: Path, undisturbed: Path) -> None:
     root = folder / "run"
     fault = Fault(TASK, "raise", of="each-kernel", times=ALWAYS, error="ValueError")
