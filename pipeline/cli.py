@@ -46,7 +46,9 @@ class Commands(click.Group):
                 raise
             click.echo(f"Error: {error.filename or 'a file'}: {error.strerror or error}", err=True)
             ctx.exit(StorageError.exit_code)
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, RuntimeError) as error:
+            if isinstance(error, RuntimeError) and not isinstance(error.__cause__, KeyboardInterrupt):
+                raise  # Python 3.11 wraps a Ctrl-C that comes while a class is made
             click.echo("Stopped at once. The same command goes on from here.", err=True)
             ctx.exit(INTERRUPTED)
 

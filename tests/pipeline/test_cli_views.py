@@ -172,3 +172,16 @@ def test_start_imports_nothing_heavy() -> None:
     }
     assert {"pipeline", "click"} <= imported  # the lines are read rightly
     assert imported.isdisjoint(HEAVY)
+
+
+@pytest.mark.parametrize("wrapped", [False, True])
+def test_ctrl_c_while_modules_are_imported_is_one_sentence(wrapped: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted() -> None:
+        if wrapped:  # as Python 3.11 does where a class is made
+            raise RuntimeError("Error calling __set_name__") from KeyboardInterrupt()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("pipeline.config_file.shipped_configs", interrupted)
+    result = CliRunner().invoke(main, ["configs"])
+    assert result.exit_code == 130
+    assert result.stderr == "Stopped at once. The same command goes on from here.\n"
