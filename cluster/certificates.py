@@ -5,6 +5,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,9 @@ CERTIFICATES = ".certificates-"
 """How the names of their folders begin."""
 ROLES = ("client", "scheduler", "worker")
 FILES = ("ca_file", "cert", "key")
+LONGEST_RUN = timedelta(days=365)
+CLOCKS_DIFFER_BY = timedelta(hours=1)
+"""How far the clock of a node may be behind that of the driver's host."""
 
 
 @contextmanager
@@ -35,22 +39,53 @@ def fresh_certificates(folder: Path) -> Iterator["Security"]:
 
 
 def new_certificates() -> dict[str, str]:
-    """A certificate, its key and the authority that signed it, as text; every role has the same."""
-    from distributed.security import Security
+    """A certificate, its key and the authority that signed it, as text; every role has the same.
 
+    The certificate is its own authority, so that only processes that have this key can connect to each other. An
+    elliptic curve, since an RSA key takes a tenth of a second to make.
+    """
     try:
-        made = Security.temporary().get_tls_config_for_role("worker")
+        from cryptography import x509
+        from cryptography.hazmat.primitives import hashes, serialization
+        from cryptography.hazmat.primitives.asymmetric import ec
+        from cryptography.x509.oid import NameOID
     except ImportError:
         raise ProfileError(
             "encryption needs one more package: pip install cryptography, or give --insecure in a network that you "
             "trust"
         ) from None
-    return {name: made[name] for name in FILES}
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "kernel-pipeline")])
+    now = datetime.now(UTC)
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - CLOCKS_DIFFER_BY)
+        .not_valid_after(now + LONGEST_RUN)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    text = certificate.public_bytes(serialization.Encoding.PEM).decode()
+    encoding = (serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    return {"ca_file": text, "cert": text, "key": key.private_bytes(*encoding).decode()}
+
+
+def security_in_memory() -> "Security":
+    """New certificates for processes that this one starts, which are handed them directly."""
+    return _security(new_certificates())
 
 
 def security_of(folder: Path) -> "Security":
     """What the certificates in a folder secure: every role has the same."""
+    return _security({name: str(folder / name) for name in FILES})
+
+
+def _security(values: dict[str, str]) -> "Security":
+    """Encryption by these certificates, each given as text or as the path of a file."""
     from distributed.security import Security
 
-    files = {f"tls_{role}_{name}": str(folder / name) for role in ROLES for name in ("cert", "key")}
-    return Security(tls_ca_file=str(folder / "ca_file"), require_encryption=True, **files)
+    own = {f"tls_{role}_{name}": values[name] for role in ROLES for name in ("cert", "key")}
+    return Security(tls_ca_file=values["ca_file"], require_encryption=True, **own)

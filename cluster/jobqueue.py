@@ -17,7 +17,14 @@ from cluster.certificates import CERTIFICATES, fresh_certificates, security_of
 from cluster.errors import missing_extra
 from cluster.job_supervision import Jobs, patient
 from cluster.profile import Profile, margin, seconds
-from cluster.settings import ENVIRONMENT, LOOPBACK_DASHBOARD, SCHEDULER_SETTINGS, WORKER_SETTINGS, check_interface
+from cluster.settings import (
+    ENVIRONMENT,
+    LOOPBACK_DASHBOARD,
+    NO_HTTP,
+    check_interface,
+    dashboard_on_loopback,
+    own_settings,
+)
 
 CLASSES = {
     "slurm": "SLURMCluster",
@@ -33,6 +40,7 @@ SECONDS_TO_FIND_THE_DRIVER = 120
 EXPORTS = ENVIRONMENT | {
     "DASK_DISTRIBUTED__WORKER__MEMORY__TARGET": "False",
     "DASK_DISTRIBUTED__WORKER__MEMORY__SPILL": "False",
+    "DASK_DISTRIBUTED__WORKER__PRELOAD": NO_HTTP,
 }
 
 
@@ -56,7 +64,7 @@ def open_workers(profile: Profile, logs: Path) -> Iterator[Cluster]:
 
     kind = _kind(profile)
     with ExitStack() as stack:
-        stack.enter_context(dask.config.set(WORKER_SETTINGS | SCHEDULER_SETTINGS))
+        stack.enter_context(dask.config.set(own_settings(profile)))
         started = stack.enter_context(
             kind(
                 job_cls=patient(kind.job_cls),
@@ -72,7 +80,7 @@ def open_workers(profile: Profile, logs: Path) -> Iterator[Cluster]:
         yield Cluster(
             client=client,
             workers=profile.most_jobs * profile.cores,
-            dashboard=_dashboard(started.dashboard_link),
+            dashboard=_dashboard(profile, started.dashboard_link),
             mend=jobs.mend,
             waiting=jobs.waiting,
         )
@@ -138,9 +146,12 @@ def _kind(profile: Profile) -> Any:
     return getattr(dask_jobqueue, CLASSES[profile.backend])
 
 
-def _dashboard(link: str) -> str:
+def _dashboard(profile: Profile, link: str) -> str:
     """The link, and how to reach it from a desk: it is served to the driver's own host only."""
     import socket
 
-    port = link.rpartition(":")[2].partition("/")[0]
-    return f"{link} (from your desk: ssh -L {port}:127.0.0.1:{port} {socket.gethostname()})"
+    served = dashboard_on_loopback(profile, link)
+    if not profile.dashboard:
+        return served
+    place = served.removeprefix("http://").partition("/")[0]
+    return f"{served} (from your desk: ssh -L {place.partition(':')[2]}:{place} {socket.gethostname()})"

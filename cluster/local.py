@@ -1,4 +1,4 @@
-"""Worker processes on this machine, one thread each, on loopback only."""
+"""Worker processes on this machine, one thread each, on loopback only, and encrypted: other users can reach that too."""
 
 import logging
 import multiprocessing
@@ -10,12 +10,12 @@ from multiprocessing import forkserver
 from pathlib import Path
 
 from cluster import Cluster
+from cluster.certificates import security_in_memory
 from cluster.profile import Profile
-from cluster.settings import ENVIRONMENT, LOOPBACK_DASHBOARD, SCHEDULER_SETTINGS, WORKER_SETTINGS
+from cluster.settings import ENVIRONMENT, LOOPBACK_DASHBOARD, dashboard_on_loopback, own_settings
 
 # Where the system can fork, workers are forked from one process that has imported everything once.
 METHOD = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
-SETTINGS = WORKER_SETTINGS | SCHEDULER_SETTINGS | {"distributed.worker.multiprocessing-method": METHOD}
 
 
 def warm_up(modules: tuple[str, ...]) -> None:
@@ -51,12 +51,13 @@ def open_workers(profile: Profile, _logs: Path) -> Iterator[Cluster]:
     warm_up(())  # unless it was done ahead
     count, memory = worker_limits(profile)
     with (
-        dask.config.set(SETTINGS),
+        dask.config.set(own_settings(profile) | {"distributed.worker.multiprocessing-method": METHOD}),
         LocalCluster(
             n_workers=count,
             threads_per_worker=1,
             memory_limit=memory,
             host="127.0.0.1",
+            security=security_in_memory(),
             dashboard_address=LOOPBACK_DASHBOARD,
             silence_logs=logging.CRITICAL,
         ) as started,
@@ -65,6 +66,6 @@ def open_workers(profile: Profile, _logs: Path) -> Iterator[Cluster]:
         yield Cluster(
             client=client,
             workers=count,
-            dashboard=started.dashboard_link,
+            dashboard=dashboard_on_loopback(profile, started.dashboard_link),
             mend=partial(started.scale, count),  # a worker that dies as it starts is not replaced otherwise
         )

@@ -15,7 +15,7 @@ from cluster import Cluster
 from cluster.certificates import ROLES, new_certificates
 from cluster.errors import ProfileError, missing_extra
 from cluster.profile import Profile
-from cluster.settings import ENVIRONMENT, LOOPBACK_DASHBOARD, SCHEDULER_SETTINGS, WORKER_SETTINGS, check_interface
+from cluster.settings import ENVIRONMENT, LOOPBACK_DASHBOARD, NO_DASHBOARD, check_interface, own_settings
 
 BESIDES_WORKERS = 2
 
@@ -34,7 +34,7 @@ def join(profile: Profile) -> None:
     from distributed.utils import silence_logging_cmgr
 
     os.environ.update(ENVIRONMENT)
-    dask.config.set(WORKER_SETTINGS | SCHEDULER_SETTINGS | ({} if profile.insecure else _shared_certificates()))
+    dask.config.set(own_settings(profile) | ({} if profile.insecure else _shared_certificates()))
     with silence_logging_cmgr(logging.CRITICAL):  # all processes share one terminal, and only the driver has to talk
         initialize(
             interface=profile.interface,
@@ -59,7 +59,8 @@ def open_workers(profile: Profile, _logs: Path) -> Iterator[Cluster]:
     from distributed import Client
 
     with Client() as client:  # `join` has left its address in Dask's settings
-        yield Cluster(client=client, workers=worker_limits(profile)[0], dashboard=client.dashboard_link)
+        dashboard = client.dashboard_link if profile.dashboard else NO_DASHBOARD
+        yield Cluster(client=client, workers=worker_limits(profile)[0], dashboard=dashboard)
 
 
 def _shared_certificates() -> dict[str, object]:

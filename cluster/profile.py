@@ -10,11 +10,11 @@ Backend = Literal[
 QUEUES = ("slurm", "pbs", "lsf", "sge", "htcondor")
 
 _SCALE = {"jobs", "adapt"}
-_JOB = {*_SCALE, "cores", "memory", "directives", "setup", "python", "interface", "scratch", "insecure"}
+_JOB = {*_SCALE, "cores", "memory", "directives", "setup", "python", "interface", "scratch", "insecure", "dashboard"}
 _TIMED_JOB = {*_JOB, "walltime", "queue", "account"}
 TAKES: dict[str, set[str]] = {
-    "local": {"jobs"},
-    "threads": {"jobs"},
+    "local": {"jobs", "dashboard"},
+    "threads": {"jobs", "dashboard"},
     "slurm": {*_TIMED_JOB, "driver"},
     "pbs": _TIMED_JOB,
     "lsf": _TIMED_JOB,
@@ -22,7 +22,7 @@ TAKES: dict[str, set[str]] = {
     "htcondor": _JOB,
     "kubernetes": {*_SCALE, "cores", "memory", "image", "namespace"},
     "gateway": {*_SCALE, "memory", "address", "options", "insecure"},
-    "mpi": {"interface", "insecure"},
+    "mpi": {"interface", "insecure", "dashboard"},
     "address": {"address", "tls", "insecure"},
 }
 """The keys that a backend uses, besides `backend` and `description`."""
@@ -92,6 +92,7 @@ class Profile(Table):
     options: dict[str, str | int | float | bool] = Field({}, description="cluster options that the gateway offers")
     tls: Tls | None = Field(None)
     insecure: bool = Field(False, description="connections without TLS, for networks that you trust")
+    dashboard: bool = Field(False, description="serve Dask's dashboard, to every user of the driver's host")
     driver: Driver = Field(Driver())
 
     @field_validator("memory")

@@ -1,7 +1,10 @@
 """What holds for workers wherever they run."""
 
 from cluster.errors import ProfileError
+from cluster.profile import Profile
 
+NO_HTTP = "cluster.no_http"
+"""The module that schedulers and workers load to have no HTTP server."""
 ENVIRONMENT = {
     # One BLAS thread a worker: with two on a loaded machine the same work took ten times as long.
     "OMP_NUM_THREADS": "1",
@@ -19,12 +22,27 @@ WORKER_SETTINGS = {
     # Results go to the store, so a worker holds nothing that is worth spilling.
     "distributed.worker.memory.target": False,
     "distributed.worker.memory.spill": False,
+    "distributed.worker.preload": NO_HTTP,
 }
 SCHEDULER_SETTINGS = {
     # The driver counts the deaths of workers itself, so that it can tell the task that kills from those that wait.
     "distributed.scheduler.allowed-failures": 0,
 }
 LOOPBACK_DASHBOARD = "127.0.0.1:0"
+NO_DASHBOARD = "off (--dashboard serves one)"
+
+
+def own_settings(profile: Profile) -> dict[str, object]:
+    """Dask's settings for a scheduler and workers that we start."""
+    return WORKER_SETTINGS | SCHEDULER_SETTINGS | {"distributed.scheduler.preload": [] if profile.dashboard else NO_HTTP}
+
+
+def dashboard_on_loopback(profile: Profile, link: str) -> str:
+    """What a run says of its dashboard: Dask's link, with the address that it is served at."""
+    if not profile.dashboard:
+        return NO_DASHBOARD
+    port = link.rpartition(":")[2].partition("/")[0]
+    return f"http://127.0.0.1:{port}/status"
 
 
 def check_interface(name: str | None) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from cluster import Cluster
 from cluster.local import worker_limits
 from cluster.profile import Profile
-from cluster.settings import LOOPBACK_DASHBOARD, SCHEDULER_SETTINGS, WORKER_SETTINGS
+from cluster.settings import LOOPBACK_DASHBOARD, dashboard_on_loopback, own_settings
 
 __all__ = ["open_workers", "worker_limits"]
 
@@ -24,7 +24,7 @@ def open_workers(profile: Profile, _logs: Path) -> Iterator[Cluster]:
 
     count, _ = worker_limits(profile)
     with (
-        dask.config.set(WORKER_SETTINGS | SCHEDULER_SETTINGS),
+        dask.config.set(own_settings(profile)),
         LocalCluster(
             n_workers=count,
             threads_per_worker=1,
@@ -36,4 +36,4 @@ def open_workers(profile: Profile, _logs: Path) -> Iterator[Cluster]:
         ) as started,
         Client(started) as client,
     ):
-        yield Cluster(client=client, workers=count, dashboard=started.dashboard_link)
+        yield Cluster(client=client, workers=count, dashboard=dashboard_on_loopback(profile, started.dashboard_link))

@@ -57,6 +57,7 @@ def cluster_options(command: Callable[..., None]) -> Callable[..., None]:
 def running_options(command: Callable[..., None]) -> Callable[..., None]:
     """The options of how to run, which change no result."""
     for option in (
+        click.option("--dashboard", is_flag=True, help="Serve Dask's dashboard, to every user of the driver's host."),
         click.option("--retry-failed", is_flag=True, help="Try again what failed in an earlier run."),
         click.option("--fail-fast", is_flag=True, help="Stop at the first failure; else the rest goes on."),
         click.option(
@@ -104,7 +105,7 @@ def take_profile(running: dict[str, Any]) -> "Profile":
     from cluster import join
     from pipeline.profiles import find_profile
 
-    profile = find_profile(running.pop("cluster"), running.pop("workers"), running.pop("insecure"))
+    profile = find_profile(*(running.pop(name) for name in ("cluster", "workers", "insecure", "dashboard")))
     join(profile)
     return profile
 

@@ -35,14 +35,15 @@ def describe(file: Traversable) -> str:
         return str(error)
 
 
-def find_profile(asked: str, workers: int | None = None, insecure: bool = False) -> Profile:
-    """The profile of a `--cluster` option, changed by `--workers` and `--insecure`."""
+def find_profile(asked: str, workers: int | None = None, insecure: bool = False, dashboard: bool = False) -> Profile:
+    """The profile of a `--cluster` option, changed by `--workers`, `--insecure` and `--dashboard`."""
     values, where = _find(asked)
     profile = parse_profile(values, where)
-    if insecure:
-        if "insecure" not in TAKES[profile.backend]:
-            raise ProfileError(f"--insecure has no meaning for --cluster {asked}")
-        values["insecure"] = True
+    for name, given in (("insecure", insecure), ("dashboard", dashboard)):
+        if given:
+            if name not in TAKES[profile.backend]:
+                raise ProfileError(f"--{name} has no meaning for --cluster {asked}")
+            values[name] = True
     if workers:
         if "jobs" not in TAKES[profile.backend]:
             raise ProfileError(f"--workers has no meaning for --cluster {asked}: its workers are there already")

@@ -11,7 +11,7 @@ from pipeline.config import Config
 from pipeline.directory import default_directory
 from pipeline.errors import RefusedError
 from pipeline.run import Options
-from pipeline.storage.files import quoted, write_whole
+from pipeline.storage.files import make_private, quoted, write_whole
 from pipeline.storage.local_root import LocalRoot
 from pipeline.storage.names import LOGS
 from pipeline.storage.root import Root
@@ -39,7 +39,7 @@ def submit_sweep(
     with begin_sweep(config, folder, root, options, console) as run:
         run.ledger.close()
         _check_not_submitted(root)
-    logs.mkdir(parents=True, exist_ok=True)
+    make_private(logs)
     command = [sys.executable, "-P", "-m", "pipeline", "resume", root.address, *again]
     write_whole(logs / SCRIPT, batch.driver_script(options.profile, command, logs))
     job = batch.submit(logs / SCRIPT)

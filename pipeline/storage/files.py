@@ -8,6 +8,9 @@ from pathlib import Path
 PARTIAL = ".partial"
 """How names of files end that are being written; zarr uses the same. A crash may leave some, which are no one's."""
 
+PRIVATE = 0o700
+"""The mode of a run directory and of its logs when they are made."""
+
 
 def write_whole(path: Path, content: str | bytes | Iterator[bytes], sync: bool = True) -> None:
     """Replace a file so that no reader, and no crash, ever finds half of it.
@@ -38,6 +41,12 @@ def _parts(content: str | bytes | Iterator[bytes]) -> Iterable[bytes]:
     if isinstance(content, str):
         return (content.encode(),)
     return (content,) if isinstance(content, bytes) else content
+
+
+def make_private(folder: Path) -> None:
+    """Make a folder that its owner alone can enter, whatever the umask says; one that is there keeps its mode."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(mode=PRIVATE, exist_ok=True)
 
 
 def sync_folder(folder: Path) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from pipeline.errors import ELSEWHERE, RefusedError
 from pipeline.storage import lock
 from pipeline.storage.digests import chunk_digest, file_digest, is_chunk
-from pipeline.storage.files import PARTIAL, write_whole
+from pipeline.storage.files import PARTIAL, make_private, write_whole
 from pipeline.storage.journal import FileJournal
 from pipeline.storage.logs import Logs
 from pipeline.storage.names import CONFIG, LEDGER, LOGS
@@ -118,7 +118,7 @@ class LocalRoot(Root):
             raise RefusedError(f"{self._nearest()} cannot be written to: {error.strerror}. {ELSEWHERE}") from None
 
     def make(self) -> None:
-        self.path.mkdir(parents=True, exist_ok=True)
+        make_private(self.path)
 
     def free_bytes(self) -> int:
         disk = os.statvfs(self._nearest())

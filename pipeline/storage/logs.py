@@ -6,6 +6,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pipeline.storage.files import make_private
+
 if TYPE_CHECKING:
     from pipeline.storage.root import Root
 
@@ -48,7 +50,7 @@ def driver_log(root: "Root") -> Iterator[None]:
     """Log what the driver does, and keep all logs at the end."""
     logging.raiseExceptions = False  # a full disk is said once, by the run itself
     logs = root.logs()
-    logs.folder.mkdir(parents=True, exist_ok=True)
+    make_private(logs.folder)
     handler = DriverLog(logs)
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     log.addHandler(handler)

@@ -69,6 +69,7 @@ def test_workers_of_this_machine() -> None:
         (("slrum",), ["Did you mean 'slurm'?"]),
         (("mpi", 4), ["--workers", "mpi"]),
         (("local", None, True), ["--insecure", "local"]),
+        (("tls://host:1", None, False, True), ["--dashboard", "tls://host:1"]),
         (("broken.toml",), ["broken.toml", "not valid TOML"]),
     ],
 )
