@@ -50,9 +50,16 @@ def open_workers(profile: Profile, _logs: Path) -> Iterator[Cluster]:
 
     warm_up(())  # unless it was done ahead
     count, memory = worker_limits(profile)
+    class Started(LocalCluster):  # type: ignore[misc]
+        """Its client is in the process of the scheduler, and needs no connection that has to be encrypted."""
+
+        @property
+        def scheduler_address(self) -> str:
+            return str(self.scheduler.listeners[-1].contact_address)
+
     with (
         dask.config.set(own_settings(profile) | {"distributed.worker.multiprocessing-method": METHOD}),
-        LocalCluster(
+        Started(
             n_workers=count,
             threads_per_worker=1,
             memory_limit=memory,
@@ -61,11 +68,12 @@ def open_workers(profile: Profile, _logs: Path) -> Iterator[Cluster]:
             dashboard_address=LOOPBACK_DASHBOARD,
             silence_logs=logging.CRITICAL,
         ) as started,
-        Client(started) as client,
     ):
-        yield Cluster(
-            client=client,
-            workers=count,
-            dashboard=dashboard_on_loopback(profile, started.dashboard_link),
-            mend=partial(started.scale, count),  # a worker that dies as it starts is not replaced otherwise
-        )
+        started.sync(started.scheduler.listen, "inproc://")
+        with Client(started) as client:
+            yield Cluster(
+                client=client,
+                workers=count,
+                dashboard=dashboard_on_loopback(profile, started.dashboard_link),
+                mend=partial(started.scale, count),  # a worker that dies as it starts is not replaced otherwise
+            )
