@@ -4,7 +4,7 @@ import ipaddress
 import json
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from distributed.security import Security
 
 SECONDS_TO_CONNECT = 10
+SECONDS_TO_CLOSE = 3
 
 
 def worker_limits(profile: Profile) -> tuple[int, int | None]:
@@ -75,8 +76,11 @@ def _connect(profile: Profile) -> Iterator["Client"]:
         raise ClusterError(
             f"cannot connect to the scheduler {address}: {error}. Is it there, and is it yours?"
         ) from None
-    with client:
+    try:
         yield client
+    finally:
+        with suppress(TimeoutError):  # a frozen scheduler does not say goodbye
+            client.close(timeout=SECONDS_TO_CLOSE)
 
 
 def _security(profile: Profile, address: str) -> "Security | None":

@@ -3,16 +3,21 @@
 import logging
 import multiprocessing
 import os
+import signal
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from multiprocessing import forkserver
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from cluster import Cluster
 from cluster.certificates import security_in_memory
 from cluster.profile import Profile
 from cluster.settings import ENVIRONMENT, LOOPBACK_DASHBOARD, dashboard_on_loopback, own_settings
+
+if TYPE_CHECKING:
+    from distributed import LocalCluster
 
 # Where the system can fork, workers are forked from one process that has imported everything once.
 METHOD = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
@@ -70,10 +75,24 @@ def open_workers(profile: Profile, _logs: Path) -> Iterator[Cluster]:
         ) as started,
     ):
         started.sync(started.scheduler.listen, "inproc://")
-        with Client(started) as client:
+        with Client(started) as client, _stopped_at_once(started):
             yield Cluster(
                 client=client,
                 workers=count,
                 dashboard=dashboard_on_loopback(profile, started.dashboard_link),
                 mend=partial(started.scale, count),  # a worker that dies as it starts is not replaced otherwise
             )
+
+
+@contextmanager
+def _stopped_at_once(started: "LocalCluster") -> Iterator[None]:
+    """When a run does not end well, do not wait for what its workers still do; they ignore Ctrl-C and SIGTERM."""
+    try:
+        yield
+    except BaseException:
+        for nanny in list(started.workers.values()):
+            nanny.close_gracefully()  # so that it starts no other worker
+            with suppress(OSError):
+                if pid := nanny.pid:
+                    os.kill(pid, signal.SIGKILL)
+        raise

@@ -3,13 +3,21 @@
 import logging
 import time
 from collections.abc import Callable, Collection
+from typing import Any
 
 from cluster import Cluster
 from cluster.errors import ClusterError
+from pipeline.pauses import Pauses
+from pipeline.question import Question
 
 log = logging.getLogger("pipeline")
 
 SECONDS_BETWEEN_COUNTS = 1.0
+SECONDS_BETWEEN_LOOKS_AT_MEMORY = 2.0
+SECONDS_TO_ANSWER = 0.5
+# A scheduler that does not answer for so long is frozen, or overloaded beyond use.
+SECONDS_BEFORE_FROZEN = 30.0
+SECONDS_BETWEEN_FROZEN = 60.0
 SECONDS_BEFORE_MENDING = 10.0
 SECONDS_WITHOUT_WORKERS = 60.0
 SECONDS_BEFORE_REMINDER = 30.0
@@ -29,6 +37,11 @@ class Attendance:
         self.known: set[str] = set()
         """Addresses of all workers that were ever welcomed."""
         self.present = 0
+        self.pauses = Pauses(cluster, say)
+        self._threads_now = Question(cluster.client.nthreads)
+        self._workers_now: Question[dict[str, Any]] = Question(lambda: cluster.client.scheduler_info(n_workers=-1))
+        self._looked = time.monotonic()
+        self._next_frozen = SECONDS_BEFORE_FROZEN
         self._threads = 0
         self._counted = self._reminded = float("-inf")
         self._all_seen = self._some_seen = time.monotonic()
@@ -44,7 +57,11 @@ class Attendance:
             return
         if self._cluster.client.status not in ("running", "connecting"):
             raise ClusterError(LOST)
-        threads: dict[str, int] = self._cluster.client.nthreads()
+        threads: dict[str, int] | None = self._threads_now.answer(SECONDS_TO_ANSWER)
+        if threads is None:
+            self._report_frozen()
+            return
+        self._next_frozen = SECONDS_BEFORE_FROZEN
         self._counted = now = time.monotonic()
         self.present, self._threads = len(threads), sum(threads.values())
         if new := threads.keys() - self.known:
@@ -55,12 +72,24 @@ class Attendance:
         elif now - self._all_seen > SECONDS_BEFORE_MENDING:
             self._all_seen = now
             self._mend()
+        if now - self._looked >= SECONDS_BETWEEN_LOOKS_AT_MEMORY and (info := self._workers_now.answer(SECONDS_TO_ANSWER)):
+            self._looked = now
+            self.pauses.look(info["workers"])
         if self.present:
             self._some_seen = now
         elif self._cluster.waiting is None:
             self._give_up_at_last(now)
         else:
             self._remind(now, self._cluster.waiting)
+
+    def _report_frozen(self) -> None:
+        """Say now and then that the scheduler does not answer."""
+        if (passed := self._threads_now.unanswered) > self._next_frozen:
+            self._next_frozen = passed + SECONDS_BETWEEN_FROZEN
+            self._say(
+                f"the scheduler has not answered for {passed:.0f} s: its process is stopped or overloaded, or the network "
+                "is gone. The run waits for it; Ctrl-C stops it, and the same command goes on from here"
+            )
 
     def _mend(self) -> None:
         try:

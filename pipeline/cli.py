@@ -23,11 +23,11 @@ from pipeline.cli_options import (
     take_profile,
 )
 from pipeline.errors import InterruptedRunError, PipelineError, StorageError
+from pipeline.interrupt import EXIT_CODE, STOPPED
 
 if TYPE_CHECKING:
     from pipeline.storage.root import Root
 
-INTERRUPTED = 130
 CONTEXT = {"help_option_names": ["-h", "--help"]}
 
 
@@ -49,8 +49,8 @@ class Commands(click.Group):
         except (KeyboardInterrupt, RuntimeError) as error:
             if isinstance(error, RuntimeError) and not isinstance(error.__cause__, KeyboardInterrupt):
                 raise  # Python 3.11 wraps a Ctrl-C that comes while a class is made
-            click.echo("Stopped at once. The same command goes on from here.", err=True)
-            ctx.exit(INTERRUPTED)
+            click.echo(STOPPED, err=True)
+            ctx.exit(EXIT_CODE)
 
 
 @click.group(cls=Commands, context_settings=CONTEXT)

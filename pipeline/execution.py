@@ -13,6 +13,7 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
+from functools import partial
 from itertools import islice
 from queue import Empty, SimpleQueue
 from uuid import uuid4
@@ -26,6 +27,7 @@ from cluster.versions import fingerprint
 from pipeline.attendance import LOST, Attendance
 from pipeline.errors import FailedError, PipelineError, UnreachableError
 from pipeline.interrupt import Interrupt
+from pipeline.question import tell
 from pipeline.schedule import Errand, Schedule
 from pipeline.store import DamagedError, RunStore
 from pipeline.task import Finished
@@ -42,7 +44,7 @@ SUSPECTS_A_THREAD = 0.25
 SECONDS_BETWEEN_LOOKS = 0.2
 SECONDS_BEFORE_RETRY = 1.0
 # How long reports may take; with a worker that is gone they only come when another one has done the work again.
-SECONDS_TO_FETCH = 60.0
+SECONDS_TO_FETCH = 20.0
 # A disk that is full, gone or not ours does not mend itself in a second.
 STORAGE_IS_GONE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOENT)
 
@@ -150,21 +152,30 @@ class Execution:
         """Let workers finish what they do, and leave alone what only waits for them."""
         if not self._stopped:
             self._stopped = True
-            if self._interrupt.requested:
-                self._say("Stopping: what is in flight is finished first. Once more stops at once.")
             self._attendance.welcome = self._tell_to_stop  # those who come only now
             self._tell_to_stop(None)
         if not self._attendance.present:
             self._running.clear()  # it waits for a worker that may never come, and has not begun
+        # Of those that a worker has, one for each thread runs; the others leave when they get there.
+        running = min(len(self._running), self._attendance.hands)
+        if self._interrupt.requested and running and self._interrupt.count_down(running):
+            self._running.clear()
 
     def _tell_to_stop(self, workers: Collection[str] | None) -> None:
         """Tell some workers, or all of them."""
-        self._client.run(stop_taking, self._id, workers=list(workers) if workers else None, on_error="ignore")
+        told = list(workers) if workers else None
+        tell(partial(self._client.run, stop_taking, self._id, workers=told, on_error="ignore"))
 
     def _take_in(self, arrived: list[Future[list[Finished]]]) -> None:
         """Record what is done, all at once, and see to what is not."""
         done: list[Finished] = []
-        fetched = self._fetch(arrived)
+        try:
+            fetched = self._fetch(arrived)
+        except TimeoutError:  # they are there, so they are asked for again once the cluster answers
+            late = [future for future in arrived if future.status == "finished"]
+            for future in late:
+                self._arrived.put(future)
+            arrived, fetched = [future for future in arrived if future not in late], {}
         is_lost = False
         for future in arrived:
             key = str(future.key)
@@ -198,6 +209,8 @@ class Execution:
             reports = self._client.sync(
                 lambda: self._client.gather(ended_well, asynchronous=True), callback_timeout=SECONDS_TO_FETCH
             )
+        except TimeoutError:
+            raise
         except Exception as error:  # as when a worker dies with its report; each then says its own, or comes again
             log.warning("%d reports cannot be fetched: %s: %s", len(ended_well), type(error).__name__, error)
             return {}
@@ -232,7 +245,10 @@ class Execution:
                 self._later.append((time.monotonic(), alone))
             return []
         if isinstance(error, KilledWorker):
+            used = self._attendance.pauses.restarted.get(error.last_worker.address)
             reason = f"its worker died {ATTEMPTS} times: killed, or out of memory"
+            if used:  # it ran with nothing beside it
+                reason = f"it needs more memory than a worker has: the last of {ATTEMPTS} that ran it used {used}"
         else:
             reason = f"{type(error).__name__}: {error}"
         self._schedule.finish(errand, failed=True)

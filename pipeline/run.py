@@ -150,7 +150,7 @@ class Run:
 
         console, options = self.console, self.options
         with (
-            Interrupt() as interrupt,
+            Interrupt(self._say) as interrupt,
             open_cluster(options.profile, self.root.logs().folder) as opened,
             Progress(console, self.plan) as progress,
         ):

@@ -1,6 +1,7 @@
 """What runs on a worker: the tasks of one errand, timed and measured."""
 
 import logging
+import os
 import socket
 import time
 from collections.abc import Sequence
@@ -52,6 +53,11 @@ def sees(store: RunStore, key: str) -> tuple[str, str]:
 def stop_taking(run: str, dask_worker: Worker) -> None:
     """Tell a worker to finish what it does for a run and to leave alone what waits for it."""
     setattr(dask_worker, STOPPING, {*getattr(dask_worker, STOPPING, ()), run})
+
+
+def end_process() -> None:
+    """End a worker as a crash does, so that the scheduler knows which tasks it took with it."""
+    os._exit(1)
 
 
 def run_tasks(tasks: Sequence[Task], store: RunStore) -> list[Finished]:

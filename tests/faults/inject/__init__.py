@@ -30,7 +30,7 @@ class Fault:
 
     at: str
     """As module:function, or module: alone for its import."""
-    do: Literal["kill", "exit", "stop", "kill the driver", "raise", "sleep", "wait", "tear"]
+    do: Literal["kill", "exit", "stop", "kill the driver", "raise", "sleep", "wait", "hog", "tear"]
     of: str = ""
     """What the arguments of a call have to name: a part of a task's name, a key or a path."""
     process: Literal["worker", "driver"] = "worker"
@@ -41,6 +41,8 @@ class Fault:
     """Whether the function does its work before it goes wrong."""
     seconds: float = 0.0
     error: str = ""
+    size: int = 0
+    """The bytes of memory that a hog holds while it waits."""
 
 
 def faulty(faults: Sequence[Fault], notes: Path) -> dict[str, str]:

@@ -70,7 +70,8 @@ def happen(fault: dict[str, Any]) -> None:
             raise ERRORS[fault["error"]]()
         case "sleep":
             time.sleep(fault["seconds"])
-        case "wait":
+        case "wait" | "hog":
+            _held = b"x" * fault["size"]
             (NOTES / "waiting").touch()
             end = time.monotonic() + fault["seconds"]
             while not (NOTES / "go").exists() and time.monotonic() < end:

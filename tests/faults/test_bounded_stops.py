@@ -1,0 +1,152 @@
+"""Stopping is bounded, and answered at once, whatever the run waits for."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from unittest.mock import MagicMock
+
+import pytest
+
+from cluster import Cluster
+from pipeline.attendance import Attendance
+from pipeline.interrupt import Interrupt
+from tests.benchmarks.driver_cost import no_welcome
+from tests.faults.harness import done_by, wait_until, write_config
+from tests.faults.inject import TASK, Fault, FaultyRun
+
+pytestmark = pytest.mark.faults
+
+RUN = ("run", "tiny.toml", "--workers", "2", "--out", "run")
+HELD = Fault(TASK, "wait", of="fits/wave", times=2, seconds=600.0)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    write_config(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def scheduler(folder: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """A scheduler of its own process, with one worker; its file is `s.json`."""
+    file = folder / "s.json"
+    parts = [
+        ("scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard"),
+        ("worker", "--nthreads", "1", "--no-dashboard", "--host", "127.0.0.1"),
+    ]
+    started = [
+        subprocess.Popen(
+            [sys.executable, "-m", f"distributed.cli.dask_{kind}", "--scheduler-file", str(file), *options],
+            cwd=folder,
+            stderr=subprocess.DEVNULL,
+        )
+        for kind, *options in parts
+    ]
+    yield started[0]
+    for process in started:
+        process.kill()
+        process.wait()
+
+
+def test_the_first_signal_is_answered_by_its_handler() -> None:
+    said: list[str] = []
+    with Interrupt(said.append) as interrupt:
+        os.kill(os.getpid(), signal.SIGTERM)
+        assert said == ["Stopping: what is in flight is finished first, for at most 30 s. Once more stops at once."]
+        assert interrupt.requested
+
+
+def test_tasks_in_flight_are_counted_and_abandoned_in_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[str] = []
+    now = [1000.0]
+    monkeypatch.setattr("pipeline.interrupt.time", MagicMock(monotonic=lambda: now[0]))
+    with Interrupt(said.append) as interrupt:
+        interrupt._handle(signal.SIGINT, None)
+        for _ in range(30):
+            assert not interrupt.count_down(2)
+            now[0] += 1
+        assert interrupt.count_down(1)
+    assert said[1:] == [
+        "2 tasks still run; at most 30 s are left",
+        "2 tasks still run; at most 20 s are left",
+        "2 tasks still run; at most 10 s are left",
+        "1 task still runs after 30 s, abandoned: the same command does that work again",
+    ]
+
+
+def test_a_scheduler_that_does_not_answer_is_reported_and_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pipeline.attendance.SECONDS_TO_ANSWER", 0.02)
+    monkeypatch.setattr("pipeline.attendance.SECONDS_BEFORE_FROZEN", 0.1)
+    thaw, said = threading.Event(), list[str]()
+    client = MagicMock(status="running", nthreads=lambda: thaw.wait(60) and {"tcp://a": 1})
+    attendance = Attendance(Cluster(client=client, workers=1, dashboard=""), no_welcome, said.append)
+
+    def reported() -> bool:
+        attendance.count()
+        return bool(said)
+
+    assert wait_until(reported, 10)
+    assert said[0].startswith("the scheduler has not answered for 0 s: its process is stopped")
+    thaw.set()
+    assert wait_until(lambda: attendance.count() or attendance.present == 1, 10)
+    assert len(said) == 1
+
+
+def test_a_run_that_is_told_twice_stops_within_seconds(folder: Path) -> None:
+    with FaultyRun(*RUN, cwd=folder, faults=[HELD]) as run:
+        assert wait_until(lambda: run.calls() == 2, 60)
+        os.killpg(run.process.pid, signal.SIGTERM)
+        time.sleep(1.5)  # both are one warning otherwise
+        begin = time.monotonic()
+        os.killpg(run.process.pid, signal.SIGTERM)
+        stopped = run.end(30)
+        seconds = time.monotonic() - begin
+    assert stopped.returncode == 130
+    assert "Stopped at once. The same command goes on from here." in stopped.stderr
+    assert "2 tasks still run; at most 30 s are left" in stopped.stdout
+    assert seconds < 10, "5 s, and some for a machine with more to do"
+
+
+@pytest.mark.slow
+def test_tasks_that_do_not_end_are_abandoned(folder: Path) -> None:
+    with FaultyRun(*RUN, cwd=folder, faults=[HELD]) as run:
+        assert wait_until(lambda: run.calls() == 2, 60)
+        before = done_by(folder / "run")
+        os.kill(run.process.pid, signal.SIGTERM)
+        stopped = run.end(60)
+    assert stopped.returncode == 130, stopped.stderr
+    assert stopped.stdout.count("2 tasks still run; at most") == 3
+    assert "2 tasks still run after 30 s, abandoned" in stopped.stdout
+    assert "of 28 tasks are left. `pipeline resume run`, or the same command, goes on" in stopped.stderr
+    assert done_by(folder / "run") == before
+    assert not (folder / "run/lock").exists()
+
+
+@pytest.mark.slow
+def test_a_frozen_scheduler_is_reported_and_the_run_can_be_stopped(
+    folder: Path, scheduler: subprocess.Popen[bytes]
+) -> None:
+    assert wait_until((folder / "s.json").exists, 30)
+    address = json.loads((folder / "s.json").read_text())["address"]
+    output = folder / "output.txt"
+    with FaultyRun("run", "tiny.toml", "--cluster", address, "--out", "run", cwd=folder) as run:
+        collector = threading.Thread(target=lambda: output.write_text(run.process.stdout.read()))  # type: ignore[union-attr]
+        assert wait_until(lambda: len(done_by(folder / "run")) > 3, 60)
+        scheduler.send_signal(signal.SIGSTOP)
+        time.sleep(45)
+        run.process.send_signal(signal.SIGINT)
+        time.sleep(2)
+        run.process.send_signal(signal.SIGINT)
+        collector.start()
+        run.process.wait(15)
+        collector.join()
+    said = output.read_text()
+    assert "the scheduler has not answered for 3" in said
+    assert "Stopping: what is in flight is finished first" in said
+    assert run.process.returncode == 130

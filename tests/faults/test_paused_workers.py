@@ -1,0 +1,59 @@
+"""Tasks that fill the memory of their workers, which Dask then pauses: the run goes on, and says what it gave up."""
+
+import resource
+from collections.abc import Iterator
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from tests.faults.harness import write_config
+from tests.faults.inject import ALWAYS, TASK, Fault, FaultyRun, assert_undisturbed
+
+pytestmark = [pytest.mark.faults, pytest.mark.slow]
+
+MEMORY = 1 << 30
+NAME = "fits/wave/regression/unif/1"
+RUN = ("run", "tiny.toml", "--workers", "1", "--out", "run")
+SECONDS = 180
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    write_config(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture(autouse=True)
+def _little_memory() -> Iterator[None]:
+    """Let workers count on little memory: Dask reads this limit, which Linux itself does not enforce."""
+    before = resource.getrlimit(resource.RLIMIT_RSS)
+    resource.setrlimit(resource.RLIMIT_RSS, (MEMORY, before[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_RSS, before)
+
+
+def hog(times: int) -> Fault:
+    """Of the memory of a worker, enough for Dask to pause it and not enough to kill it."""
+    return Fault(TASK, "hog", of=NAME, times=times, size=int(0.78 * MEMORY), seconds=600.0)
+
+
+def test_a_worker_that_stays_paused_is_restarted(folder: Path, undisturbed: Path) -> None:
+    with FaultyRun(*RUN, cwd=folder, faults=[hog(1)]) as run:
+        done = run.end(SECONDS)
+    assert done.returncode == 0, done.stderr
+    assert "worker 0 is paused: it uses" in done.stdout
+    assert "of its 1 GiB, and is restarted; its tasks are tried again" in done.stdout
+    assert_undisturbed(folder / "run", undisturbed)
+
+
+def test_a_task_that_always_fills_the_memory_is_set_aside(folder: Path, undisturbed: Path) -> None:
+    with FaultyRun(*RUN, cwd=folder, faults=[hog(ALWAYS)]) as run:
+        done = run.end(SECONDS)
+    assert done.returncode == 3, done.stderr
+    assert run.calls() == 3
+    rows = [pd.read_csv(root / "results/rows.csv", dtype=str) for root in (folder / "run", undisturbed)]
+    failed = (rows[1]["dataset"] == "wave") & (rows[1]["method"] == "unif") & (rows[1]["trial"] == "1")
+    (status,) = rows[0]["status"][failed]
+    assert status.startswith("failed: it needs more memory than a worker has: the last of 3 that ran it used ")
+    pd.testing.assert_frame_equal(rows[0][~failed], rows[1][~failed])
