@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from cluster.profile import Profile
 
 
+PAUSED_AT = 0.8
+"""The part of its memory at which a worker is paused, by Dask's own default."""
+
+
 @dataclass(frozen=True)
 class Cluster:
     """A scheduler that we are connected to; its workers may still be on their way."""
@@ -33,8 +37,10 @@ class Cluster:
 
 def warm_up(profile: "Profile", modules: tuple[str, ...]) -> None:
     """Begin to import these modules where workers will run, if that can be done ahead, and return at once."""
-    ahead = getattr(_backend(profile), "warm_up", None)
-    if ahead is not None:
+    backend = _backend(profile)
+    if (refuse := getattr(backend, "check_system", None)) is not None:
+        refuse(profile)
+    if (ahead := getattr(backend, "warm_up", None)) is not None:
         ahead(modules)
 
 
@@ -63,9 +69,10 @@ def open_cluster(profile: "Profile", logs: Path) -> Iterator[Cluster]:
 
 
 def worker_limits(profile: "Profile") -> tuple[int, int | None]:
-    """How many workers there will be, and the bytes of memory that each may use, if that is known."""
-    limits: tuple[int, int | None] = _backend(profile).worker_limits(profile)
-    return limits
+    """How many workers there will be, and the bytes that each may use before Dask pauses it, if that is known."""
+    count, memory = _backend(profile).worker_limits(profile)
+    is_paused = memory is not None and profile.backend != "threads"
+    return count, int(PAUSED_AT * memory) if is_paused else memory
 
 
 def _backend(profile: "Profile") -> ModuleType:

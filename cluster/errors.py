@@ -17,6 +17,12 @@ class ProfileError(ClusterError):
     exit_code = 2
 
 
+class LimitError(ClusterError):
+    """A limit of the system on threads, processes or address space leaves no room for a run."""
+
+    exit_code = 1
+
+
 def missing_extra(backend: str, extra: str) -> ProfileError:
     """For a backend whose library is not installed."""
     return ProfileError(f"--cluster {backend} needs more packages: pip install 'kernel-pipeline[{extra}]'")

@@ -1,23 +1,19 @@
-"""Worker processes on this machine, one thread each, on loopback only, and encrypted: other users can reach that too."""
+"""Worker processes on this machine, one thread each, on loopback and encrypted, since other users can reach it."""
 
 import logging
 import multiprocessing
 import os
-import signal
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import partial
 from multiprocessing import forkserver
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from cluster import Cluster
 from cluster.certificates import security_in_memory
+from cluster.limits import check_limits
 from cluster.profile import Profile
 from cluster.settings import ENVIRONMENT, LOOPBACK_DASHBOARD, dashboard_on_loopback, own_settings
-
-if TYPE_CHECKING:
-    from distributed import LocalCluster
 
 # Where the system can fork, workers are forked from one process that has imported everything once.
 METHOD = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
@@ -38,6 +34,11 @@ def warm_up(modules: tuple[str, ...]) -> None:
             os.environ[name] = value
 
 
+def check_system(profile: Profile) -> None:
+    """Refuse what this machine could not start."""
+    check_limits(profile.jobs or len(os.sched_getaffinity(0)))
+
+
 def worker_limits(profile: Profile) -> tuple[int, int]:
     """Workers and the memory of each, from the cores and memory that this process may use (cgroups count)."""
     from dask.system import CPU_COUNT
@@ -51,20 +52,15 @@ def worker_limits(profile: Profile) -> tuple[int, int]:
 def open_workers(profile: Profile, _logs: Path) -> Iterator[Cluster]:
     """Start the workers."""
     import dask
-    from distributed import Client, LocalCluster
+    from distributed import Client
+
+    from cluster.private_cluster import PrivateCluster
 
     warm_up(())  # unless it was done ahead
     count, memory = worker_limits(profile)
-    class Started(LocalCluster):  # type: ignore[misc]
-        """Its client is in the process of the scheduler, and needs no connection that has to be encrypted."""
-
-        @property
-        def scheduler_address(self) -> str:
-            return str(self.scheduler.listeners[-1].contact_address)
-
     with (
         dask.config.set(own_settings(profile) | {"distributed.worker.multiprocessing-method": METHOD}),
-        Started(
+        PrivateCluster(
             n_workers=count,
             threads_per_worker=1,
             memory_limit=memory,
@@ -73,26 +69,15 @@ def open_workers(profile: Profile, _logs: Path) -> Iterator[Cluster]:
             dashboard_address=LOOPBACK_DASHBOARD,
             silence_logs=logging.CRITICAL,
         ) as started,
+        Client(started) as client,
     ):
-        started.sync(started.scheduler.listen, "inproc://")
-        with Client(started) as client, _stopped_at_once(started):
+        try:
             yield Cluster(
                 client=client,
                 workers=count,
                 dashboard=dashboard_on_loopback(profile, started.dashboard_link),
                 mend=partial(started.scale, count),  # a worker that dies as it starts is not replaced otherwise
             )
-
-
-@contextmanager
-def _stopped_at_once(started: "LocalCluster") -> Iterator[None]:
-    """When a run does not end well, do not wait for what its workers still do; they ignore Ctrl-C and SIGTERM."""
-    try:
-        yield
-    except BaseException:
-        for nanny in list(started.workers.values()):
-            nanny.close_gracefully()  # so that it starts no other worker
-            with suppress(OSError):
-                if pid := nanny.pid:
-                    os.kill(pid, signal.SIGKILL)
-        raise
+        except BaseException:
+            started.stop_at_once()  # what is still done there is not waited for
+            raise

@@ -34,7 +34,9 @@ NO_DASHBOARD = "off (--dashboard serves one)"
 
 def own_settings(profile: Profile) -> dict[str, object]:
     """Dask's settings for a scheduler and workers that we start."""
-    return WORKER_SETTINGS | SCHEDULER_SETTINGS | {"distributed.scheduler.preload": [] if profile.dashboard else NO_HTTP}
+    return (
+        WORKER_SETTINGS | SCHEDULER_SETTINGS | {"distributed.scheduler.preload": [] if profile.dashboard else NO_HTTP}
+    )
 
 
 def dashboard_on_loopback(profile: Profile, link: str) -> str:

@@ -9,11 +9,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from cluster import Cluster
-from cluster.local import worker_limits
+from cluster.local import check_system, worker_limits
 from cluster.profile import Profile
 from cluster.settings import LOOPBACK_DASHBOARD, dashboard_on_loopback, own_settings
 
-__all__ = ["open_workers", "worker_limits"]
+__all__ = ["check_system", "open_workers", "worker_limits"]
 
 
 @contextmanager

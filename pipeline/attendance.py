@@ -72,7 +72,9 @@ class Attendance:
         elif now - self._all_seen > SECONDS_BEFORE_MENDING:
             self._all_seen = now
             self._mend()
-        if now - self._looked >= SECONDS_BETWEEN_LOOKS_AT_MEMORY and (info := self._workers_now.answer(SECONDS_TO_ANSWER)):
+        if now - self._looked >= SECONDS_BETWEEN_LOOKS_AT_MEMORY and (
+            info := self._workers_now.answer(SECONDS_TO_ANSWER)
+        ):
             self._looked = now
             self.pauses.look(info["workers"])
         if self.present:
@@ -87,8 +89,8 @@ class Attendance:
         if (passed := self._threads_now.unanswered) > self._next_frozen:
             self._next_frozen = passed + SECONDS_BETWEEN_FROZEN
             self._say(
-                f"the scheduler has not answered for {passed:.0f} s: its process is stopped or overloaded, or the network "
-                "is gone. The run waits for it; Ctrl-C stops it, and the same command goes on from here"
+                f"the scheduler has not answered for {passed:.0f} s: its process is stopped or overloaded, or the "
+                "network is gone. The run waits for it; Ctrl-C stops it, and the same command goes on from here"
             )
 
     def _mend(self) -> None:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cluster.errors import ClusterError
+from cluster.errors import ClusterError, LimitError
+from cluster.limits import starved
 from pipeline import __version__, cli_directories
 from pipeline.cli_options import (
     cluster_options,
@@ -41,14 +42,23 @@ class Commands(click.Group):
         except (PipelineError, ClusterError) as error:
             click.echo(error if isinstance(error, InterruptedRunError) else f"Error: {error}", err=True)
             ctx.exit(error.exit_code)
-        except OSError as error:
+        except (OSError, MemoryError, RuntimeError) as error:
+            if names := starved(error):
+                message = (
+                    f"this process meets a limit of the system ({type(error).__name__}: {error}). Limits are: {names}"
+                )
+                click.echo(f"Error: {message}. Raise it; the same command goes on from here", err=True)
+                ctx.exit(LimitError.exit_code)
+            if not isinstance(error, OSError):
+                if not isinstance(error.__cause__, KeyboardInterrupt):
+                    raise
+                click.echo(STOPPED, err=True)  # Python 3.11 wraps a Ctrl-C that comes while a class is made
+                ctx.exit(EXIT_CODE)
             if error.errno == errno.EPIPE:  # someone reads no further, as `| head` does
                 raise
             click.echo(f"Error: {error.filename or 'a file'}: {error.strerror or error}", err=True)
             ctx.exit(StorageError.exit_code)
-        except (KeyboardInterrupt, RuntimeError) as error:
-            if isinstance(error, RuntimeError) and not isinstance(error.__cause__, KeyboardInterrupt):
-                raise  # Python 3.11 wraps a Ctrl-C that comes while a class is made
+        except KeyboardInterrupt:
             click.echo(STOPPED, err=True)
             ctx.exit(EXIT_CODE)
 

@@ -59,7 +59,9 @@ class Pauses:
             pause = self._paused.setdefault(address, Pause(now))
             if not pause.is_reported and now - pause.since >= SECONDS_BEFORE_REPORT:
                 pause.is_reported = True
-                self._say(f"worker {info['name']} is paused: it uses {usage(info)}, and begins no task before it uses less")
+                self._say(
+                    f"worker {info['name']} is paused: it uses {usage(info)}, and begins no task before it uses less"
+                )
             if self._may_restart(info) and now >= max(pause.next_restart, pause.since + self._patience(info)):
                 pause.next_restart = now + SECONDS_BEFORE_RESTART
                 self._restart(address, info)
@@ -78,7 +80,7 @@ class Pauses:
         self._say(f"worker {info['name']} still uses {usage(info)}, and is restarted; its tasks are tried again")
         log.warning("restart of the paused worker %s, which uses %s", address, usage(info))
         run = self._cluster.client.run
-        tell(partial(run, end_process, workers=[address], wait=False, on_error="ignore"))
+        tell(partial(run, end_process, workers=[address], on_error="ignore"))
 
     def _give_up_at_last(
         self, now: float, workers: Mapping[str, dict[str, Any]], paused: Mapping[str, dict[str, Any]]
@@ -91,9 +93,9 @@ class Pauses:
         if now - self._all_paused_since > SECONDS_ALL_PAUSED:
             first = next(iter(paused.values()))
             raise ClusterError(
-                f"all {len(paused)} workers have been paused for {SECONDS_ALL_PAUSED:.0f} s, since they need more memory "
-                f"than they have: {first['name']} uses {usage(first)}. Restart them, with more memory or fewer beside "
-                "each other; the same command goes on from here"
+                f"all {len(paused)} workers have been paused for {SECONDS_ALL_PAUSED:.0f} s, since they need more "
+                f"memory than they have: {first['name']} uses {usage(first)}. Restart them, with more memory or fewer "
+                "beside each other; the same command goes on from here"
             )
 
 

@@ -14,6 +14,7 @@ from zarr.codecs import BytesCodec, Crc32cCodec
 from zarr.core.buffer import Buffer
 from zarr.storage import MemoryStore
 
+from cluster.limits import starved
 from pipeline.errors import UnreachableError
 from pipeline.storage.digests import content_digest
 from pipeline.storage.root import Root
@@ -93,9 +94,9 @@ class RunStore:
         if key not in self._opened:
             try:
                 self._opened[key] = zarr.open_array(store=self.root.arrays(group), path=name, mode="r+")
-            except UnreachableError:
-                raise
             except Exception as error:  # a description may be wrong in any way
+                if isinstance(error, UnreachableError) or not _is_damage(error):
+                    raise
                 raise DamagedError(f"{key}/zarr.json does not describe an array: {error}") from error
         return self._opened[key]
 
@@ -140,7 +141,15 @@ class RunStore:
         try:
             values = np.asarray(array[selection])
         except (ValueError, RuntimeError, TypeError) as error:  # as a chunk fails: its checksum, its size
+            if not _is_damage(error):
+                raise
             raise DamagedError(f"{group}/{name} cannot be read: {error}") from error
         if values.dtype.kind == "f" and np.isnan(values).any():
             raise DamagedError(f"{group}/{name} lacks values that a finished task should have written")
         return values
+
+
+def _is_damage(error: Exception) -> bool:
+    """Whether an error tells of what is stored, and not of a process that lacks memory, threads or open files."""
+    is_absent = isinstance(error, FileNotFoundError | IsADirectoryError | NotADirectoryError)
+    return is_absent or not (isinstance(error, OSError | MemoryError) or starved(error))

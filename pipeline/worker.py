@@ -8,7 +8,8 @@ from collections.abc import Sequence
 
 from distributed import Worker, get_worker
 
-from cluster.errors import ClusterError, UnseenError
+from cluster.errors import ClusterError, LimitError, UnseenError
+from cluster.limits import starved
 from cluster.versions import fingerprint
 from pipeline.memory import measured_peak
 from pipeline.store import DamagedError, RunStore
@@ -37,6 +38,15 @@ def run_errand(tasks: Sequence[Task], store: RunStore, run: str, code: str) -> l
         return run_tasks(tasks, store)
     except DamagedError as error:
         damage = str(error)
+    except MemoryError as error:
+        raise MemoryError(f"{error}; limits are: {starved(error)}") from None
+    except RuntimeError as error:
+        if not (names := starved(error)):
+            raise
+        raise LimitError(
+            f"a worker on {socket.gethostname()} meets a limit of its system ({error}). Limits are: {names}. Raise it, "
+            "or ask for fewer workers; the same command goes on from here"
+        ) from None
     if not store.root.is_there():  # a worker that has just come, on a host that does not share the place
         raise UnseenError(f"a worker does not see the run: {store.root} is not there on {socket.gethostname()}")
     raise DamagedError(damage)  # without its cause: some of zarr's errors do not survive the way to the driver

@@ -19,6 +19,7 @@ from cluster.profile import Profile
 from cluster.settings import LOOPBACK_DASHBOARD, own_settings
 from tests.benchmarks.driver_cost import measure_driver
 
+
 @contextmanager
 def open_plain(profile: Profile, _logs: Path) -> Iterator[Cluster]:
     """Start workers that talk in the clear, and a client that connects to the scheduler as they do."""
@@ -76,9 +77,9 @@ def main() -> None:
         plain, tls = (min(values[kind]) for kind in OPEN)
         differences = [one - other for one, other in zip(values["TLS"], values["in the clear"], strict=True)]
         print(
-            f"{name}: at least {plain:.3f} {unit} in the clear, {tls:.3f} {unit} with TLS ({100 * (tls / plain - 1):+.1f} %); "
-            f"the median difference of a pair is {statistics.median(differences):+.3f} {unit}, from "
-            f"{min(differences):+.3f} to {max(differences):+.3f}"
+            f"{name}: at least {plain:.3f} {unit} in the clear, {tls:.3f} {unit} with TLS "
+            f"({100 * (tls / plain - 1):+.1f} %); the median difference of a pair is "
+            f"{statistics.median(differences):+.3f} {unit}, from {min(differences):+.3f} to {max(differences):+.3f}"
         )
 
 

@@ -1,7 +1,6 @@
 """Tasks that fill the memory of their workers, which Dask then pauses: the run goes on, and says what it gave up."""
 
 import resource
-from collections.abc import Iterator
 from pathlib import Path
 
 import pandas as pd
@@ -13,6 +12,8 @@ from tests.faults.inject import ALWAYS, TASK, Fault, FaultyRun, assert_undisturb
 pytestmark = [pytest.mark.faults, pytest.mark.slow]
 
 MEMORY = 1 << 30
+# Dask takes it for the memory of the machine; Linux itself does not enforce it.
+LIMITS = {resource.RLIMIT_RSS: MEMORY}
 NAME = "fits/wave/regression/unif/1"
 RUN = ("run", "tiny.toml", "--workers", "1", "--out", "run")
 SECONDS = 180
@@ -24,22 +25,13 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.fixture(autouse=True)
-def _little_memory() -> Iterator[None]:
-    """Let workers count on little memory: Dask reads this limit, which Linux itself does not enforce."""
-    before = resource.getrlimit(resource.RLIMIT_RSS)
-    resource.setrlimit(resource.RLIMIT_RSS, (MEMORY, before[1]))
-    yield
-    resource.setrlimit(resource.RLIMIT_RSS, before)
-
-
 def hog(times: int) -> Fault:
     """Of the memory of a worker, enough for Dask to pause it and not enough to kill it."""
     return Fault(TASK, "hog", of=NAME, times=times, size=int(0.78 * MEMORY), seconds=600.0)
 
 
 def test_a_worker_that_stays_paused_is_restarted(folder: Path, undisturbed: Path) -> None:
-    with FaultyRun(*RUN, cwd=folder, faults=[hog(1)]) as run:
+    with FaultyRun(*RUN, cwd=folder, faults=[hog(1)], limits=LIMITS) as run:
         done = run.end(SECONDS)
     assert done.returncode == 0, done.stderr
     assert "worker 0 is paused: it uses" in done.stdout
@@ -48,7 +40,7 @@ def test_a_worker_that_stays_paused_is_restarted(folder: Path, undisturbed: Path
 
 
 def test_a_task_that_always_fills_the_memory_is_set_aside(folder: Path, undisturbed: Path) -> None:
-    with FaultyRun(*RUN, cwd=folder, faults=[hog(ALWAYS)]) as run:
+    with FaultyRun(*RUN, cwd=folder, faults=[hog(ALWAYS)], limits=LIMITS) as run:
         done = run.end(SECONDS)
     assert done.returncode == 3, done.stderr
     assert run.calls() == 3

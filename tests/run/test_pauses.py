@@ -37,7 +37,9 @@ def worker(status: str = "paused", executing: int = 1, nanny: str | None = "tls:
     return {"name": 0, "status": status, "memory_limit": 5 << 30, "nanny": nanny, "metrics": metrics}
 
 
-def looked(clock: Clock, seconds: int, info: dict[str, Any], stays: bool = False) -> tuple[Pauses, list[str], MagicMock]:
+def looked(
+    clock: Clock, seconds: int, info: dict[str, Any], stays: bool = False
+) -> tuple[Pauses, list[str], MagicMock]:
     """Look every second at a cluster of one worker."""
     said: list[str] = []
     client = MagicMock()
@@ -85,5 +87,3 @@ def test_a_run_that_cannot_restart_its_workers_ends_when_all_are_paused(
     with pytest.raises(ClusterError, match=r"all 1 workers have been paused for 60 s.*4\.5 GiB of its 5 GiB"):
         looked(clock, 65, worker(nanny=nanny), stays)
     assert clock.now > 150
-
-

@@ -2,6 +2,7 @@
 
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -63,7 +64,16 @@ class FaultyRun:
         faults: Sequence[Fault] = (),
         notes: Path | None = None,
         environment: Mapping[str, str] | None = None,
+        limits: Mapping[int, int] | None = None,
     ) -> None:
+        """Start the command; `limits` are those of the system, by their numbers in `resource`."""
+
+        def prepare() -> None:
+            # A shell lets what it runs in the background ignore Ctrl-C; a run has to heed it there too.
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
+            for kind, most in (limits or {}).items():
+                resource.setrlimit(kind, (most, most))
+
         self.notes = notes or cwd / "notes"
         self.process = subprocess.Popen(
             [sys.executable, "-c", "from pipeline.cli import main; main()", *map(str, arguments)],
@@ -73,8 +83,7 @@ class FaultyRun:
             stderr=subprocess.PIPE,
             text=True,
             start_new_session=True,
-            # A shell lets what it runs in the background ignore Ctrl-C; a run has to heed it there too.
-            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+            preexec_fn=prepare,
         )
 
     def __enter__(self) -> Self:
