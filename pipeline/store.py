@@ -93,7 +93,9 @@ class RunStore:
         key = f"{group}/{name}"
         if key not in self._opened:
             try:
-                self._opened[key] = zarr.open_array(store=self.root.arrays(group), path=name, mode="r+")
+                # Not a property of the stored array: without it a chunk of nothing but NaN would not be written.
+                with zarr.config.set({"array.write_empty_chunks": True}):
+                    self._opened[key] = zarr.open_array(store=self.root.arrays(group), path=name, mode="r+")
             except UnreachableError:
                 raise
             except Exception as error:  # a description may be wrong in any way

@@ -165,7 +165,7 @@ def bound_of(kernel: Floats, labels: Floats) -> float:
     """Theorem 12 with probability 0.95, for a centered kernel and the centered labels' own."""
     n, yc = len(labels), labels - labels.mean()
     if not kernel.any():
-        return np.inf
+        return float("nan")
     ratios = [np.diag(matrix).max() ** 2 / np.mean(matrix**2) for matrix in (kernel, np.outer(yc, yc))]
     return float(18 * max(ratios) * (3 / n + 8 * np.sqrt(np.log(6 / 0.05) / (2 * n))))
 
