@@ -14,6 +14,9 @@ from pydantic import ValidationError
 from pipeline.config import Config
 from pipeline.errors import ConfigError
 
+# Real configs have four levels or so; what is far deeper would exhaust the stack of recursive functions.
+MAX_DEPTH = 50
+
 # Where pydantic's own words speak of Python rather than of a config.
 MESSAGES = {
     "missing": "is missing",
@@ -46,12 +49,34 @@ def read_config(name_or_path: str | None, settings: Sequence[str] = ()) -> tuple
     """
     text, where, folder = _find(name_or_path or "default")
     try:
-        values = tomllib.loads(text)
+        values = load_toml(text)
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{where} is not valid TOML: {error}") from None
     for setting in settings:
         _apply(values, setting)
     return parse_config(values, where), folder
+
+
+class NestedTooDeeplyError(tomllib.TOMLDecodeError):
+    """TOML with more levels of lists and tables than any config has."""
+
+    def __init__(self) -> None:
+        super().__init__(f"it is nested more than {MAX_DEPTH} levels deep")
+
+
+def load_toml(text: str) -> dict[str, Any]:
+    """Parse TOML; what is nested too deeply to be processed is an error of the text, as any other."""
+    try:
+        values = tomllib.loads(text)
+    except RecursionError:
+        raise NestedTooDeeplyError from None
+    level: list[Any] = [values]
+    for _ in range(MAX_DEPTH):
+        level = [inner for outer in level for inner in (outer.values() if isinstance(outer, dict) else outer)]
+        level = [inner for inner in level if isinstance(inner, dict | list)]
+        if not level:
+            return values
+    raise NestedTooDeeplyError
 
 
 def parse_config(values: dict[str, Any], where: str) -> Config:
@@ -137,8 +162,12 @@ def _apply(values: dict[str, Any], setting: str) -> None:
     key, separator, text = setting.partition("=")
     if not separator or not key:
         raise ConfigError(f"--set {setting!r}: write key=value, such as --set protocol.folds=3")
+    if key.count(".") >= MAX_DEPTH:
+        raise ConfigError(f"--set {setting[:50]}...: {NestedTooDeeplyError()}")
     try:
-        value = tomllib.loads(f"value = {text}")["value"]
+        value = load_toml(f"value = {text}")["value"]
+    except NestedTooDeeplyError as error:
+        raise ConfigError(f"--set {setting[:50]}...: {error}") from None
     except tomllib.TOMLDecodeError:
         value = text  # a bare word is a text
     place: Any = values

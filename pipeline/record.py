@@ -8,7 +8,7 @@ from pathlib import Path
 from secrets import token_hex
 
 from pipeline.config import Config
-from pipeline.config_file import differences, parse_config, to_toml
+from pipeline.config_file import differences, load_toml, parse_config, to_toml
 from pipeline.directory import is_run_directory
 from pipeline.environment import FORMAT, environment
 from pipeline.errors import ELSEWHERE, ConfigError, RefusedError, UnreachableError
@@ -74,7 +74,7 @@ def read_record(root: Root, ledger: Ledger | None = None) -> Record:
     finished = (ledger or Ledger(root)).read()
     files = finished[SWEEP].result["files"] if SWEEP in finished else _read_files(root)
     try:
-        config = parse_config(tomllib.loads(files[CONFIG]), f"{root}/{CONFIG}")
+        config = parse_config(load_toml(files[CONFIG]), f"{root}/{CONFIG}")
     except (tomllib.TOMLDecodeError, ConfigError) as error:
         raise RefusedError(f"{root}/{CONFIG} is damaged: {error}. {ELSEWHERE}") from None
     try:

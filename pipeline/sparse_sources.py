@@ -55,7 +55,7 @@ def read_sparse(dataset: FileDataset | TextDataset | SentimentDataset, folder: P
 
 def _libsvm(dataset: FileDataset, folder: Path) -> Table:
     path = existing(folder / dataset.path, "file", dataset.name)
-    features, target = read_libsvm(path, dataset)
+    features, columns, target = read_libsvm(path, dataset)
     row_of = np.repeat(np.arange(len(target)), np.diff(features.indptr))
     unusable = ~(np.abs(features.data) < LARGEST)  # true for NaN and infinity
     whole = np.abs(target) < LARGEST
@@ -70,7 +70,7 @@ def _libsvm(dataset: FileDataset, folder: Path) -> Table:
         )
     return Table(
         features=_canonical(features[whole]),
-        names=[str(column) for column in range(features.shape[1])],
+        names=[str(column) for column in columns],
         target=pd.Series(target)[whole],
         rows=np.flatnonzero(whole),
         left_out=int((~whole).sum()),
