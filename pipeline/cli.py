@@ -1,6 +1,5 @@
 """The command line. Nothing heavy is imported before a command needs it."""
 
-import errno
 import signal
 import sys
 from pathlib import Path
@@ -23,12 +22,15 @@ from pipeline.cli_options import (
     take_profile,
 )
 from pipeline.errors import InterruptedRunError, PipelineError, StorageError
+from pipeline.output import tolerant_output
 
 if TYPE_CHECKING:
     from pipeline.storage.root import Root
 
 INTERRUPTED = 130
 CONTEXT = {"help_option_names": ["-h", "--help"]}
+ONLY_PRINTS = ("plan", "status", "runs", "configs", "clusters", "config")
+"""Commands that have failed if their output cannot be written; the others do more than print."""
 
 
 class Commands(click.Group):
@@ -36,14 +38,19 @@ class Commands(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command."""
+        with tolerant_output() as output:
+            result = self._invoke(ctx)
+        if output.is_broken and ctx.invoked_subcommand in ONLY_PRINTS:
+            ctx.exit(StorageError.exit_code)
+        return result
+
+    def _invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
         except (PipelineError, ClusterError) as error:
             click.echo(error if isinstance(error, InterruptedRunError) else f"Error: {error}", err=True)
             ctx.exit(error.exit_code)
         except OSError as error:
-            if error.errno == errno.EPIPE:  # someone reads no further, as `| head` does
-                raise
             click.echo(f"Error: {error.filename or 'a file'}: {error.strerror or error}", err=True)
             ctx.exit(StorageError.exit_code)
         except (KeyboardInterrupt, RuntimeError) as error:

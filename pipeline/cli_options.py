@@ -1,7 +1,5 @@
 """What the commands share: arguments and options, and where they print."""
 
-import io
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -113,8 +111,6 @@ def console() -> "Console":
     """Where a command prints."""
     from rich.console import Console
 
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="replace")  # a terminal without ± shows a question mark
     terminal = Console()
     # A file or a batch log has no width; what is wide should not be folded there.
     return terminal if terminal.is_terminal else Console(width=160)

@@ -21,8 +21,8 @@ from pipeline.datasets import (
     TableDataset,
 )
 from pipeline.errors import DataError
-from pipeline.memory import check_table
 from pipeline.formats import TARGET, read_table
+from pipeline.memory import check_table
 from tasks.arrays import Floats, Integers
 
 DATA_DIR_VARIABLE = "PIPELINE_DATA_DIR"

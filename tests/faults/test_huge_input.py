@@ -1,4 +1,4 @@
-"""Input that asks for more memory than there is, or that a library cannot take: one message, before anything is made."""
+"""Input that asks for more memory than there is, or that a library cannot take: one message, before work begins."""
 
 import subprocess
 import sys
