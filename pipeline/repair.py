@@ -38,6 +38,7 @@ def verify_run(root: Root, console: Console) -> int:
     arrays, ledger = record.arrays(), Ledger(root)
     verdict = examine(plan, record.finished, arrays, full=True) if plan else Verdict()
     problems = [*verdict.problems, *_others(root, arrays, record.finished, ledger, _is_unfinished(plan, verdict))]
+    problems += [Problem(LEDGER, f"line {number} is lost, zeroed by a power cut", "") for number in ledger.zeroed()]
     if not ledger.journal.exists():
         problems.insert(0, Problem(LEDGER, "is missing, and with it all that says what is finished", ""))
     _print(console, problems)

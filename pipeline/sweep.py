@@ -13,7 +13,7 @@ from pipeline import memory
 from pipeline.config import Config
 from pipeline.directory import check_place, default_directory, is_run_directory
 from pipeline.environment import version_changes
-from pipeline.errors import FailedError, StorageError, UnreachableError
+from pipeline.errors import CHECK_DISK, DISK_IS_FULL, FailedError, StorageError, UnreachableError
 from pipeline.ledger import Ledger
 from pipeline.plan import Plan, make_plan
 from pipeline.record import (
@@ -33,7 +33,7 @@ from pipeline.storage.address import open_root
 from pipeline.storage.digests import size_of
 from pipeline.storage.local_root import LocalRoot
 from pipeline.storage.logs import driver_log
-from pipeline.storage.names import ENVIRONMENT
+from pipeline.storage.names import ENVIRONMENT, LEDGER
 from pipeline.storage.root import Root
 from pipeline.verification import sweep_temporary_files
 from pipeline.worker_modules import worker_modules
@@ -68,7 +68,7 @@ def begin_sweep(config: Config, folder: Path, root: Root, options: Options, cons
     root.make()
     with root.locked():
         check_place(root)
-        ledger = Ledger(root)
+        ledger = _open_ledger(root, console)
         record = read_record(root, ledger) if is_run_directory(root) else None
         if record and not options.accept_changes:
             check_same_sweep(record, config, outlines)
@@ -88,7 +88,7 @@ def resume_sweep(root: Root, data_dir: Path | None, options: Options, console: C
 
 def open_run(root: Root, data_dir: Path | None, options: Options, console: Console) -> Run:
     """The run of a directory, whose lock is held; data are read from their source only where they are not stored."""
-    ledger = Ledger(root)
+    ledger = _open_ledger(root, console)
     record = read_record(root, ledger)
     if not record.is_complete:  # else workers are hardly needed, and would only take a core from who checks it
         warm_up(options.profile, worker_modules(record.config))
@@ -106,6 +106,16 @@ def open_run(root: Root, data_dir: Path | None, options: Options, console: Conso
     if SWEEP not in record.finished:
         write_record(root, plan, data_dir or record.data_folder, ledger)
     return Run(root, plan, samples, ledger, options, console)
+
+
+def _open_ledger(root: Root, console: Console) -> Ledger:
+    """The ledger of a run whose lock is held, without what a power cut zeroed."""
+    ledger = Ledger(root)
+    for number in ledger.drop_zeroed():
+        console.print(
+            f"{LEDGER}, line {number} was lost in a power cut; what it spoke of is done again", highlight=False
+        )
+    return ledger
 
 
 def _go_on(run: Run) -> int:
@@ -152,10 +162,13 @@ def storage_errors(run: Run) -> Iterator[None]:
             f"{error.filename}: {error.strerror}. What is done is kept: once that is mended, the same command goes on"
         ) from None
     except OSError as error:
+        what = f"cannot write {error.filename or run.root}: {error.strerror}."
+        if error.errno not in DISK_IS_FULL:
+            raise StorageError(f"{what} What is done is kept. {CHECK_DISK}") from error
         stored = sum(size_of(digest) for entry in run.finished.values() for digest in entry.digests.values())
         needed = max(0, run.plan.disk_bytes - stored)
         raise StorageError(
-            f"cannot write {error.filename or run.root}: {error.strerror}. The arrays still to be written need about "
+            f"{what} The arrays still to be written need about "
             f"{memory.text(needed)}, and {run.root} has {_free(run.root)} free. What is done is kept: make space, and "
             "the same command goes on"
         ) from error

@@ -19,7 +19,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Self
 
-from pipeline.errors import RefusedError, StorageError
+from pipeline.errors import CHECK_DISK, DISK_IS_FULL, RefusedError, StorageError
 from pipeline.storage.files import quoted
 from pipeline.storage.names import LOCK
 
@@ -133,6 +133,9 @@ def _take(path: Path) -> int:
         if free is None:  # the best that can be done without locks
             found = _read(path)
             free = is_new or (found is not None and found.is_earlier_life)
+            if not free:
+                os.close(descriptor)
+                raise _may_be_in_use(path.parent, found)
         if free and _is_still(path, descriptor):
             break
         os.close(descriptor)  # someone holds it, or removed it as we came
@@ -148,9 +151,8 @@ def _take(path: Path) -> int:
     except OSError as error:
         path.unlink()
         os.close(descriptor)
-        raise StorageError(
-            f"{path.parent} cannot be written to: {error.strerror}. Make space, and the same command goes on"
-        ) from error
+        remedy = "Make space, and the same command goes on" if error.errno in DISK_IS_FULL else CHECK_DISK
+        raise StorageError(f"{path.parent} cannot be written to: {error.strerror}. {remedy}") from error
     except RefusedError:
         os.close(descriptor)
         raise
@@ -162,8 +164,15 @@ def _try(path: Path, flags: int) -> tuple[int, bool | None]:
     descriptor = os.open(path, flags | os.O_CLOEXEC, 0o644)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return descriptor, False
     except OSError as error:
-        return descriptor, None if error.errno in NO_LOCKS else False
+        if error.errno in NO_LOCKS:
+            return descriptor, None
+        if flags & os.O_EXCL:
+            path.unlink()
+        os.close(descriptor)
+        raise StorageError(f"{path} cannot be locked: {error.strerror}. {CHECK_DISK}") from error
     return descriptor, True
 
 
@@ -172,6 +181,14 @@ def in_use(root: object, found: Holder | None) -> RefusedError:
     stop = f", or stop it (`kill {found.pid}`)" if found and found.is_here else ""
     out = f"Wait for it{stop}; if that run is dead, `pipeline unlock {quoted(root)}` removes its lock"
     return RefusedError(f"{root} is in use by {found or 'a run that is just starting'}. {out}")
+
+
+def _may_be_in_use(root: object, found: Holder | None) -> RefusedError:
+    """For a run directory with a lock on a file system that has none, where a dead holder cannot be told from others."""
+    return RefusedError(
+        f"{root} may be in use by {found or 'a run that is just starting'}: its file system has no locks that would "
+        f"tell. If that run is dead, `pipeline unlock {quoted(root)}` removes its lock"
+    )
 
 
 def _is_still(path: Path, descriptor: int) -> bool:
