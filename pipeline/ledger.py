@@ -33,6 +33,11 @@ class Ledger:
             self._entries = self._read()
         return dict(self._entries)
 
+    def versions(self, name: str) -> list[Finished]:
+        """All lines of a name, the latest last."""
+        entries = (_parse(line) for line in self.journal.lines())
+        return [entry for entry in entries if entry and entry.name == name]
+
     def named_files(self) -> set[str]:
         """The keys of all files that any line names, also those that a later line of the same name does not."""
         entries = (_parse(line) for line in self.journal.lines())

@@ -15,6 +15,7 @@ from pipeline.errors import ELSEWHERE, ConfigError, RefusedError, UnreachableErr
 from pipeline.ledger import Ledger
 from pipeline.outline import Outline
 from pipeline.plan import Plan, make_plan
+from pipeline.source_files import Sources, describe_sources
 from pipeline.storage.address import open_root
 from pipeline.storage.digests import content_digest
 from pipeline.storage.names import CONFIG, ENVIRONMENT
@@ -39,6 +40,8 @@ class Record:
     fingerprints: dict[str, str]
     """Of the data that the config is run with, by dataset."""
     finished: dict[str, Finished]
+    sources: Sources
+    """The files that the data came from, as they were when the config was accepted."""
 
     @property
     def is_complete(self) -> bool:
@@ -79,7 +82,8 @@ def read_record(root: Root, ledger: Ledger | None = None) -> Record:
         raise RefusedError(f"{root}/{CONFIG} is damaged: {error}. {ELSEWHERE}") from None
     try:
         facts = json.loads(files[ENVIRONMENT])
-        return Record(root, config, Path(facts["data_folder"]), dict(facts["datasets"]), finished)
+        folder, sources = Path(facts["data_folder"]), dict(facts.get("sources", {}))
+        return Record(root, config, folder, dict(facts["datasets"]), finished, sources)
     except (ValueError, KeyError, TypeError):
         raise RefusedError(f"{root}/{ENVIRONMENT} is damaged. {ELSEWHERE}") from None
 
@@ -110,7 +114,8 @@ def check_same_data(record: Record, outline: Outline) -> None:
 def write_record(root: Root, plan: Plan, data_folder: Path, ledger: Ledger) -> None:
     """Say in a run directory what it is for: first in the ledger, from which the files can be restored."""
     outlines = [dataset.outline for dataset in plan.datasets]
-    files = {CONFIG: to_toml(plan.config), ENVIRONMENT: environment(outlines, data_folder)}
+    sources = describe_sources(plan.config, data_folder)
+    files = {CONFIG: to_toml(plan.config), ENVIRONMENT: environment(outlines, data_folder, sources)}
     digests = {name: content_digest(content.encode()) for name, content in files.items()}
     result = {"files": files} | _arrays(plan.config, ledger)
     ledger.append(Finished(SWEEP, plan.identity, digests, result, 0.0, 0))

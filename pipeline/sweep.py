@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -29,6 +29,7 @@ from pipeline.record import (
 from pipeline.run import Options, Run
 from pipeline.run_view import announce, print_results
 from pipeline.samples import Samples, load_samples
+from pipeline.source_files import changed_source
 from pipeline.storage.address import open_root
 from pipeline.storage.digests import size_of
 from pipeline.storage.local_root import LocalRoot
@@ -102,10 +103,25 @@ def open_run(root: Root, data_dir: Path | None, options: Options, console: Conso
         return loaded[name]
 
     outlines = [record.outline(d.name) or samples(d.name).outline for d in record.config.dataset]
+    _report_changed_sources(record, loaded, data_dir or record.data_folder, console)
     plan = make_plan(record.config, outlines)
     if SWEEP not in record.finished:
         write_record(root, plan, data_dir or record.data_folder, ledger)
     return Run(root, plan, samples, ledger, options, console)
+
+
+def _report_changed_sources(record: Record, loaded: Container[str], folder: Path, console: Console) -> None:
+    """Say which data, of those that are stored and were not read again, have changed at their source."""
+    for dataset in record.config.dataset:
+        changed = None if dataset.name in loaded else changed_source(dataset, record.sources, folder)
+        if changed is not None:
+            console.print(
+                f"note: the data of {dataset.name!r} have changed since this run began: {changed}. The copy stored "
+                "with the run is used; `pipeline run` with --accept-changes computes with the new data",
+                highlight=False,
+                soft_wrap=True,
+                markup=False,
+            )
 
 
 def _open_ledger(root: Root, console: Console) -> Ledger:

@@ -184,7 +184,7 @@ def in_use(root: object, found: Holder | None) -> RefusedError:
 
 
 def _may_be_in_use(root: object, found: Holder | None) -> RefusedError:
-    """For a run directory with a lock on a file system that has none, where a dead holder cannot be told from others."""
+    """For a lock file on a file system without locks, where a dead holder cannot be told from one that lives."""
     return RefusedError(
         f"{root} may be in use by {found or 'a run that is just starting'}: its file system has no locks that would "
         f"tell. If that run is dead, `pipeline unlock {quoted(root)}` removes its lock"
