@@ -22,6 +22,7 @@ from typing import Self
 from pipeline.errors import CHECK_DISK, DISK_IS_FULL, RefusedError, StorageError
 from pipeline.storage.files import quoted
 from pipeline.storage.names import LOCK
+from pipeline.storage.system import FIRST_PROCESSES, system_facts
 
 NO_LOCKS = (errno.ENOSYS, errno.ENOTSUP, errno.ENOLCK, errno.EINVAL)
 """What a file system says that has no such locks; some of clusters have none."""
@@ -41,6 +42,10 @@ class Holder:
     """The job of Slurm that it runs in, if any."""
     life: int = 0
     """How often that job has gone back to the queue."""
+    machine: str = ""
+    boot: str = ""
+    processes: str = ""
+    """The system that it runs in (`pipeline.storage.system`)."""
 
     def __str__(self) -> str:
         job = f" in job {self.job}" if self.job else ""
@@ -51,12 +56,31 @@ class Holder:
         """Who would hold a lock that is taken now."""
         now = datetime.now(UTC).astimezone().isoformat(sep=" ", timespec="seconds")
         job, life = os.environ.get("SLURM_JOB_ID", ""), os.environ.get("SLURM_RESTART_COUNT", "")
-        return cls(socket.gethostname(), os.getpid(), now, job, int(life) if life.isdigit() else 0)
+        restarts = int(life) if life.isdigit() else 0
+        return cls(socket.gethostname(), os.getpid(), now, job, restarts, **system_facts())
 
     @property
     def is_here(self) -> bool:
         """Whether it is, or was, a process of this host."""
         return self.host == socket.gethostname()
+
+    @property
+    def is_of_this_system(self) -> bool:
+        """Whether its process number is one of those that this process sees.
+
+        Only locks of earlier versions, which do not say, go by the name of the host alone.
+        """
+        now = self.this_process()
+        known = bool(self.boot)
+        return self.is_here and (not known or (self.boot, self.processes) == (now.boot, now.processes))
+
+    @property
+    def is_earlier_boot(self) -> bool:
+        """Whether it was a process of this machine, outside any container, before the machine was started again."""
+        now = self.this_process()
+        is_same_machine = self.is_here and bool(self.machine) and self.machine == now.machine
+        outside = self.processes == now.processes == FIRST_PROCESSES
+        return is_same_machine and outside and self.boot != now.boot
 
     @property
     def is_earlier_life(self) -> bool:
