@@ -14,6 +14,7 @@ from pydantic import ValidationError
 from pipeline.config import Config
 from pipeline.errors import ConfigError
 
+DEFAULT = "default"
 # Real configs have four levels or so; what is far deeper would exhaust the stack of recursive functions.
 MAX_DEPTH = 50
 
@@ -47,7 +48,7 @@ def read_config(name_or_path: str | None, settings: Sequence[str] = ()) -> tuple
     config, folder
         The folder is where relative paths of data files are looked up at last.
     """
-    text, where, folder = _find(name_or_path or "default")
+    text, where, folder = _find(name_or_path) if name_or_path else _shipped(DEFAULT)
     try:
         values = load_toml(text)
     except tomllib.TOMLDecodeError as error:
@@ -140,6 +141,15 @@ def _flatten(value: Any, prefix: str = "") -> dict[str, Any]:
     return {key: leaf for name, inner in items for key, leaf in _flatten(inner, name).items()}
 
 
+def hidden_config(name_or_path: str | None) -> str:
+    """The name of a shipped config in whose place a file of that name is read; empty if there is none."""
+    return name_or_path if name_or_path in shipped_configs() and Path(name_or_path).is_file() else ""
+
+
+def _shipped(name: str) -> tuple[str, str, Path]:
+    return shipped_configs()[name], f"shipped config {name!r}", Path.cwd()
+
+
 def _find(name_or_path: str) -> tuple[str, str, Path]:
     path = Path(name_or_path)
     if path.is_file():
@@ -149,7 +159,7 @@ def _find(name_or_path: str) -> tuple[str, str, Path]:
             raise ConfigError(f"cannot read the config {path}: {error}") from None
     shipped = shipped_configs()
     if name_or_path in shipped:
-        return shipped[name_or_path], f"shipped config {name_or_path!r}", Path.cwd()
+        return _shipped(name_or_path)
     nearest = get_close_matches(path.stem, shipped, n=1)
     hint = f" Did you mean {nearest[0]!r}?" if nearest else ""
     raise ConfigError(

@@ -90,7 +90,7 @@ def read_source(dataset: NumbersSource, folder: Path, seed: int) -> tuple[pd.Dat
 
 def _column(table: pd.DataFrame, wanted: int | str, field: str, name: str) -> Hashable:
     """The label of a column given by number, from either end, or by name."""
-    columns = list(table.columns)
+    columns: list[Hashable] = list(table.columns)
     if isinstance(wanted, int) and wanted not in columns:  # columns without a name have their numbers as labels
         if not -len(columns) <= wanted < len(columns):
             raise DataError(

@@ -1,7 +1,7 @@
 """A regularisation path: one fit a value, the best on the validation fold, its error on the test fold."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -26,6 +26,19 @@ class PathResult:
     best: int
     certificates: list[float] | None = None
     """Of each fit, where a method has one a value."""
+
+    def in_units(self, unit: float) -> "PathResult":
+        """The same path with errors of labels that are `unit` times as large; a power of two changes no digit."""
+
+        def scaled(errors: list[float | None]) -> list[float | None]:
+            return [None if error is None else unit * error for error in errors]
+
+        return replace(
+            self,
+            train_errors=scaled(self.train_errors),
+            validation_errors=scaled(self.validation_errors),
+            test_errors=scaled(self.test_errors),
+        )
 
 
 def misclassification(predictions: Floats, labels: Floats) -> Floats:

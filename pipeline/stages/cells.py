@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from pipeline.store import DATA, GRAM, WEIGHTS, RunStore
+from pipeline.stages.labels import read_labels
+from pipeline.store import GRAM, WEIGHTS, RunStore
 from pipeline.task import Output, Task
 from tasks.arrays import Floats, Integers
 from tasks.centering import center_on, positive_part
@@ -16,6 +17,8 @@ from tasks.paths import PathResult, fit_path
 
 # What makes a cell a row without numbers; the rest of the sweep goes on.
 NO_RESULT = (NoResultError, np.linalg.LinAlgError)
+# Those of the guarantees that are errors, and so have the unit of the labels.
+ERRORS = ("predictor_error", "predictor_bound", "generalisation_bound")
 
 
 @dataclass(frozen=True)
@@ -23,6 +26,8 @@ class Split:
     """The samples of one trial."""
 
     target: Floats
+    """In its unit."""
+    unit: float
     train: Integers
     validation: Integers
     test: Integers
@@ -54,8 +59,10 @@ class CellTask(Task):
         """The labels of all samples, and which of them train, validate and test."""
         fold = store.read(GRAM, f"{self.dataset}/fold")
         trial = trials(int(fold[-1]) + 1)[self.trial]
+        labels, units = read_labels(store, self.dataset)
         return Split(
-            target=store.read(DATA, f"{self.dataset}/targets")[:, self.task_index],
+            target=labels[:, self.task_index],
+            unit=float(units[self.task_index]),
             train=np.flatnonzero(np.isin(fold, trial.train)),
             validation=np.flatnonzero(fold == trial.validation),
             test=np.flatnonzero(fold == trial.test),
@@ -97,11 +104,13 @@ def fit_kernel(
         centered = positive_part(centered, split.train)
     path = fit_path(task, centered, split.target, split.train, split.validation, split.test, values)
     if signed or np.ptp(split.target[split.train]) == 0:  # the theorems are about neither
-        return {"path": asdict(path)}
+        return {"path": asdict(path.in_units(split.unit))}
     found = asdict(guarantees(task, centered, split.target, split.train, split.test))
     if task == "regression":
         found["generalisation_bound"] = _error_bound(path, split, largest)
-    return {"path": asdict(path), "guarantees": {key: value for key, value in found.items() if np.isfinite(value)}}
+    found |= {key: split.unit * found[key] for key in ERRORS if key in found}
+    finite = {key: value for key, value in found.items() if np.isfinite(value)}
+    return {"path": asdict(path.in_units(split.unit)), "guarantees": finite}
 
 
 def _error_bound(path: PathResult, split: Split, largest: float) -> float:

@@ -48,7 +48,7 @@ class OneStageTask(CellTask, GramTask):
         )
         return Output(
             digests=self.write_weights(store, found.weights, found.certificate),
-            result={"status": OK, "weights": row, "path": asdict(found.path)},
+            result={"status": OK, "weights": row, "path": asdict(found.path.in_units(split.unit))},
         )
 
 
@@ -87,7 +87,7 @@ class EachKernelTask(CellTask, GramTask):
             except NO_RESULT:
                 errors.append(None)
             else:
-                errors.append(path.test_errors[path.best])
+                errors.append(path.in_units(split.unit).test_errors[path.best])
         return Output(result={"errors": errors})
 
 

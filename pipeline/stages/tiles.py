@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from pipeline.stages.labels import read_labels
 from pipeline.store import DATA, GRAM, STATISTICS, RunStore
 from pipeline.task import Output, Task
 from tasks.folds import fold_bounds
@@ -102,7 +103,7 @@ class TilesTask(TileBatchTask):
     def run(self, store: RunStore) -> Output:
         features = store.read(DATA, f"{self.dataset}/features")
         features -= features.mean(axis=0)  # distances do not notice, and their digits gain
-        targets = store.read(DATA, f"{self.dataset}/targets")
+        targets, _ = read_labels(store, self.dataset)
         targets -= targets.mean(axis=0)  # likewise for what is centered
         bounds = fold_bounds(store.read(GRAM, f"{self.dataset}/fold"))
         samples, kernels = len(features), sum(hi - lo + 1 for lo, hi in self.log2_gammas)

@@ -11,6 +11,7 @@ import pytest
 from pipeline.errors import RefusedError
 from pipeline.storage import lock, object_lock
 from pipeline.storage.lock import Holder
+from pipeline.storage.system import FIRST_PROCESSES
 
 if TYPE_CHECKING:
     from pipeline.storage.object_root import ObjectRoot
@@ -54,7 +55,7 @@ def held_by(holder: Holder) -> "ObjectRoot":
 
 def system(monkeypatch: pytest.MonkeyPatch, **facts: str) -> None:
     """Let this process see other facts of its system."""
-    seen = {"machine": "m1", "boot": "b1", "processes": lock.FIRST_PROCESSES} | facts
+    seen = {"machine": "m1", "boot": "b1", "processes": FIRST_PROCESSES} | facts
     monkeypatch.setattr(lock, "system_facts", lambda: seen)
 
 
