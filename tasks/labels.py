@@ -22,7 +22,7 @@ def label_units(labels: Floats) -> Floats:
         Powers of two; division by them is exact.
 
     >>> label_units(np.array([[1.0, 3e-160], [250.0, 0.0]])).tolist()
-    [1.0, 3.555046140024253e-160]
+    [1.0, 5.6902623986817984e-160]
     """
     _, exponents = np.frexp(np.abs(labels).max(axis=0))
     return np.asarray(np.ldexp(1.0, np.where(np.abs(exponents) > ORDINARY, exponents, 0)))

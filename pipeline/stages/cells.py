@@ -27,10 +27,10 @@ class Split:
 
     target: Floats
     """In its unit."""
-    unit: float
     train: Integers
     validation: Integers
     test: Integers
+    unit: float = 1.0
 
     @property
     def held_out(self) -> Integers:
