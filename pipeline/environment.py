@@ -12,8 +12,10 @@ from pipeline import __version__
 from pipeline.outline import Outline
 from pipeline.source_files import Sources
 
-FORMAT = 2
-"""Of run directories."""
+FORMAT = 3
+"""Version of the layout of run directories."""
+OLDEST_FORMAT = 2
+"""The oldest layout that can be read. Resuming such a run computes it again in the current one."""
 
 CPU_FACTS = Path("/proc/cpuinfo")
 LIBRARIES = ("dask", "distributed", "numpy", "osqp", "pandas", "scikit-learn", "scipy", "zarr")

@@ -19,6 +19,8 @@ class Outline:
     """The names of the base kernels."""
     left_out: int
     """Rows of the source that had gaps."""
+    direct: tuple[str, ...] = ()
+    """Names of the columns whose differences are computed directly, since squared norms would cancel."""
 
     def values(self) -> dict[str, Any]:
         """For JSON."""
@@ -27,4 +29,4 @@ class Outline:
     @classmethod
     def of(cls, values: dict[str, Any]) -> Self:
         """From what `values` gave."""
-        return cls(**values | {"kernels": tuple(values["kernels"])})
+        return cls(**values | {name: tuple(values.get(name, ())) for name in ("kernels", "direct")})

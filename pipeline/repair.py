@@ -37,7 +37,9 @@ def verify_run(root: Root, console: Console) -> int:
     record = read_record(root)
     plan = record.plan()
     arrays, ledger = record.arrays(), Ledger(root)
-    verdict = examine(plan, record.finished, arrays, full=True) if plan else Verdict()
+    verdict = (
+        examine(plan, record.finished, arrays, full=True, any_version=not record.is_current) if plan else Verdict()
+    )
     problems = [*verdict.problems, *_others(root, arrays, record.finished, ledger, _is_unfinished(plan, verdict))]
     problems += [Problem(LEDGER, f"line {number} is lost, zeroed by a power cut", "") for number in ledger.zeroed()]
     if not ledger.journal.exists():
