@@ -14,6 +14,7 @@ from pipeline.record import no_run_directory, read_record
 from pipeline.storage.files import quoted
 from pipeline.storage.root import Root
 from pipeline.task import STAGES, Finished
+from pipeline.text import printable
 from pipeline.verification import CLEANED, big_arrays, data_entry
 
 HOUR, DAY = 3600.0, 86400.0
@@ -31,7 +32,7 @@ def print_runs(console: Console, folder: Root) -> None:
     for heading in ("run", "state", "size", "age"):
         table.add_column(heading, justify="right" if heading in ("size", "age") else "left", no_wrap=True)
     for root in found:
-        table.add_row(escape(str(root)), escape(_state(root)), memory.text(root.size()), _age(root))
+        table.add_row(escape(printable(str(root))), escape(_state(root)), memory.text(root.size()), _age(root))
     console.print(table)
 
 
