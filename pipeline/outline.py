@@ -1,7 +1,10 @@
 """What a plan, and a run directory, need to know of a dataset without its numbers."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any, Self
+
+MAX_COUNT = 1 << 48
+"""Of rows, columns or numbers."""
 
 
 @dataclass(frozen=True)
@@ -26,5 +29,15 @@ class Outline:
 
     @classmethod
     def of(cls, values: dict[str, Any]) -> Self:
-        """From what `values` gave."""
-        return cls(**values | {"kernels": tuple(values["kernels"])})
+        """From what `values` gave; a `ValueError` or `TypeError` if it is something else."""
+        kernels = values.get("kernels")
+        if not isinstance(kernels, list | tuple) or not all(isinstance(kernel, str) for kernel in kernels):
+            raise ValueError("the names of the kernels are not a list of texts")
+        found = cls(**values | {"kernels": tuple(kernels)})
+        for field in fields(cls):
+            value = getattr(found, field.name)
+            if field.type in (str, int) and type(value) is not field.type:
+                raise ValueError(f"{field.name} is not of type {field.type}")
+            if type(value) is int and not 0 <= value <= MAX_COUNT:
+                raise ValueError(f"{field.name} is {value}; at most {MAX_COUNT:,} are possible")
+        return found

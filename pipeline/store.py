@@ -14,17 +14,14 @@ from zarr.codecs import BytesCodec, Crc32cCodec
 from zarr.core.buffer import Buffer
 from zarr.storage import MemoryStore
 
-from pipeline.errors import UnreachableError
+from pipeline.descriptions import parse_description
+from pipeline.errors import RefusedError, UnreachableError
 from pipeline.storage.digests import content_digest
+from pipeline.storage.names import GROUPS
 from pipeline.storage.root import Root
 from tasks.arrays import Floats
 
-DATA = "data.zarr"
-GRAM = "gram.zarr"
-STATISTICS = "statistics.zarr"
-WEIGHTS = "weights.zarr"
-COMBINED = "combined.zarr"
-GROUPS = (DATA, GRAM, STATISTICS, WEIGHTS, COMBINED)
+DATA, GRAM, STATISTICS, WEIGHTS, COMBINED = GROUPS
 
 
 class DamagedError(RuntimeError):
@@ -92,8 +89,11 @@ class RunStore:
         key = f"{group}/{name}"
         if key not in self._opened:
             try:
-                self._opened[key] = zarr.open_array(store=self.root.arrays(group), path=name, mode="r+")
-            except UnreachableError:
+                parse_description(self.root.read(f"{key}/zarr.json"))  # before zarr looks for what decodes it
+                self._opened[key] = zarr.open_array(
+                    store=self.root.arrays(group), path=name, mode="r+", zarr_format=3
+                )
+            except (UnreachableError, RefusedError):
                 raise
             except Exception as error:  # a description may be wrong in any way
                 raise DamagedError(f"{key}/zarr.json does not describe an array: {error}") from error
