@@ -11,8 +11,10 @@ from typing import Any
 from pipeline import __version__
 from pipeline.outline import Outline
 
-FORMAT = 2
-"""Of run directories."""
+FORMAT = 3
+"""Version of the layout of run directories."""
+OLDEST_FORMAT = 2
+"""The oldest layout that can be read. Resuming such a run computes it again in the current one."""
 
 LIBRARIES = ("dask", "distributed", "numpy", "osqp", "pandas", "scikit-learn", "scipy", "zarr")
 

@@ -16,6 +16,7 @@ from pipeline.storage.root import Root
 from pipeline.store import COMBINED, DATA, GRAM, STATISTICS, WEIGHTS, RunStore
 from pipeline.task import DATA_VERSION
 from tasks.arrays import Floats
+from tasks.gaussian import SHIFT
 from tasks.sums import Sums
 
 # name: (shape behind the trial, what it is); p kernels, scaled to trace one on the training set
@@ -26,11 +27,11 @@ STATISTICS_ARRAYS = {
     "M_test": ("pp", "<K_k, K_l> of the same kernels, centered on the test fold"),
     "a_test": ("p", "<K_k, y y'> of the same kernels, centered on the test fold"),
     "label_norms": ("2", "yc . yc of the centered labels, training set and test fold"),
-    "alignment": ("p", "centered alignment of each kernel, training set"),
-    "alignment_test": ("p", "centered alignment of each kernel, test fold"),
-    "uncentered": ("p", "alignment of each kernel without centering, training set"),
+    "alignment": ("p", "centered alignment of each kernel, training set; NaN where it is not defined"),
+    "alignment_test": ("p", "centered alignment of each kernel, test fold; NaN where it is not defined"),
+    "uncentered": ("p", "alignment of each kernel without centering, training set; NaN where it is not defined"),
     "unnormalised": ("p", "unnormalised centered alignment of each kernel, training set"),
-    "alignment_bound": ("p", "how far the alignment may be from that of the distribution, with probability 0.95"),
+    "theorem12": ("p", "Theorem 12 for each kernel, with probability 0.95; expectations over the training set"),
 }
 # What rank-one kernels have of them: M is left out, being the squares of the columns' own products.
 WITHOUT_M = tuple(name for name in STATISTICS_ARRAYS if name not in ("M", "M_test", "a_test"))
@@ -87,17 +88,20 @@ def planned_arrays(plan: DatasetPlan) -> list[ArrayPlan]:
                 )
             )
     for task, method in plan.cells:
-        about = "weights of the trace-one kernels, in the order of the statistics; their absolute values sum to one"
+        about = (
+            "weights of the trace-one kernels, in the order of the statistics; their absolute values sum to one; "
+            "NaN for a failed solve"
+        )
         arrays.append(ArrayPlan(WEIGHTS, f"{name}/{task}/{method}", (trials, p), (1, p), about))
-        about = "how far the weights are from optimal; 0 for a closed form"
+        about = "how far the weights are from optimal; 0 for a closed form, NaN for a failed solve"
         arrays.append(ArrayPlan(WEIGHTS, f"{name}/{task}/certificate/{method}", (trials,), (1,), about))
     return arrays
 
 
 def _gram_arrays(plan: DatasetPlan) -> Iterator[ArrayPlan]:
     name, m, p, trials = plan.name, plan.outline.rows, len(plan.kernels), plan.folds
-    about = "kernel k of samples order[i], order[j]; tiles on and above the diagonal"
-    kernels = {"kernels": list(plan.kernels)}
+    about = "kernel k of samples order[i], order[j] is gram[k, i, j] + shift[k]; tiles on and above the diagonal"
+    kernels = {"kernels": list(plan.kernels), "shift": [SHIFT] * p}
     yield ArrayPlan(GRAM, f"{name}/gram", (p, m, m), (p, plan.tile, plan.tile), about, attributes=kernels)
     features = (m, plan.outline.columns)
     yield ArrayPlan(DATA, f"{name}/features", features, features, "features of samples order[i]")
@@ -105,7 +109,7 @@ def _gram_arrays(plan: DatasetPlan) -> Iterator[ArrayPlan]:
     for key, shape in Sums.shapes(trials, p, len(plan.tasks_learned), m).items():
         about = "sums of one batch of tiles"
         yield ArrayPlan(STATISTICS, f"{name}/sums/{key}", (batches, *shape), (1, *shape), about)
-    about = "K_mu of samples order[i], order[j]; tiles on and above the diagonal"
+    about = "sum_k mu_k gram[k] / trace_k: K_mu up to a constant; tiles on and above the diagonal"
     for learned, method in dict.fromkeys(task.cell for task in plan.of(CombineTask)):
         yield ArrayPlan(
             COMBINED, f"{name}/{learned}/{method}", (trials, m, m), (1, plan.tile, plan.tile), about

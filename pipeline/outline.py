@@ -22,6 +22,8 @@ class Outline:
     """The names of the base kernels."""
     left_out: int
     """Rows of the source that had gaps."""
+    direct: tuple[str, ...] = ()
+    """Names of the columns whose differences are computed directly, since squared norms would cancel."""
 
     def values(self) -> dict[str, Any]:
         """For JSON."""
@@ -30,10 +32,11 @@ class Outline:
     @classmethod
     def of(cls, values: dict[str, Any]) -> Self:
         """From what `values` gave; a `ValueError` or `TypeError` if it is something else."""
-        kernels = values.get("kernels")
-        if not isinstance(kernels, list | tuple) or not all(isinstance(kernel, str) for kernel in kernels):
-            raise ValueError("the names of the kernels are not a list of texts")
-        found = cls(**values | {"kernels": tuple(kernels)})
+        lists = {name: values.get(name, ()) for name in ("kernels", "direct")}
+        for name, texts in lists.items():
+            if not isinstance(texts, list | tuple) or not all(isinstance(text, str) for text in texts):
+                raise ValueError(f"{name} is not a list of texts")
+        found = cls(**values | {name: tuple(texts) for name, texts in lists.items()})
         for field in fields(cls):
             value = getattr(found, field.name)
             if field.type in (str, int) and type(value) is not field.type:

@@ -10,7 +10,7 @@ from secrets import token_hex
 from pipeline.config import Config
 from pipeline.config_file import differences, parse_config, to_toml
 from pipeline.directory import is_run_directory
-from pipeline.environment import FORMAT, environment
+from pipeline.environment import FORMAT, OLDEST_FORMAT, environment
 from pipeline.errors import ELSEWHERE, ConfigError, RefusedError, UnreachableError
 from pipeline.ledger import Ledger
 from pipeline.outline import Outline
@@ -39,6 +39,13 @@ class Record:
     fingerprints: dict[str, str]
     """Of the data that the config is run with, by dataset."""
     finished: dict[str, Finished]
+    format: int
+    """Version of the layout of the directory."""
+
+    @property
+    def is_current(self) -> bool:
+        """Whether its layout is the one that this version writes."""
+        return self.format == FORMAT
 
     @property
     def is_complete(self) -> bool:
@@ -79,7 +86,14 @@ def read_record(root: Root, ledger: Ledger | None = None) -> Record:
         raise RefusedError(f"{root}/{CONFIG} is damaged: {error}. {ELSEWHERE}") from None
     try:
         facts = json.loads(files[ENVIRONMENT])
-        return Record(root, config, Path(facts["data_folder"]), dict(facts["datasets"]), finished)
+        return Record(
+            root,
+            config,
+            Path(facts["data_folder"]),
+            dict(facts["datasets"]),
+            finished,
+            int(facts.get("format", FORMAT)),
+        )
     except (ValueError, KeyError, TypeError):
         raise RefusedError(f"{root}/{ENVIRONMENT} is damaged. {ELSEWHERE}") from None
 
@@ -146,18 +160,18 @@ def restore_record(root: Root, ledger: Ledger) -> list[str]:
 
 
 def check_format(root: Root) -> None:
-    """Refuse a run directory of another format; one that is damaged is for others to tell."""
+    """Refuse a run directory whose format cannot be read; damage is reported by other checks."""
     try:
         version = int(json.loads(root.read(ENVIRONMENT))["format"])
     except UnreachableError:
         raise
     except (OSError, ValueError, KeyError, TypeError):
         return
-    if version != FORMAT:
+    if not OLDEST_FORMAT <= version <= FORMAT:
         age = "a newer" if version > FORMAT else "an older"
         raise RefusedError(
-            f"{root} is of format {version}, which {age} version of this software wrote; this one reads format "
-            f"{FORMAT}. {'Update it' if version > FORMAT else ELSEWHERE}"
+            f"{root} is of format {version}, which {age} version of this software wrote; this one reads formats "
+            f"{OLDEST_FORMAT} to {FORMAT}. {'Update it' if version > FORMAT else ELSEWHERE}"
         )
 
 

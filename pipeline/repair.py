@@ -36,7 +36,9 @@ def verify_run(root: Root, console: Console) -> int:
     record = read_record(root)
     plan = record.plan()
     arrays, ledger = record.arrays(), Ledger(root)
-    verdict = examine(plan, record.finished, arrays, full=True) if plan else Verdict()
+    verdict = (
+        examine(plan, record.finished, arrays, full=True, any_version=not record.is_current) if plan else Verdict()
+    )
     problems = [*verdict.problems, *_others(root, arrays, record.finished, ledger, _is_unfinished(plan, verdict))]
     if not ledger.journal.exists():
         problems.insert(0, Problem(LEDGER, "is missing, and with it all that says what is finished", ""))

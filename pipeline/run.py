@@ -21,7 +21,6 @@ from pipeline.ledger import Ledger
 from pipeline.plan import Plan
 from pipeline.progress import Progress
 from pipeline.record import arrays_root
-from pipeline.run_view import constant_kernels
 from pipeline.samples import Samples
 from pipeline.schedule import Schedule, failed_and_what_builds_on_it, failures
 from pipeline.storage.files import quoted
@@ -162,8 +161,6 @@ class Run:
                 self.record(entries)
                 for entry in entries:
                     log.info("done %s in %.3f s %s", entry.name, entry.seconds, entry.failed)
-                    for line in constant_kernels(self.plan, entry):
-                        console.print(line, highlight=False, soft_wrap=True, markup=False)
                     progress.advance(entry)
 
             done = {task.name for task in self.plan.tasks} - todo

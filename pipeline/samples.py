@@ -26,6 +26,7 @@ from pipeline.sources import Table, read_source
 from pipeline.sparse_sources import read_sparse
 from tasks.arrays import Floats, Integers
 from tasks.folds import deal_folds
+from tasks.gaussian import direct_columns, largest_gamma
 
 # A trial takes two folds away from training, so a class needs samples in three.
 LEAST_OF_A_CLASS = 3
@@ -49,6 +50,8 @@ class Samples:
     fold: Integers
     left_out: int
     """Rows of the source that had gaps."""
+    direct: tuple[str, ...] = ()
+    """Names of the columns whose differences are computed directly."""
 
     @property
     def fingerprint(self) -> str:
@@ -72,6 +75,7 @@ class Samples:
             entries=self.features.size,
             kernels=self.kernels,
             left_out=self.left_out,
+            direct=self.direct,
         )
 
 
@@ -101,7 +105,16 @@ def load_samples(config: Config, dataset: Dataset, folder: Path) -> Samples:
         order=table.rows[chosen[place]],
         fold=fold,
         left_out=table.left_out,
+        direct=_direct(features, table.names, dataset) if isinstance(features, np.ndarray) else (),
     )
+
+
+def _direct(features: Floats, names: list[str], dataset: Dataset) -> tuple[str, ...]:
+    """Name the columns that Gaussian families subtract directly."""
+    if not dataset.gaussians:
+        return ()
+    gamma = largest_gamma([family.log2_gamma for family in dataset.gaussians])
+    return tuple(names[column] for column in direct_columns(features, gamma))
 
 
 def _numbers(config: Config, dataset: NumbersSource, folder: Path) -> Table:

@@ -6,6 +6,7 @@ A missing chunk reads as NaN, never as a number, and `read` refuses it.
 import errno
 import os
 from collections.abc import Iterable, Sequence
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -90,9 +91,11 @@ class RunStore:
         if key not in self._opened:
             try:
                 parse_description(self.root.read(f"{key}/zarr.json"))  # before zarr looks for what decodes it
-                self._opened[key] = zarr.open_array(
-                    store=self.root.arrays(group), path=name, mode="r+", zarr_format=3
-                )
+                # Not a property of the stored array: without it a chunk of nothing but NaN would not be written.
+                with zarr.config.set({"array.write_empty_chunks": True}):
+                    self._opened[key] = zarr.open_array(
+                        store=self.root.arrays(group), path=name, mode="r+", zarr_format=3
+                    )
             except (UnreachableError, RefusedError):
                 raise
             except Exception as error:  # a description may be wrong in any way
@@ -134,13 +137,25 @@ class RunStore:
         keys = [f"{group}/{name}/{encode(chunk)}" for chunk in chunks]
         return self.root.digests(keys, full=self.root.reads_back)
 
-    def read(self, group: str, name: str, selection: Any = ...) -> Any:
-        """Read a part of an array; every value must have been written."""
+    def read(self, group: str, name: str, selection: Any = ..., undefined: bool = False) -> Any:
+        """Read a part of an array; every value must have been written.
+
+        Parameters
+        ----------
+        undefined
+            Whether a value may be NaN because it is not defined. Then the chunks have to be there, since a missing one
+            reads as NaN as well; of an array with one chunk per trial, those of the selected trial.
+        """
         array = self.array(group, name)
         try:
             values = np.asarray(array[selection])
         except (ValueError, RuntimeError, TypeError) as error:  # as a chunk fails: its checksum, its size
             raise DamagedError(f"{group}/{name} cannot be read: {error}") from error
-        if values.dtype.kind == "f" and np.isnan(values).any():
+        missing = values.dtype.kind == "f" and bool(np.isnan(values).any())
+        if missing and undefined:
+            first, *others = (range(count) for count in array.cdata_shape)
+            chunks = product([selection] if isinstance(selection, int) else first, *others)
+            missing = not all(self._digests(group, name, chunks).values())
+        if missing:
             raise DamagedError(f"{group}/{name} lacks values that a finished task should have written")
         return values

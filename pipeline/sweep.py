@@ -26,6 +26,7 @@ from pipeline.record import (
     restore_record,
     write_record,
 )
+from pipeline.result_notes import result_notes
 from pipeline.run import Options, Run
 from pipeline.run_view import announce, print_results
 from pipeline.samples import Samples, load_samples
@@ -103,7 +104,7 @@ def open_run(root: Root, data_dir: Path | None, options: Options, console: Conso
 
     outlines = [record.outline(d.name) or samples(d.name).outline for d in record.config.dataset]
     plan = make_plan(record.config, outlines)
-    if SWEEP not in record.finished:
+    if SWEEP not in record.finished or not record.is_current:
         write_record(root, plan, data_dir or record.data_folder, ledger)
     return Run(root, plan, samples, ledger, options, console)
 
@@ -127,7 +128,8 @@ def _go_on(run: Run) -> int:
         sweep_temporary_files(run.root, touched)  # of workers that died on the way
         log.info("end after %.1f s", time.monotonic() - begin)
     failed = {name: entry for name, entry in run.finished.items() if entry.failures}
-    print_results(run.console, run.root, rows, summary, failed, time.monotonic() - begin)
+    notes = result_notes(run.plan, run.finished)
+    print_results(run.console, run.root, rows, summary, notes, failed, time.monotonic() - begin)
     return FailedError.exit_code if failed else 0
 
 
@@ -139,7 +141,7 @@ def _check_sizes(plan: Plan, options: Options) -> None:
 
 def _says_the_same(record: Record, plan: Plan) -> bool:
     """Whether a directory says of itself what a plan would say."""
-    return record.finished.get(SWEEP) is not None and record.finished[SWEEP].identity == plan.identity
+    return record.is_current and SWEEP in record.finished and record.finished[SWEEP].identity == plan.identity
 
 
 @contextmanager

@@ -60,23 +60,30 @@ def big_arrays(dataset: str) -> tuple[str, ...]:
 
 
 def examine(
-    plan: Plan, recorded: Mapping[str, Finished], arrays: Root, full: bool, again: Container[str] = ()
+    plan: Plan,
+    recorded: Mapping[str, Finished],
+    arrays: Root,
+    full: bool,
+    again: Container[str] = (),
+    any_version: bool = False,
 ) -> Verdict:
-    """Hold what the ledger says of a plan's tasks and data against the plan and the files.
+    """Compare what the ledger says about a plan's tasks and data with the plan and the files.
 
     Parameters
     ----------
     again
         Names of what is to be done again, whatever the ledger says.
+    any_version
+        Whether what other versions of this software did counts as well: to read a run, not to resume it.
     """
     recorded = {name: entry for name, entry in recorded.items() if name not in again}
     verdict = Verdict()
     cleaned = recorded[CLEANED].result["datasets"] if CLEANED in recorded else []
     for dataset in plan.datasets:
         without = big_arrays(dataset.name) if dataset.name in cleaned else ()
-        found = _examine_dataset(dataset, recorded, arrays, full, without)
+        found = _examine_dataset(dataset, recorded, arrays, full, without, any_version)
         if without and is_left(dataset, found.valid):  # it needs what was removed
-            found = _examine_dataset(dataset, recorded, arrays, full, ())
+            found = _examine_dataset(dataset, recorded, arrays, full, (), any_version)
         verdict.valid |= found.valid
         verdict.problems += found.problems
         verdict.outdated += found.outdated
@@ -91,14 +98,19 @@ def is_left(dataset: DatasetPlan, valid: Mapping[str, Finished]) -> bool:
 
 
 def _examine_dataset(
-    dataset: DatasetPlan, recorded: Mapping[str, Finished], arrays: Root, full: bool, without: tuple[str, ...]
+    dataset: DatasetPlan,
+    recorded: Mapping[str, Finished],
+    arrays: Root,
+    full: bool,
+    without: tuple[str, ...],
+    any_version: bool,
 ) -> Verdict:
     verdict = Verdict()
     expected = {data_entry(dataset.name): data_identity(dataset)}
     expected |= {task.name: task.identity for task in dataset.tasks}
     known = [recorded[name] for name in expected if name in recorded]
-    verdict.outdated = [entry.name for entry in known if entry.identity != expected[entry.name]]
-    current = [entry for entry in known if entry.identity == expected[entry.name]]
+    current = [entry for entry in known if any_version or entry.identity == expected[entry.name]]
+    verdict.outdated = [e.name for e in known if not any_version and e.identity != expected[e.name]]
     wanted = {entry.name: [key for key in entry.digests if not key.startswith(without)] for entry in current}
     # All at once: a place that is far away answers many questions in the time of one.
     found = arrays.digests((key for keys in wanted.values() for key in keys), full)

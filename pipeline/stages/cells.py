@@ -7,11 +7,12 @@ import numpy as np
 
 from pipeline.store import DATA, GRAM, WEIGHTS, RunStore
 from pipeline.task import Output, Task
+from tasks.alignment import alignment_with_labels
 from tasks.arrays import Floats, Integers
 from tasks.centering import center_on, positive_part
 from tasks.errors import NoResultError
 from tasks.folds import trials
-from tasks.guarantees import generalisation_bound, guarantees
+from tasks.guarantees import evaluate_theorems, theorem17
 from tasks.paths import PathResult, fit_path
 
 # What makes a cell a row without numbers; the rest of the sweep goes on.
@@ -69,45 +70,70 @@ class CellTask(Task):
         )
 
 
-def measured(weights: Floats, certificate: float, alignment_train: float, alignment_test: float) -> dict[str, Any]:
-    """What a row says of weights."""
+def measured(
+    weights: Floats, certificate: float, alignment_train: float | None, alignment_test: float | None
+) -> dict[str, Any]:
+    """Return what a row reports about weights; an alignment that is not defined is None."""
     return {
         "certificate": certificate,
-        "alignment_train": alignment_train,
-        "alignment_test": alignment_test,
+        **alignments(alignment_train, alignment_test),
         "n_kernels": len(weights),
         "n_active": int(np.count_nonzero(weights)),
     }
 
 
+def alignments(train: float | None, test: float | None) -> dict[str, float | None]:
+    """Return the alignments of a row; NaN, which JSON does not have, becomes None."""
+    named = {"alignment_train": train, "alignment_test": test}
+    return {name: value if value is not None and np.isfinite(value) else None for name, value in named.items()}
+
+
+def path_result(path: PathResult) -> dict[str, Any]:
+    """Return a path as a row and `path.csv` report it."""
+    return {"path": asdict(path), "at_edge": path.at_edge}
+
+
 def fit_kernel(
     task: str, kernel: Floats, split: Split, values: tuple[float, ...], signed: bool, largest: float
 ) -> dict[str, Any]:
-    """Fit the path of a combined kernel over all samples, (m, m), and evaluate what theorems say of it.
+    """Fit the path of a combined kernel over all samples, (m, m), and evaluate the theorems for it.
 
     Parameters
     ----------
+    kernel
+        It may be shifted by any constant, which centering takes away.
     signed
-        Whether weights may be negative, and the kernel with them indefinite.
+        Whether weights may be negative, and the kernel with them indefinite. Then its positive part is fitted, and the
+        result has the alignments of that kernel. On the test fold it is the kernel that the training samples determine:
+        the products of projections onto the space that they span.
     largest
         A bound on `K_k(x, x)` of the base kernels, scaled to trace one.
     """
     centered = center_on(kernel, split.train)
+    found: dict[str, Any] = {}
     if signed:
-        centered = positive_part(centered, split.train)
+        part = positive_part(centered, split.train)
+        centered = part.kernel
+        found = alignments(*(_alignment(part.features, split, samples) for samples in (split.train, split.test)))
     path = fit_path(task, centered, split.target, split.train, split.validation, split.test, values)
+    found |= path_result(path)
     if signed or np.ptp(split.target[split.train]) == 0:  # the theorems are about neither
-        return {"path": asdict(path)}
-    found = asdict(guarantees(task, centered, split.target, split.train, split.test))
+        return found
+    theorems = asdict(evaluate_theorems(task, centered, split.target, split.train, split.test))
     if task == "regression":
-        found["generalisation_bound"] = _error_bound(path, split, largest)
-    return {"path": asdict(path), "guarantees": {key: value for key, value in found.items() if np.isfinite(value)}}
+        theorems["theorem17"] = _theorem17(path, split, largest)
+    defined = {name: value for name, value in theorems.items() if value is not None and np.isfinite(value)}
+    return found | {"theorems": defined}
 
 
-def _error_bound(path: PathResult, split: Split, largest: float) -> float:
+def _alignment(features: Floats, split: Split, samples: Integers) -> float:
+    return alignment_with_labels(features[samples] @ features[samples].T, split.target[samples])
+
+
+def _theorem17(path: PathResult, split: Split, largest: float) -> float:
     labels = split.target[split.train]
     (ridge,) = path.values[path.best]
-    return generalisation_bound(
+    return theorem17(
         empirical=float(path.train_errors[path.best] or 0.0),
         samples=len(labels),
         ridge=ridge,

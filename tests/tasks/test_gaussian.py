@@ -95,7 +95,7 @@ def test_families_share_one_set_of_distances() -> None:
     rng = np.random.default_rng(3)
     rows, columns = rng.normal(size=(6, 2)), rng.normal(size=(4, 2))
     out = np.full((6, 6, 4), np.nan)
-    families_of_kernels([(-3, -1), (2, 2), (0, 1)], rows, columns, out)
+    families_of_kernels([(-3, -1), (2, 2), (0, 1)], 0, rows, columns, out)
     distances = dense.squared_distances(rows, columns).astype(np.float64)
     expected = [np.expm1(-(2.0**exponent) * distances) for exponent in (-3, -2, -1, 2, 0, 1)]
     np.testing.assert_allclose(out, expected, rtol=1e-12)
