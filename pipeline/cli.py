@@ -23,6 +23,7 @@ from pipeline.cli_options import (
     take_profile,
 )
 from pipeline.errors import InterruptedRunError, PipelineError, StorageError
+from pipeline.storage.files import printable
 
 if TYPE_CHECKING:
     from pipeline.storage.root import Root
@@ -39,7 +40,8 @@ class Commands(click.Group):
         try:
             return super().invoke(ctx)
         except (PipelineError, ClusterError) as error:
-            click.echo(error if isinstance(error, InterruptedRunError) else f"Error: {error}", err=True)
+            said = str(error) if isinstance(error, InterruptedRunError) else f"Error: {error}"
+            click.echo(printable(said), err=True)
             ctx.exit(error.exit_code)
         except OSError as error:
             if error.errno == errno.EPIPE:  # someone reads no further, as `| head` does

@@ -111,10 +111,10 @@ def take_profile(running: dict[str, Any]) -> "Profile":
 
 def console() -> "Console":
     """Where a command prints."""
-    from rich.console import Console
+    from pipeline.terminal import PlainConsole
 
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # a terminal without ± shows a question mark
-    terminal = Console()
+    terminal = PlainConsole()
     # A file or a batch log has no width; what is wide should not be folded there.
-    return terminal if terminal.is_terminal else Console(width=160)
+    return terminal if terminal.is_terminal else PlainConsole(width=160)

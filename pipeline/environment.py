@@ -10,6 +10,7 @@ from typing import Any
 
 from pipeline import __version__
 from pipeline.outline import Outline
+from pipeline.storage.json_text import parse_json
 
 FORMAT = 3
 """Version of the layout of run directories."""
@@ -36,7 +37,9 @@ def environment(outlines: Sequence[Outline], data_folder: Path) -> str:
 
 def version_changes(recorded: str) -> list[str]:
     """Libraries that have another version now than in a recorded environment."""
-    before: dict[str, str] = json.loads(recorded)["libraries"]
+    before = parse_json(recorded.encode()).get("libraries")
+    if not isinstance(before, dict):
+        return []
     now = {name: version(name) for name in LIBRARIES}
     return [f"{name} {before[name]} -> {now[name]}" for name in LIBRARIES if before.get(name, now[name]) != now[name]]
 

@@ -1,6 +1,7 @@
 """Hand a sweep over to a batch system, and look after it from elsewhere."""
 
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -12,13 +13,16 @@ from pipeline.directory import default_directory
 from pipeline.errors import RefusedError
 from pipeline.run import Options
 from pipeline.storage.files import quoted, write_whole
+from pipeline.storage.json_text import parse_json
 from pipeline.storage.local_root import LocalRoot
 from pipeline.storage.names import LOGS
+from pipeline.storage.regular import MAX_RECORD_BYTES
 from pipeline.storage.root import Root
 from pipeline.sweep import begin_sweep
 
 SCRIPT = "submitted.sh"
 JOB = f"{LOGS}/submitted.json"
+JOB_NUMBER = re.compile(r"[0-9]+(?:_[0-9]+)?")
 
 
 def submit_sweep(
@@ -57,7 +61,7 @@ def submit_sweep(
 def _folder_of_logs(root: Root, config: Config) -> Path:
     """Where the queue writes, which it does to files only, also for a run in an object store."""
     if isinstance(root, LocalRoot):
-        return root.path / LOGS
+        return root.logs().folder
     directory = default_directory(config)
     return directory.with_name(f"{directory.name}-submitted")
 
@@ -70,8 +74,10 @@ def _check_not_submitted(root: Root) -> None:
 def submitted(root: Root) -> str:
     """What the queue says of the job that a run was handed to; empty if there is none, or it is over."""
     try:
-        job = str(json.loads(root.read(JOB))["job"])
+        job = str(parse_json(root.read(JOB, MAX_RECORD_BYTES))["job"])
     except (OSError, ValueError, KeyError, TypeError):
+        return ""
+    if not JOB_NUMBER.fullmatch(job):
         return ""
     state = batch.state(job)
     return f"job {job}, {state}; `scancel {job}` stops it" if state else ""

@@ -7,6 +7,7 @@ from pipeline.storage.names import CONFIG, ENVIRONMENT, GROUPS, RESULTS
 MAX_KEY_LENGTH = 1024
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,254}")
 DIGEST = re.compile(r"(?:(?:[0-9a-f]{0,8}|damaged):[0-9]{1,18})?")
+CHUNK = re.compile(r"(.+)/c/[0-9]+(?:/[0-9]+)*")
 FOLDERS = (*GROUPS, RESULTS)
 
 
@@ -49,11 +50,11 @@ def is_digest(digest: object) -> bool:
     return isinstance(digest, str) and DIGEST.fullmatch(digest) is not None
 
 
-def is_chunk_of(key: str, array: str) -> bool:
-    """Return whether a key is that of a chunk of an array.
+def array_of(key: str) -> str:
+    """Return the key of the array that a chunk belongs to; empty for what is not a chunk.
 
-    >>> is_chunk_of("gram.zarr/wave/gram/c/0/0/1", "gram.zarr/wave/gram"), is_chunk_of("gram.zarr/a/notes", "gram.zarr/a")
-    (True, False)
+    >>> array_of("gram.zarr/c/gram/c/0/0/1"), array_of("gram.zarr/wave/zarr.json")
+    ('gram.zarr/c/gram', '')
     """
-    rest = key.removeprefix(f"{array}/c/")
-    return rest != key and all(part.isascii() and part.isdigit() for part in rest.split("/"))
+    found = CHUNK.fullmatch(key)
+    return found[1] if found else ""

@@ -1,0 +1,61 @@
+"""Files that the ledger names, held against the plan: which arrays there are, how they are described, how large chunks are.
+
+Digests tell only whether files are what the ledger says. Who forges a directory forges its ledger too, so sizes and
+descriptions are those of the plan, or nothing is read.
+"""
+
+from collections.abc import Iterable
+
+from pipeline.descriptions import parse_description
+from pipeline.layout import planned_arrays
+from pipeline.plan import DatasetPlan
+from pipeline.storage.digests import size_of
+from pipeline.storage.keys import array_of
+from pipeline.storage.regular import MAX_FILE_BYTES
+from pipeline.storage.root import Root
+from pipeline.task import Finished
+
+DESCRIPTION = "/zarr.json"
+
+
+def unplanned_files(
+    dataset: DatasetPlan, entries: Iterable[Finished], arrays: Root, without: tuple[str, ...]
+) -> dict[str, str]:
+    """What is not as the plan of a dataset says, by key; only descriptions are read.
+
+    Parameters
+    ----------
+    without
+        How the keys begin of what was removed on purpose.
+    """
+    planned = {array.key: array for array in planned_arrays(dataset)}
+    keys = [f"{key}{DESCRIPTION}" for key in planned if not f"{key}/".startswith(without)]
+    wrong: dict[str, str] = {}
+    sizes: dict[str, int] = {}
+    for key, content in zip(keys, arrays.read_many(keys), strict=True):
+        array = planned[key.removesuffix(DESCRIPTION)]
+        try:
+            found = parse_description(content) if content is not None else None
+        except ValueError as error:
+            wrong[key] = f"does not describe an array of this program: {error}"
+            continue
+        if found and array.is_described_by(found):
+            sizes[array.key] = found.chunk_bytes
+        elif found:
+            wrong[key] = "does not describe the array of the plan"
+    folders = {key.rsplit("/", parts)[0] for key in planned for parts in range(key.count("/") + 1)}
+    for entry in entries:
+        for key, digest in entry.digests.items():
+            if why := _wrong(key, size_of(digest), folders, sizes, planned):
+                wrong[key] = why
+    return wrong
+
+
+def _wrong(key: str, size: int, folders: set[str], sizes: dict[str, int], planned: Iterable[str]) -> str:
+    """Why a file of this size cannot be one of the plan; empty if it can."""
+    if key.endswith(DESCRIPTION) and key.removesuffix(DESCRIPTION) in folders:
+        return "is larger than a description can be" if size > MAX_FILE_BYTES else ""
+    array = array_of(key)
+    if array not in planned:
+        return "belongs to no array of the plan"
+    return "" if size == sizes.get(array, size) else f"has {size:,} bytes in the ledger, not {sizes[array]:,}"
