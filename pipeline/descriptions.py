@@ -88,8 +88,9 @@ def parse_description(content: bytes) -> Description:
         raise ValueError(f"data_type is not one of {', '.join(FILL_VALUES)}")
     if values.get("fill_value") != FILL_VALUES[dtype]:
         raise ValueError(f"fill_value is not {FILL_VALUES[dtype]}")
-    shape, grid = values.get("shape"), values.get("chunk_grid")
-    chunks = grid["configuration"].get("chunk_shape") if _is_regular_grid(grid) else None
+    shape: Any = values.get("shape")
+    grid: Any = values.get("chunk_grid")
+    chunks: Any = grid["configuration"].get("chunk_shape") if _is_regular_grid(grid) else None
     if not (_are_sizes(shape, 0) and _are_sizes(chunks, 1) and len(shape) == len(chunks)):
         raise ValueError("shape and chunks are not lists of sizes")
     if not isinstance(values.get("attributes", {}), dict):

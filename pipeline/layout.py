@@ -83,9 +83,7 @@ def planned_arrays(plan: DatasetPlan) -> list[ArrayPlan]:
             # The names stand once: there may be a million of them.
             named = {"kernels": list(plan.kernels)} if key == "trace" else {}
             arrays.append(
-                ArrayPlan(
-                    STATISTICS, f"{name}/{task}/{key}", (trials, *shape), (1, *shape), about, attributes=named
-                )
+                ArrayPlan(STATISTICS, f"{name}/{task}/{key}", (trials, *shape), (1, *shape), about, attributes=named)
             )
     for task, method in plan.cells:
         about = (
@@ -111,9 +109,7 @@ def _gram_arrays(plan: DatasetPlan) -> Iterator[ArrayPlan]:
         yield ArrayPlan(STATISTICS, f"{name}/sums/{key}", (batches, *shape), (1, *shape), about)
     about = "sum_k mu_k gram[k] / trace_k: K_mu up to a constant; tiles on and above the diagonal"
     for learned, method in dict.fromkeys(task.cell for task in plan.of(CombineTask)):
-        yield ArrayPlan(
-            COMBINED, f"{name}/{learned}/{method}", (trials, m, m), (1, plan.tile, plan.tile), about
-        )
+        yield ArrayPlan(COMBINED, f"{name}/{learned}/{method}", (trials, m, m), (1, plan.tile, plan.tile), about)
 
 
 def _rank_one_arrays(plan: DatasetPlan) -> Iterator[ArrayPlan]:

@@ -1,4 +1,4 @@
-"""What an entry of the ledger may say. A ledger may come from someone else, so this is checked as its lines are read."""
+"""What an entry of the ledger may say. It is checked as lines are read, since a ledger may come from someone else."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -52,7 +52,7 @@ def check_entry(values: Any) -> None:
 
 
 def _check_sweep(_: str, result: Mapping[str, Any]) -> None:
-    files = result.get("files")
+    files: Any = result.get("files")
     _require(isinstance(files, dict) and sorted(files) == sorted(RECORD), "it restores other files than the record")
     _require(all(isinstance(text, str) for text in files.values()), "it restores what is not text")
     _require(all(isinstance(result.get(key, ""), str) for key in (ARRAYS, RUN)), "it has other types")
@@ -69,7 +69,7 @@ def _check_cleaned(_: str, result: Mapping[str, Any]) -> None:
 
 def _check_data(dataset: str, result: Mapping[str, Any]) -> None:
     _require(is_name(dataset), "it has another name than that of a dataset")
-    outline = result.get("outline")
+    outline: Any = result.get("outline")
     _require(isinstance(outline, dict), "it has no outline")
     _require(Outline.of(outline).name == dataset, "its outline is that of another dataset")
 

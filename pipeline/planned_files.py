@@ -1,4 +1,4 @@
-"""Files that the ledger names, held against the plan: which arrays there are, how they are described, how large chunks are.
+"""Compare the files that the ledger names with the plan: which arrays there are, their descriptions, their chunks.
 
 Digests tell only whether files are what the ledger says. Who forges a directory forges its ledger too, so sizes and
 descriptions are those of the plan, or nothing is read.
@@ -20,38 +20,41 @@ DESCRIPTION = "/zarr.json"
 
 def unplanned_files(
     dataset: DatasetPlan, entries: Iterable[Finished], arrays: Root, without: tuple[str, ...]
-) -> dict[str, str]:
-    """What is not as the plan of a dataset says, by key; only descriptions are read.
+) -> tuple[dict[str, str], dict[str, str]]:
+    """Find what is not as the plan of a dataset says; only descriptions are read.
 
     Parameters
     ----------
     without
         How the keys begin of what was removed on purpose.
+
+    Returns
+    -------
+    misdescribed, unplanned
+        What is wrong, by key: with descriptions, and with files that are not to be read at all.
     """
     planned = {array.key: array for array in planned_arrays(dataset)}
     keys = [f"{key}{DESCRIPTION}" for key in planned if not f"{key}/".startswith(without)]
-    wrong: dict[str, str] = {}
+    misdescribed: dict[str, str] = {}
     sizes: dict[str, int] = {}
     for key, content in zip(keys, arrays.read_many(keys), strict=True):
         array = planned[key.removesuffix(DESCRIPTION)]
         try:
             found = parse_description(content) if content is not None else None
         except ValueError as error:
-            wrong[key] = f"does not describe an array of this program: {error}"
+            misdescribed[key] = f"does not describe an array of this program: {error}"
             continue
         if found and array.is_described_by(found):
             sizes[array.key] = found.chunk_bytes
         elif found:
-            wrong[key] = "does not describe the array of the plan"
+            misdescribed[key] = "does not describe the array of the plan"
     folders = {key.rsplit("/", parts)[0] for key in planned for parts in range(key.count("/") + 1)}
-    for entry in entries:
-        for key, digest in entry.digests.items():
-            if why := _wrong(key, size_of(digest), folders, sizes, planned):
-                wrong[key] = why
-    return wrong
+    claims = ((key, size_of(digest)) for entry in entries for key, digest in entry.digests.items())
+    reasons = {key: _why_unplanned(key, size, folders, sizes, planned) for key, size in claims}
+    return misdescribed, {key: why for key, why in reasons.items() if why}
 
 
-def _wrong(key: str, size: int, folders: set[str], sizes: dict[str, int], planned: Iterable[str]) -> str:
+def _why_unplanned(key: str, size: int, folders: set[str], sizes: dict[str, int], planned: Iterable[str]) -> str:
     """Why a file of this size cannot be one of the plan; empty if it can."""
     if key.endswith(DESCRIPTION) and key.removesuffix(DESCRIPTION) in folders:
         return "is larger than a description can be" if size > MAX_FILE_BYTES else ""

@@ -99,8 +99,8 @@ def repair_run(root: Root, data_dir: Path | None, options: Options, console: Con
     console.print(f"Repaired: {repaired:,} pieces{but}.", highlight=False)
     if foreign:
         console.print(
-            f"{len(foreign):,} files that are not of this run are left in place: move them away, or leave them; no result "
-            "depends on them.",
+            f"{len(foreign):,} files that are not of this run are left in place. Move them away, or leave them: no "
+            "result depends on them.",
             highlight=False,
             soft_wrap=True,
         )

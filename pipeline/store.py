@@ -81,7 +81,7 @@ class RunStore:
     def _describe(self, key: str, content: bytes) -> None:
         digest = content_digest(content)
         if self._described.get(key) != digest:
-            if self.root.digests([key])[key] != digest:
+            if self.root.digests([key], expected={key: digest})[key] != digest:
                 self.root.write(key, content, sync=False)
             self._described[key] = digest
 

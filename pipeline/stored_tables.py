@@ -29,10 +29,11 @@ def read_table(root: Root, key: str, columns: Sequence[str], types: dict[str, st
     if missing := [name for name in columns if name not in table]:
         raise _refused(root, key, f"it has no column {missing[0]!r}")
     texts = table.select_dtypes(exclude=["number", "boolean", "bool"])
-    return table.assign(**{name: texts[name].map(printable, na_action="ignore") for name in texts})
+    return table.assign(**{str(name): texts[name].map(printable, na_action="ignore") for name in texts})
 
 
 def _refused(root: Root, key: str, why: str) -> RefusedError:
     return RefusedError(
-        f"{root}/{key} is not a table that a run wrote: {why}. `pipeline verify {quoted(root)} --repair` writes it again"
+        f"{root}/{key} is not a table that a run wrote: {why}. `pipeline verify {quoted(root)} --repair` writes it "
+        "again"
     )

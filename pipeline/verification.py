@@ -113,12 +113,13 @@ def _examine_dataset(
     verdict.outdated = [e.name for e in known if not any_version and e.identity != expected[e.name]]
     wanted = {entry.name: [key for key in entry.digests if not key.startswith(without)] for entry in current}
     # Layouts of other versions are not known here; nothing but digests is read of them.
-    unplanned = {} if any_version else unplanned_files(dataset, current, arrays, without)
+    misdescribed, unplanned = ({}, {}) if any_version else unplanned_files(dataset, current, arrays, without)
     # All at once: a place that is far away answers many questions in the time of one.
     digests = {key: entry.digests[key] for entry in current for key in wanted[entry.name] if key not in unplanned}
     found = arrays.digests(digests, full, digests) | dict.fromkeys(unplanned, UNPLANNED)
     for entry in current:
-        problems = list(_problems(entry, recorded, {key: found[key] for key in wanted[entry.name]}, unplanned))
+        checked = {key: found[key] for key in wanted[entry.name]}
+        problems = list(_problems(entry, recorded, checked, misdescribed | unplanned))
         verdict.problems += problems
         if not problems:
             verdict.valid[entry.name] = entry
@@ -135,9 +136,10 @@ def _problems(
     entry: Finished, recorded: Mapping[str, Finished], found: Mapping[str, str], unplanned: Mapping[str, str]
 ) -> Iterator[Problem]:
     for key, digest in found.items():
-        if digest != entry.digests[key]:
-            what = unplanned.get(key) or _what(key, entry.digests[key], digest, recorded)
-            yield Problem(key, what, entry.name)
+        if digest not in (entry.digests[key], UNPLANNED):
+            yield Problem(key, _what(key, entry.digests[key], digest, recorded), entry.name)
+        elif key in unplanned:
+            yield Problem(key, unplanned[key], entry.name)
 
 
 def _what(key: str, digest: str, found: str, recorded: Mapping[str, Finished]) -> str:

@@ -9,7 +9,7 @@ from secrets import token_hex
 
 PARTIAL = ".partial"
 """How names of files end that are being written; zarr uses the same. A crash may leave some, which are no one's."""
-# A user's own "thesis.partial" is not among them: of `write_whole`, and of zarr, which earlier versions wrote chunks by.
+# Those of `write_whole`, and of zarr, by which earlier versions wrote chunks; not a user's own "thesis.partial".
 TEMPORARY = re.compile(rf"(?:\..+\.[0-9a-f]+|.*\.[0-9a-f]{{32}}){re.escape(PARTIAL)}")
 
 

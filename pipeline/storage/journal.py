@@ -86,8 +86,8 @@ class FileJournal(Journal):
                     yield line.removesuffix(b"\n")
                 elif len(line) == MAX_LINE_BYTES:
                     raise RefusedError(
-                        f"{self.path} has a line of more than {MAX_LINE_BYTES:,} bytes: something else changed the file. "
-                        "Restore it from a copy"
+                        f"{self.path} has a line of more than {MAX_LINE_BYTES:,} bytes: something else changed the "
+                        "file. Restore it from a copy"
                     )
 
     def append(self, content: bytes) -> None:

@@ -1,4 +1,4 @@
-"""JSON from a run directory, which may be forged: bounded before memory is taken, and never an error of another kind."""
+"""JSON from a run directory, which may be forged: bounded before memory is taken, with errors of one kind."""
 
 import json
 from typing import Any

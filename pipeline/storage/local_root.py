@@ -93,7 +93,7 @@ class LocalRoot(Root):
         if not first_link(self.path, folder):
             for place, _, _ in os.walk(self.path / folder, topdown=False):
                 with suppress(OSError):
-                    os.rmdir(place)
+                    Path(place).rmdir()
 
     def names(self) -> list[str]:
         return [path.name for path in self.path.iterdir()] if self.path.exists() else []
@@ -104,7 +104,7 @@ class LocalRoot(Root):
             return
         top = len(str(self.path)) + 1
         for place, inner, names in os.walk(f"{self.path}/{folder}"):
-            for name in (*names, *(name for name in inner if os.path.islink(f"{place}/{name}"))):
+            for name in (*names, *(name for name in inner if Path(place, name).is_symlink())):
                 yield f"{place[top:]}/{name}".replace("//", "/")
 
     def size(self, folder: str = "") -> int:

@@ -32,7 +32,8 @@ def main() -> None:
             done = command(*arguments)
             failed = done.exception and not isinstance(done.exception, SystemExit)
             said = {"output": done.output[-500:], "code": done.exit_code, "seconds": time.monotonic() - begin}
-            print(json.dumps(said | {"failed": repr(done.exception)[:300] if failed else ""}), flush=True)
+            sys.stdout.write(json.dumps(said | {"failed": repr(done.exception)[:300] if failed else ""}) + "\n")
+            sys.stdout.flush()
 
 
 if __name__ == "__main__":
