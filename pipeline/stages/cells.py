@@ -70,22 +70,19 @@ class CellTask(Task):
         )
 
 
-def measured(
-    weights: Floats, certificate: float, alignment_train: float | None, alignment_test: float | None
-) -> dict[str, Any]:
-    """Return what a row reports about weights; an alignment that is not defined is None."""
+def measured(weights: Floats, certificate: float) -> dict[str, Any]:
+    """Return what a row reports about weights."""
     return {
         "certificate": certificate,
-        **alignments(alignment_train, alignment_test),
         "n_kernels": len(weights),
         "n_active": int(np.count_nonzero(weights)),
     }
 
 
-def alignments(train: float | None, test: float | None) -> dict[str, float | None]:
+def alignments(train: float, test: float) -> dict[str, float | None]:
     """Return the alignments of a row; NaN, which JSON does not have, becomes None."""
     named = {"alignment_train": train, "alignment_test": test}
-    return {name: value if value is not None and np.isfinite(value) else None for name, value in named.items()}
+    return {name: value if np.isfinite(value) else None for name, value in named.items()}
 
 
 def path_result(path: PathResult) -> dict[str, Any]:

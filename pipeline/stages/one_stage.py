@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from pipeline.stages.cells import NO_RESULT, CellTask, Split, failed, measured, path_result
+from pipeline.stages.cells import NO_RESULT, CellTask, Split, alignments, failed, measured, path_result
 from pipeline.stages.matrices import read_symmetric
 from pipeline.stages.reduce import ReduceTask
 from pipeline.stages.statistics import read_statistics
@@ -44,9 +44,8 @@ class OneStageTask(CellTask, GramTask):
         except NO_RESULT as error:
             return failed(error)
         ((train, test),) = read_statistics(store, self.dataset, self.task, [self.trial])
-        row = measured(
-            found.weights, found.certificate, alignment(train, found.weights), alignment(test, found.weights)
-        )
+        row = measured(found.weights, found.certificate)
+        row |= alignments(alignment(train, found.weights), alignment(test, found.weights))
         return Output(
             digests=self.write_weights(store, found.weights, found.certificate),
             result={"status": OK, "weights": row, **path_result(found.path)},

@@ -7,7 +7,7 @@ import numpy as np
 import scipy.sparse
 
 from pipeline.methods import ONE_STAGE
-from pipeline.stages.cells import NO_RESULT, CellTask, Split, failed, fit_kernel, measured, path_result
+from pipeline.stages.cells import NO_RESULT, CellTask, Split, alignments, failed, fit_kernel, measured, path_result
 from pipeline.stages.statistics import first_kernels
 from pipeline.stages.weights import find_rule
 from pipeline.store import DATA, GRAM, STATISTICS, RunStore
@@ -94,8 +94,9 @@ class RankOneCellTask(CellTask):
                 fits = self._fit(kernel, split, weights, kernels)
         except NO_RESULT as error:
             return failed(error)
-        aligned = (_alignment(kernel, split, part) for part in (split.train, split.test))
-        row = measured(weights, certificate, *((None, None) if (weights < 0).any() else aligned))
+        row = measured(weights, certificate)
+        if not (weights < 0).any():  # else `fits` has the alignments of the positive part
+            row |= alignments(*(_alignment(kernel, split, part) for part in (split.train, split.test)))
         return Output(
             digests=self.write_weights(store, weights, certificate),
             result={"status": OK, "weights": row, **fits},

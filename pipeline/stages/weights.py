@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from pipeline.stages.cells import NO_RESULT, measured
+from pipeline.stages.cells import NO_RESULT, alignments, measured
 from pipeline.stages.reduce import ReduceTask
 from pipeline.stages.statistics import read_statistics
 from pipeline.stages.tiles import GramTask
@@ -70,5 +70,5 @@ class WeightsTask(GramTask):
             mu = np.full_like(train.a, np.nan)  # the fit then has nothing to do
             return mu, {"certificate": None, "n_kernels": len(mu), "status": f"failed: {error}"}
         if (mu < 0).any():  # the fit reports the alignment of the positive part, which is what it fits
-            return mu, measured(mu, certificate, None, None)
-        return mu, measured(mu, certificate, alignment(train, mu), alignment(test, mu))
+            return mu, measured(mu, certificate)
+        return mu, measured(mu, certificate) | alignments(alignment(train, mu), alignment(test, mu))

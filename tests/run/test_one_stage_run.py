@@ -159,6 +159,19 @@ def test_rows_say_what_the_stored_weights_are(done: Run, name: str, task: str, m
             assert row[f"alignment_{where}"] == pytest.approx(plain.alignment(mu, where), rel=1e-7)
 
 
+def test_weights_of_any_sign_report_the_alignment_of_the_kernel_that_is_fitted(done: Run) -> None:
+    root, _, trials = done
+    rows = read_rows(LocalRoot(root)).query("method == 'alignf-linear'")
+    signed = 0
+    for row in rows.to_dict("records"):
+        mu = RunStore(LocalRoot(root)).read(WEIGHTS, f"{row['dataset']}/{row['task']}/alignf-linear", row["trial"])
+        signed += (mu < 0).any()
+        plain = trials[row["dataset"], row["task"], row["trial"]]
+        for where in ("train", "test"):
+            assert row[f"alignment_{where}"] == pytest.approx(plain.alignment(mu, where), rel=1e-5)
+    assert signed
+
+
 @pytest.mark.parametrize(("name", "task", "method"), CELLS)
 def test_paths_have_every_parameter_and_a_certificate_a_value(done: Run, name: str, task: str, method: str) -> None:
     root, plan, _ = done

@@ -53,8 +53,9 @@ def done(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     rng = np.random.default_rng(5)
     features = features_of(request.param, rng)
     scaled = (features - features.mean(axis=0)) / features.std(axis=0)
-    target = np.sin(scaled[:, 0]) + 0.5 * scaled[:, 1] + 0.1 * rng.normal(size=72)
-    np.savez(root / "data.npz", features=features, target=target)
+    smooth = np.sin(scaled[:, 0]) + 0.5 * scaled[:, 1] + 0.1 * rng.normal(size=72)
+    ratings = np.digitize(smooth, np.quantile(smooth, [0.2, 0.4, 0.6, 0.8]))
+    np.savez(root / "data.npz", features=features, target=ratings)
     plan, (samples,), finished = run_here(root, _config(request.param))
     write_tables(LocalRoot(root), RunStore(LocalRoot(root)), plan, finished)
     return request.param, root, plan, samples
@@ -67,6 +68,7 @@ def _config(name: str) -> Config:
         "source": "file",
         "path": "data.npz",
         "format": "npz",
+        "positive": ["3", "4"],
         "kernels": [{"family": "gaussian", "log2_gamma": list(SIZES[name][1])}],
     }
     return parse_config(

@@ -47,8 +47,9 @@ def test_the_stored_gram_is_the_kernel_of_the_samples_on_and_above_the_diagonal(
     for name, loaded in samples.items():
         stored = RunStore(LocalRoot(root)).array(GRAM, f"{name}/gram")
         upper = np.triu_indices(len(loaded.features))
+        shift = np.array(stored.attrs["shift"], dtype=np.float64)
         for k, gram in enumerate(grams(loaded)):
-            whole = np.asarray(stored[k]) + stored.attrs["shift"][k]
+            whole = np.asarray(stored[k]) + shift[k]
             np.testing.assert_allclose(whole[upper], gram[upper], rtol=1e-12, atol=1e-14)
         assert stored.attrs["kernels"] == [f"gaussian(2^{round(np.log2(gamma))})" for gamma in GAMMAS[name]]
 

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+from pipeline.tables import BOUND_COLUMNS
 from tasks.alignment import alignment_predictor, alignment_with_labels
 from tasks.centering import center_on
 from tasks.guarantees import evaluate_theorems, theorem12, theorem12_of_kernels, theorem17
@@ -75,6 +76,20 @@ def test_the_predictor_keeps_its_promise_where_the_sample_is_the_distribution(se
         assert found.predictor_error == pytest.approx(np.sqrt(np.mean((y.mean() + y.std() * h - y) ** 2)), rel=1e-9)
         assert found.theorem14 is not None
         assert found.predictor_error <= found.theorem14 + 1e-9
+
+
+def test_with_noise_for_labels_the_error_exceeds_what_theorem_14_evaluates_to() -> None:
+    """The theorem is about the distribution: on a sample, its value is an estimate and no bound."""
+    exceeded = 0
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        x, y = rng.normal(size=(60, 2)), rng.normal(size=60)
+        train, test = np.arange(40), np.arange(40, 60)
+        found = evaluate_theorems("regression", center_on(x @ x.T, train), y, train, test)
+        assert found.theorem14 is not None
+        exceeded += found.predictor_error > found.theorem14
+    assert 0 < exceeded < 10
+    assert not any("bound" in column for column in BOUND_COLUMNS)
 
 
 def test_unequal_classes_need_the_gamma_of_the_footnote() -> None:
