@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pipeline.text import printable
-
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -121,14 +119,7 @@ def load_config(name_or_path: str | None, settings: Sequence[str]) -> "tuple[Con
 
 def console() -> "Console":
     """Where a command prints."""
-    from rich.console import Console
-
-    class PlainConsole(Console):
-        """A console on which control characters of texts that others wrote have no effect."""
-
-        def print(self, *objects: Any, **options: Any) -> None:
-            """Print texts, without their control characters, and other things."""
-            super().print(*(printable(item) if isinstance(item, str) else item for item in objects), **options)
+    from pipeline.terminal import PlainConsole
 
     terminal = PlainConsole()
     # A file or a batch log has no width; what is wide should not be folded there.

@@ -11,6 +11,7 @@ from typing import Any
 from pipeline import __version__
 from pipeline.outline import Outline
 from pipeline.source_files import Sources
+from pipeline.storage.json_text import parse_json
 
 FORMAT = 3
 """Version of the layout of run directories."""
@@ -39,9 +40,11 @@ def environment(outlines: Sequence[Outline], data_folder: Path, sources: Sources
 
 
 def version_changes(recorded: str) -> list[str]:
-    """What decides last digits and differs from a recorded environment: versions of libraries, CPU type, BLAS."""
-    content = json.loads(recorded)
-    before: dict[str, str] = content["libraries"]
+    """Return what decides last digits and differs from a recorded environment: library versions, CPU type, BLAS."""
+    content = parse_json(recorded.encode())
+    before = content.get("libraries")
+    if not isinstance(before, dict):
+        return []
     now = {name: version(name) for name in LIBRARIES}
     changes = [
         f"{name} {before[name]} -> {now[name]}" for name in LIBRARIES if before.get(name, now[name]) != now[name]

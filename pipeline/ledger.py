@@ -7,8 +7,10 @@ what its ledger says, and all else in it is checked against that.
 import json
 
 from pipeline.errors import RefusedError
+from pipeline.ledger_entries import check_entry
 from pipeline.storage.digests import content_digest
 from pipeline.storage.files import quoted
+from pipeline.storage.json_text import parse_json
 from pipeline.storage.root import Root
 from pipeline.task import Finished
 
@@ -95,10 +97,13 @@ def _line(entry: Finished) -> bytes:
 
 
 def _parse(line: bytes) -> Finished | None:
+    """What a line says; None if its checksum is wrong, or if it says what no run writes."""
     body, _, check = line.rpartition(CHECK)
     if check != content_digest(body).encode() + b'"}':
         return None
     try:
-        return Finished(**json.loads(body + b"}"))
+        values = parse_json(body + b"}")
+        check_entry(values)
+        return Finished(**values)
     except (ValueError, TypeError):
         return None

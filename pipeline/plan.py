@@ -15,6 +15,7 @@ from pipeline.gram_plan import gram_stages
 from pipeline.methods import EACH_KERNEL, label, why_unfit
 from pipeline.notes import Note
 from pipeline.outline import Outline
+from pipeline.plan_size import check_plan_size
 from pipeline.rank_one_plan import rank_one_stages
 from pipeline.task import Task
 
@@ -138,6 +139,7 @@ def _direct_distances(outline: Outline) -> str:
 
 def make_plan(config: Config, outlines: Sequence[Outline]) -> Plan:
     """Lay out all tasks. The batches depend on sizes only, never on where or by how many workers they run."""
+    check_plan_size(config, outlines)
     datasets = tuple(
         _plan_dataset(config, dataset, outline) for dataset, outline in zip(config.dataset, outlines, strict=True)
     )

@@ -13,11 +13,12 @@ from pipeline.record import SWEEP, check_format, no_run_directory, read_record, 
 from pipeline.run import Options
 from pipeline.storage.files import quoted
 from pipeline.storage.logs import driver_log
-from pipeline.storage.names import CONFIG, LEDGER, RESULTS
+from pipeline.storage.names import CONFIG, LEDGER
 from pipeline.storage.root import Root
 from pipeline.sweep import open_run, storage_errors
 from pipeline.task import STAGES, Finished
 from pipeline.verification import (
+    FOREIGN,
     TABLES,
     Problem,
     Verdict,
@@ -48,9 +49,11 @@ def verify_run(root: Root, console: Console) -> int:
     if not problems:
         console.print(f"All is well: {verdict.files:,} files are as they were written.", highlight=False)
         return 0
+    foreign = sum(problem.what == FOREIGN for problem in problems)
+    but = f" {foreign:,} of them are not of this run, and stay." if foreign else ""
     console.print(
         f"{len(problems):,} pieces are not as they were written, {verdict.files:,} are. "
-        f"`pipeline verify {quoted(root)} --repair` computes them again, and only them.",
+        f"`pipeline verify {quoted(root)} --repair` computes them again, and only them.{but}",
         highlight=False,
         soft_wrap=True,
         markup=False,
@@ -86,17 +89,23 @@ def repair_run(root: Root, data_dir: Path | None, options: Options, console: Con
             verdict = run.examine(full=True)
             others = _others(root, arrays, recorded, run.ledger, _is_unfinished(run.plan, verdict))
             _print(console, [*verdict.problems, *others])
-            for problem in others:
-                if not problem.entry:
-                    (root if problem.key.startswith(f"{RESULTS}/") else arrays).remove(problem.key)
             run.mending(lambda: run.finish(run.left if was_complete else run.damaged_left))
             if not run.left():
                 run.mending(run.tables)
+            foreign = foreign_files(root, arrays, run.ledger.named_files(), bool(run.left()))
     failed = [name for name in sorted(run.damaged & run.finished.keys()) if run.finished[name].failures]
     for name in failed:
         console.print(f"{name} {run.finished[name].failures[0]}", highlight=False, soft_wrap=True, markup=False)
     but = f", but for {len(failed):,} task(s) that failed" if failed else ""
-    console.print(f"Repaired: {len(verdict.problems) + len(others):,} pieces{but}.", highlight=False)
+    repaired = len(verdict.problems) + len(others) - len(foreign)
+    console.print(f"Repaired: {repaired:,} pieces{but}.", highlight=False)
+    if foreign:
+        console.print(
+            f"{len(foreign):,} files that are not of this run are left in place. Move them away, or leave them: no "
+            "result depends on them.",
+            highlight=False,
+            soft_wrap=True,
+        )
     return FailedError.exit_code if failed else 0
 
 

@@ -20,7 +20,7 @@ from pipeline.layout import create_arrays, data_identity
 from pipeline.ledger import Ledger
 from pipeline.plan import Plan
 from pipeline.progress import Progress
-from pipeline.record import arrays_root
+from pipeline.record import own_arrays_root
 from pipeline.samples import Samples
 from pipeline.schedule import Schedule, failed_and_what_builds_on_it, failures
 from pipeline.storage.files import quoted
@@ -67,7 +67,7 @@ class Run:
         self.root, self.plan, self.options, self.console = root, plan, options, console
         self._samples = samples
         self.ledger = ledger
-        self.store = RunStore(arrays_root(root, ledger.read()))
+        self.store = RunStore(own_arrays_root(root, ledger.read()))
         self.finished: dict[str, Finished] = {}
         self.damaged: set[str] = set()
         """The names of what was finished and turned out to be damaged."""

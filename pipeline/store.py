@@ -15,17 +15,14 @@ from zarr.codecs import BytesCodec, Crc32cCodec
 from zarr.core.buffer import Buffer
 from zarr.storage import MemoryStore
 
-from pipeline.errors import UnreachableError
+from pipeline.descriptions import parse_description
+from pipeline.errors import RefusedError, UnreachableError
 from pipeline.storage.digests import content_digest
+from pipeline.storage.names import GROUPS
 from pipeline.storage.root import Root
 from tasks.arrays import Floats
 
-DATA = "data.zarr"
-GRAM = "gram.zarr"
-STATISTICS = "statistics.zarr"
-WEIGHTS = "weights.zarr"
-COMBINED = "combined.zarr"
-GROUPS = (DATA, GRAM, STATISTICS, WEIGHTS, COMBINED)
+DATA, GRAM, STATISTICS, WEIGHTS, COMBINED = GROUPS
 
 
 class DamagedError(RuntimeError):
@@ -84,7 +81,7 @@ class RunStore:
     def _describe(self, key: str, content: bytes) -> None:
         digest = content_digest(content)
         if self._described.get(key) != digest:
-            if self.root.digests([key])[key] != digest:
+            if self.root.digests([key], expected={key: digest})[key] != digest:
                 self.root.write(key, content, sync=False)
             self._described[key] = digest
 
@@ -93,10 +90,13 @@ class RunStore:
         key = f"{group}/{name}"
         if key not in self._opened:
             try:
+                parse_description(self.root.read(f"{key}/zarr.json"))  # before zarr looks for what decodes it
                 # Not a property of the stored array: without it a chunk of nothing but NaN would not be written.
                 with zarr.config.set({"array.write_empty_chunks": True}):
-                    self._opened[key] = zarr.open_array(store=self.root.arrays(group), path=name, mode="r+")
-            except UnreachableError:
+                    self._opened[key] = zarr.open_array(
+                        store=self.root.arrays(group), path=name, mode="r+", zarr_format=3
+                    )
+            except (UnreachableError, RefusedError):
                 raise
             except Exception as error:  # a description may be wrong in any way
                 raise DamagedError(f"{key}/zarr.json does not describe an array: {error}") from error

@@ -1,6 +1,7 @@
 """Hand a sweep over to a batch system, and look after it from elsewhere."""
 
 import json
+import re
 import sys
 from pathlib import Path
 from secrets import token_hex
@@ -14,13 +15,17 @@ from pipeline.directory import default_directory
 from pipeline.errors import RefusedError
 from pipeline.run import Options
 from pipeline.storage.files import quoted, write_whole
+from pipeline.storage.json_text import parse_json
 from pipeline.storage.local_root import LocalRoot
 from pipeline.storage.names import LOGS
+from pipeline.storage.regular import MAX_RECORD_BYTES
 from pipeline.storage.root import Root
 from pipeline.sweep import begin_sweep
 
 SCRIPT = "submitted.sh"
 JOB = f"{LOGS}/submitted.json"
+JOB_NUMBER = re.compile(r"[0-9]+(?:_[0-9]+)?")
+JOB_NAME = re.compile(rf"{batch.JOB_NAME}-[0-9a-f]+")
 
 
 def submit_sweep(
@@ -67,7 +72,7 @@ def submit_sweep(
 def _folder_of_logs(root: Root, config: Config) -> Path:
     """Where the queue writes, which it does to files only, also for a run in an object store."""
     if isinstance(root, LocalRoot):
-        return root.path / LOGS
+        return root.logs().folder
     directory = default_directory(config)
     return directory.with_name(f"{directory.name}-submitted")
 
@@ -80,10 +85,11 @@ def _check_not_submitted(root: Root) -> None:
 def submitted(root: Root) -> str:
     """What the queue says of the job that a run was handed to; empty if there is none, or it is over."""
     try:
-        known = json.loads(root.read(JOB))
+        known = parse_json(root.read(JOB, MAX_RECORD_BYTES))
         job, name = str(known.get("job", "")), str(known.get("name", ""))
     except (OSError, ValueError, AttributeError):
         return ""
+    job, name = (text if form.fullmatch(text) else "" for text, form in ((job, JOB_NUMBER), (name, JOB_NAME)))
     if not (job or name):
         return ""
     try:

@@ -105,7 +105,7 @@ def open_run(root: Root, data_dir: Path | None, options: Options, console: Conso
 
     outlines = [record.outline(d.name) or samples(d.name).outline for d in record.config.dataset]
     _report_changed_sources(record, loaded, data_dir or record.data_folder, console)
-    plan = make_plan(record.config, outlines)
+    plan = record.plan_of(outlines)
     if SWEEP not in record.finished or not record.is_current:
         write_record(root, plan, data_dir or record.data_folder, ledger)
     return Run(root, plan, samples, ledger, options, console)

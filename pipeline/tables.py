@@ -1,6 +1,5 @@
 """Result tables, rebuilt each time from the ledger and the store, in an order that nothing changes."""
 
-import io
 from collections.abc import Iterator
 from typing import Any
 
@@ -17,6 +16,8 @@ from pipeline.stages.weights import WeightsTask
 from pipeline.storage.names import RESULTS
 from pipeline.storage.root import Root
 from pipeline.store import RunStore
+from pipeline.stored_tables import read_table
+from pipeline.summary import MEASURES
 from pipeline.task import Finished
 from pipeline.text import spreadsheet_safe
 from tasks.paths import METRICS
@@ -24,7 +25,18 @@ from tasks.paths import METRICS
 TABLES_VERSION = 2
 """Raised when the tables change for the same results."""
 
+ROWS = f"{RESULTS}/rows.csv"
 CORRELATION = f"{RESULTS}/correlation.csv"
+CORRELATION_COLUMNS = ("dataset", "task", "kernels", "centered", "uncentered")
+TABLE_FILES = tuple(
+    f"{RESULTS}/{name}"
+    for name in (
+        *(f"{table}.csv" for table in ("rows", "path", "bounds", "kernels", "correlation", "notes", "timings")),
+        "rows.parquet",
+        *(f"summary.{kind}" for kind in ("csv", "md", "tex")),
+    )
+)
+"""All tables that a run writes."""
 
 KEYS = ("dataset", "task", "method", "trial")
 ROW_COLUMNS = (
@@ -106,18 +118,19 @@ def write_tables(root: Root, store: RunStore, plan: Plan, finished: dict[str, Fi
 
 
 def table_digests(root: Root) -> dict[str, str]:
-    """The digests of all result tables, by key."""
-    return root.digests(sorted(root.keys(RESULTS)))
+    """The digests of all result tables, by key; files that others put beside them are not among them."""
+    return {key: digest for key, digest in root.digests(TABLE_FILES).items() if digest}
 
 
 def read_rows(root: Root) -> pd.DataFrame:
     """The rows of a run, as its table has them."""
-    return pd.read_csv(io.BytesIO(root.read(f"{RESULTS}/rows.csv")), dtype=WITH_GAPS)
+    rows = read_table(root, ROWS, (*KEYS, *MEASURES, *WORDS), WITH_GAPS)
+    return rows[rows["metric"].isin(METRICS.values())]
 
 
 def read_correlation(root: Root) -> pd.DataFrame | None:
     """The correlation table of a run, if it has one."""
-    return pd.read_csv(io.BytesIO(root.read(CORRELATION))) if root.exists(CORRELATION) else None
+    return read_table(root, CORRELATION, CORRELATION_COLUMNS) if root.exists(CORRELATION) else None
 
 
 def _cells(dataset: DatasetPlan, finished: dict[str, Finished]) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:

@@ -5,20 +5,25 @@ from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from pipeline.layout import data_identity
+from pipeline.ledger_entries import CLEANED as CLEANED
+from pipeline.ledger_entries import TABLES as TABLES
+from pipeline.ledger_entries import data_entry as data_entry
 from pipeline.plan import DatasetPlan, Plan
+from pipeline.planned_files import unplanned_files
 from pipeline.schedule import failures
-from pipeline.storage.digests import DAMAGED
-from pipeline.storage.names import RESULTS
+from pipeline.storage.digests import DAMAGED, IRREGULAR
+from pipeline.storage.files import is_temporary
+from pipeline.storage.keys import array_of
+from pipeline.storage.names import GROUPS, RESULTS
 from pipeline.storage.root import Root
-from pipeline.store import COMBINED, DATA, GRAM, GROUPS, STATISTICS
+from pipeline.store import COMBINED, DATA, GRAM, STATISTICS
 from pipeline.task import Finished
 
-TABLES = "tables"
-"""The entry of the ledger that names the result tables."""
+FOREIGN = "belongs to no finished task"
+UNPLANNED = "unplanned"
+"""In the place of the digest of a file that is not read, since it is not one of the plan."""
 ARRAY_PART = re.compile(r"[^/]+\.zarr/([^/]+)(?:/[^/]+)*?/(?:zarr\.json|c(?:/\d+)*)")
 """Keys of what zarr writes for an array or a group of a dataset, whose name is the group."""
-CLEANED = "cleaned"
-"""The entry of the ledger that names the datasets whose big arrays were removed."""
 
 
 @dataclass(frozen=True)
@@ -45,11 +50,6 @@ class Verdict:
     """How many files were found as they were written."""
     outdated: list[str] = field(default_factory=list)
     """What was finished under another config, other data or an older algorithm."""
-
-
-def data_entry(dataset: str) -> str:
-    """The name in the ledger of a dataset's stored data and described arrays."""
-    return f"data/{dataset}"
 
 
 def big_arrays(dataset: str) -> tuple[str, ...]:
@@ -115,10 +115,14 @@ def _examine_dataset(
     current = [entry for entry in known if any_version or entry.identity == expected[entry.name]]
     verdict.outdated = [e.name for e in known if not any_version and e.identity != expected[e.name]]
     wanted = {entry.name: [key for key in entry.digests if not key.startswith(without)] for entry in current}
+    # Layouts of other versions are not known here; nothing but digests is read of them.
+    misdescribed, unplanned = ({}, {}) if any_version else unplanned_files(dataset, current, arrays, without)
     # All at once: a place that is far away answers many questions in the time of one.
-    found = arrays.digests((key for keys in wanted.values() for key in keys), full)
+    digests = {key: entry.digests[key] for entry in current for key in wanted[entry.name] if key not in unplanned}
+    found = arrays.digests(digests, full, digests) | dict.fromkeys(unplanned, UNPLANNED)
     for entry in current:
-        problems = list(_problems(entry, recorded, {key: found[key] for key in wanted[entry.name]}))
+        checked = {key: found[key] for key in wanted[entry.name]}
+        problems = list(_problems(entry, recorded, checked, misdescribed | unplanned))
         verdict.problems += problems
         if not problems:
             verdict.valid[entry.name] = entry
@@ -128,18 +132,24 @@ def _examine_dataset(
 
 def check_files(entry: Finished, recorded: Mapping[str, Finished], root: Root) -> Iterator[Problem]:
     """The files of an entry that are not as it says."""
-    return _problems(entry, recorded, root.digests(entry.digests))
+    return _problems(entry, recorded, root.digests(entry.digests, expected=entry.digests), {})
 
 
-def _problems(entry: Finished, recorded: Mapping[str, Finished], found: Mapping[str, str]) -> Iterator[Problem]:
+def _problems(
+    entry: Finished, recorded: Mapping[str, Finished], found: Mapping[str, str], unplanned: Mapping[str, str]
+) -> Iterator[Problem]:
     for key, digest in found.items():
-        if digest != entry.digests[key]:
+        if digest not in (entry.digests[key], UNPLANNED):
             yield Problem(key, _what(key, entry.digests[key], digest, recorded), entry.name)
+        elif key in unplanned:
+            yield Problem(key, unplanned[key], entry.name)
 
 
 def _what(key: str, digest: str, found: str, recorded: Mapping[str, Finished]) -> str:
     if not found:
         return "is missing"
+    if found == IRREGULAR:
+        return "is not a regular file, or lies behind a link"
     owners = (other for entry in recorded.values() for other, theirs in entry.digests.items() if theirs == found)
     if not found.startswith(DAMAGED) and (owner := next((other for other in owners if other != key), None)):
         return f"holds what belongs to {owner}"
@@ -167,12 +177,17 @@ def foreign_files(
         Names of datasets: a change of the config that was given up may have left parts of their arrays.
     """
     return [
-        Problem(key, "belongs to no finished task", "")
+        Problem(key, FOREIGN, "")
         for key in sorted(stored_files(root, arrays))
         if key not in named
-        and not (unfinished and f"{key.partition('/c/')[0]}/zarr.json" in named)
+        and not (unfinished and f"{array_of(key)}/zarr.json" in named)
         and not ((part := ARRAY_PART.fullmatch(key)) and part[1] in abandoned)
     ]
+
+
+def is_own(key: str, named: Container[str]) -> bool:
+    """Return whether a run wrote a file among its arrays: named by the ledger, or left by a task that did not end."""
+    return key in named or f"{array_of(key)}/zarr.json" in named or is_temporary(key.rpartition("/")[2])
 
 
 def sweep_temporary_files(root: Root, arrays: Root | None) -> None:

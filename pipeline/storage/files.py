@@ -1,12 +1,25 @@
 """Small files, written whole or not at all."""
 
 import os
+import re
 import shlex
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from secrets import token_hex
 
 PARTIAL = ".partial"
 """How names of files end that are being written; zarr uses the same. A crash may leave some, which are no one's."""
+# Those of `write_whole`, and of zarr, by which earlier versions wrote chunks; not a user's own "thesis.partial".
+TEMPORARY = re.compile(rf"(?:\..+\.[0-9a-f]+|.*\.[0-9a-f]{{32}}){re.escape(PARTIAL)}")
+
+
+def is_temporary(name: str) -> bool:
+    """Return whether a file has the name of one that a writer which was killed left half-written.
+
+    >>> is_temporary(".rows.csv.1f.partial"), is_temporary("thesis.partial")
+    (True, False)
+    """
+    return TEMPORARY.fullmatch(name) is not None
 
 
 def write_whole(path: Path, content: str | bytes | Iterator[bytes], sync: bool = True) -> None:
@@ -19,9 +32,9 @@ def write_whole(path: Path, content: str | bytes | Iterator[bytes], sync: bool =
     sync
         Whether it has to outlive a power cut. What a digest guards can do without.
     """
-    temporary = path.with_name(f".{path.name}.{os.getpid()}{PARTIAL}")
+    temporary = path.with_name(f".{path.name}.{token_hex(8)}{PARTIAL}")
     try:
-        with temporary.open("wb") as file:
+        with temporary.open("xb") as file:  # not through a link that someone put there
             file.writelines(_parts(content))
             file.flush()
             if sync:

@@ -14,18 +14,23 @@ import socket
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Self
 
 from pipeline.errors import CHECK_DISK, DISK_IS_FULL, RefusedError, StorageError
 from pipeline.storage.files import quoted
+from pipeline.storage.json_text import parse_json
 from pipeline.storage.names import LOCK
+from pipeline.storage.regular import open_regular, read_regular
 from pipeline.storage.system import FIRST_PROCESSES, system_facts
 
 NO_LOCKS = (errno.ENOSYS, errno.ENOTSUP, errno.ENOLCK, errno.EINVAL)
 """What a file system says that has no such locks; some of clusters have none."""
+
+MAX_BYTES = 1 << 16
+"""Of what a lock says."""
 
 PATIENCE = 0.2
 """Seconds before a lock counts as held: who only looks whether it is, holds it for an instant."""
@@ -96,9 +101,11 @@ class Holder:
     def of(cls, content: bytes) -> Self | None:
         """From what a lock says; None if it says nothing, being just made."""
         try:
-            return cls(**json.loads(content))
+            found = cls(**parse_json(content))
         except (ValueError, TypeError):
             return None
+        values = ((getattr(found, field.name), field.type) for field in fields(cls))
+        return found if all(type(value) is kind for value, kind in values) else None
 
 
 @contextmanager
@@ -185,7 +192,7 @@ def _take(path: Path) -> int:
 
 def _try(path: Path, flags: int) -> tuple[int, bool | None]:
     """Open a lock and try to get hold of it: whether it was free, or None where the file system has no locks."""
-    descriptor = os.open(path, flags | os.O_CLOEXEC, 0o644)
+    descriptor = open_regular(path, flags, 0o644)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -217,7 +224,7 @@ def _may_be_in_use(root: object, found: Holder | None) -> RefusedError:
 
 def _is_still(path: Path, descriptor: int) -> bool:
     try:
-        return path.stat().st_ino == os.fstat(descriptor).st_ino
+        return path.lstat().st_ino == os.fstat(descriptor).st_ino
     except FileNotFoundError:
         return False
 
@@ -225,6 +232,6 @@ def _is_still(path: Path, descriptor: int) -> bool:
 def _read(path: Path) -> Holder | None:
     """What a lock says of its holder; None if it says nothing, being just made."""
     try:
-        return Holder.of(path.read_bytes())
-    except OSError:
+        return Holder.of(read_regular(path, MAX_BYTES))
+    except (OSError, RefusedError):
         return None

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import psutil
 
 from pipeline.errors import ELSEWHERE, RefusedError, UnreachableError
-from pipeline.storage.lock import Holder, in_use
+from pipeline.storage.lock import MAX_BYTES, Holder, in_use
 from pipeline.storage.names import LOCK
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def _take(root: "ObjectRoot", own: bytes) -> None:
 def _read(root: "ObjectRoot") -> tuple[Holder | None, str]:
     """What a lock says of its holder, if it can be read, and its tag, if there is one."""
     try:
-        content, tag = root.read_tagged(LOCK)
+        content, tag = root.read_tagged(LOCK, MAX_BYTES)
     except FileNotFoundError:
         return None, ""
     return Holder.of(content.partition(b"\n")[0]), tag
