@@ -21,7 +21,7 @@ COLUMNS = {
     "alignment_test": "alignment_test",
     "uncentered": "uncentered_alignment_train",
     "unnormalised": "unnormalised_alignment_train",
-    "theorem12": "theorem12",
+    "theorem12": "theorem12_evaluated",
 }
 KEYS = ["dataset", "task", "trial", "kernel"]
 

@@ -63,7 +63,7 @@ def gram_projection(
     sums = sum_floats(samples, kernels, folds, len(tasks))
     train = training_samples(samples, folds)
     floats = {
-        "tiles": 3 * kernels * chunk + 2 * samples * features + 3 * sums,
+        "tiles": 3 * kernels * chunk + 3 * samples * features + 3 * sums,
         "reduce": 3 * sums + 2 * samples * kernels,
         "weights": 8 * kernels**2,
         "combine": (2 * kernels + folds + 2) * chunk,

@@ -132,8 +132,8 @@ def _direct_distances(outline: Outline) -> str:
     named = ", ".join(map(repr, outline.direct[:NAMED_COLUMNS]))
     more = len(outline.direct) - NAMED_COLUMNS
     return (
-        f"column {named}{f' and {more:,} more' if more > 0 else ''}: numbers so large that squared norms would cancel, "
-        "so that differences are computed directly, which is slower; scale = 'standard' avoids it"
+        f"columns {named}{f' and {more:,} more' if more > 0 else ''}: numbers so large, beside most distances or the "
+        "width of a kernel, that squared norms would cancel; differences are computed directly, which is slower"
     )
 
 

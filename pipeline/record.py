@@ -211,20 +211,21 @@ def restore_record(root: Root, ledger: Ledger) -> list[str]:
     return wrong
 
 
-def check_format(root: Root) -> None:
-    """Refuse a run directory whose format cannot be read; damage is reported by other checks."""
+def check_format(root: Root) -> int:
+    """Return the format of a run directory, and refuse one that cannot be read; damage is reported by other checks."""
     try:
         version = int(parse_json(root.read(ENVIRONMENT, MAX_RECORD_BYTES))["format"])
     except UnreachableError:
         raise
     except (OSError, ValueError, KeyError, TypeError, OverflowError):
-        return
+        return FORMAT
     if not OLDEST_FORMAT <= version <= FORMAT:
         age = "a newer" if version > FORMAT else "an older"
         raise RefusedError(
             f"{root} is of format {version}, which {age} version of this software wrote; this one reads formats "
             f"{OLDEST_FORMAT} to {FORMAT}. {'Update it' if version > FORMAT else ELSEWHERE}"
         )
+    return version
 
 
 def _read_files(root: Root) -> dict[str, str]:

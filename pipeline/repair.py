@@ -6,6 +6,7 @@ from rich.console import Console
 
 from pipeline.config_file import load_toml
 from pipeline.directory import is_run_directory
+from pipeline.environment import FORMAT
 from pipeline.errors import FailedError, RefusedError
 from pipeline.ledger import Ledger
 from pipeline.plan import Plan
@@ -51,9 +52,13 @@ def verify_run(root: Root, console: Console) -> int:
         return 0
     foreign = sum(problem.what == FOREIGN for problem in problems)
     but = f" {foreign:,} of them are not of this run, and stay." if foreign else ""
+    way_out = (
+        f"`pipeline verify {quoted(root)} --repair` computes them again, and only them"
+        if record.is_current
+        else f"`pipeline resume {quoted(root)}` computes the whole run again, in format {FORMAT}"
+    )
     console.print(
-        f"{len(problems):,} pieces are not as they were written, {verdict.files:,} are. "
-        f"`pipeline verify {quoted(root)} --repair` computes them again, and only them.{but}",
+        f"{len(problems):,} pieces are not as they were written, {verdict.files:,} are. {way_out}.{but}",
         highlight=False,
         soft_wrap=True,
         markup=False,
@@ -62,8 +67,13 @@ def verify_run(root: Root, console: Console) -> int:
 
 
 def restore_run(root: Root, console: Console) -> None:
-    """Mend what a run directory says of itself: its ledger, its config, its environment."""
-    check_format(root)
+    """Restore what a run directory says about itself: its ledger, its config, its environment."""
+    version = check_format(root)
+    if version != FORMAT:
+        raise RefusedError(
+            f"{root} was written by an earlier version (format {version}), whose parts cannot be repaired one by one. "
+            f"`pipeline resume {quoted(root)}` computes the whole run again, in format {FORMAT}"
+        )
     if not root.journal().exists():
         return
     with root.locked():

@@ -12,8 +12,9 @@ from pipeline.task import OK, Finished
 # What is said of kernels that `reduce` has found; the names of its results.
 DEGENERATE = {
     "constant": "kernels are constant on a training set; their weight there is 0",
-    "flat": "kernels are constant up to rounding on a training set, where they hardly tell samples apart",
-    "identity": "kernels are the identity up to rounding on a training set, where no sample resembles another",
+    "flat": "kernels are constant up to rounding on a training set; what is left of them acts like a linear kernel",
+    "identity": "kernels are, once centered, the identity up to rounding on a training set: no two samples resemble "
+    "each other more than others",
 }
 # A value at the edge in one trial may be chance.
 MIN_TRIALS_AT_EDGE = 2
@@ -65,7 +66,7 @@ def _cell_notes(dataset: DatasetPlan, fit: Fit, finished: Mapping[str, Finished]
             yield Note(dataset.name, _at_edge(fit, task_name, method, results, dataset.folds), task_name, method)
     for task_name in dataset.tasks_learned:
         found = [
-            result["path"]["one_class"]
+            result["path"]["majority_only"]
             for (name, _), results in paths.items()
             if name == task_name
             for result in results
@@ -73,8 +74,8 @@ def _cell_notes(dataset: DatasetPlan, fit: Fit, finished: Mapping[str, Finished]
         if found and all(found):
             yield Note(
                 dataset.name,
-                "every method predicts the same class for all test samples of a trial; each error is the share of the "
-                "other class",
+                "every method predicts the majority class of the training set for all test samples, in every trial; "
+                "each error is the share of the other class",
                 task_name,
             )
 

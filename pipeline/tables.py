@@ -70,10 +70,10 @@ BOUND_COLUMNS = (
     *KEYS,
     "alignment_train",
     "predictor_error",
-    "theorem12",
-    "theorem13",
-    "theorem14",
-    "theorem17",
+    "theorem12_evaluated",
+    "theorem13_evaluated",
+    "theorem14_evaluated",
+    "theorem17_evaluated",
 )
 
 
@@ -229,4 +229,8 @@ def _path(row: dict[str, Any]) -> list[dict[str, Any]]:
 
 def _bounds(row: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the theorems evaluated for a cell's kernel: of two-stage methods without negative weights."""
-    return [{**row, **row["theorems"]}] if "theorems" in row else []
+    theorems = {
+        f"{name}_evaluated" if name.startswith("theorem") else name: value
+        for name, value in row.get("theorems", {}).items()
+    }
+    return [{**row, **theorems}] if theorems else []

@@ -45,6 +45,13 @@ def alignment_with_labels(kernel: Floats, labels: Floats) -> float:
     return float(deviations @ matrix @ deviations) / (norm * float(deviations @ deviations))
 
 
+def positive_part_alignment(kernel: Floats, labels: Floats) -> float:
+    """Compute the alignment of the positive part of a kernel, centered on its samples, with the labels."""
+    values, vectors = np.linalg.eigh(centered(kernel))
+    kept = values > 0
+    return alignment_with_labels((vectors[:, kept] * values[kept]) @ vectors[:, kept].T, labels)
+
+
 def alignment_predictor(train: Floats, others: Floats, labels: Floats) -> Floats:
     """`h_S` of the existence theorems (the paper, section 4.2), for labels scaled to mean 0 and variance 1.
 

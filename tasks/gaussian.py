@@ -17,9 +17,10 @@ SHIFT = 1.0
 LARGEST_CENTERED = 4.0
 # Squared distances below this fraction of the squared norms are set to 0: they are rounding of the matrix product.
 RESOLUTION = 4e-15
-# Largest relative error of a kernel value that the matrix product may cause; columns that could cause more are
-# subtracted directly.
+# Largest relative error that the matrix product may cause; columns that could cause more are subtracted directly.
 MAX_LOSS = 1e-10
+# Number of samples that tell the typical distance.
+TYPICAL_SAMPLES = 512
 
 
 def kernel_names(log2_gamma: Sequence[int]) -> list[str]:
@@ -43,9 +44,10 @@ def largest_gamma(log2_gammas: Sequence[Sequence[int]]) -> float:
 def direct_columns(features: Floats, gamma: float) -> Integers:
     """Find the columns whose differences have to be computed directly.
 
-    One matrix product gives `|x|^2 + |z|^2 - 2 x.z` to an absolute error of `RESOLUTION (|x|^2 + |z|^2)`, and a kernel
-    value to `gamma` times that, relative to it. The columns with the largest entries are taken out until the others
-    keep the error below `MAX_LOSS`.
+    One matrix product gives `|x|^2 + |z|^2 - 2 x.z` to an absolute error of `RESOLUTION (|x|^2 + |z|^2)`. That must be
+    small beside `1 / gamma`, or else kernel values are wrong, and beside the distances of most samples, or else
+    `E = K - 1` of wide kernels is. The columns with the largest entries are taken out until the others keep the
+    relative error below `MAX_LOSS`.
 
     Parameters
     ----------
@@ -59,14 +61,30 @@ def direct_columns(features: Floats, gamma: float) -> Integers:
     indices
         In ascending order; empty where the matrix product is accurate enough.
     """
-    with np.errstate(over="ignore"):
-        squares = (features - features.mean(axis=0)) ** 2
-        limit = MAX_LOSS / (2.0 * RESOLUTION * gamma)
-        if squares.sum(axis=1).max() <= limit:
+    with np.errstate(over="ignore", invalid="ignore"):
+        centered = features - features.mean(axis=0)
+        limit = MAX_LOSS / (2.0 * RESOLUTION) * min(1.0 / gamma, _typical_distance(features))
+        if np.einsum("ij,ij->i", centered, centered).max() <= limit:
             return np.empty(0, dtype=np.int64)
-        ascending = np.argsort(squares.max(axis=0), kind="stable")
-        norms = np.cumsum(squares[:, ascending], axis=1).max(axis=0)
-    return np.sort(ascending[int(np.sum(norms <= limit)) :]).astype(np.int64)
+        ascending = np.argsort(np.abs(centered).max(axis=0), kind="stable")
+        norms, count = np.zeros(len(features)), 0
+        for column in ascending:
+            norms += centered[:, column] ** 2
+            if not norms.max() <= limit:
+                break
+            count += 1
+    return np.sort(ascending[count:]).astype(np.int64)
+
+
+def _typical_distance(features: Floats) -> float:
+    """Return the squared distance of a typical sample from the median of all, which a few large samples do not change.
+
+    At most `TYPICAL_SAMPLES` samples are looked at, evenly spaced. Where half of them are equal, the mean serves.
+    """
+    some = features[:: -(-len(features) // TYPICAL_SAMPLES)]
+    deviations = some - np.median(some, axis=0)
+    squares = np.einsum("ij,ij->i", deviations, deviations)
+    return float(np.median(squares)) or float(squares.mean()) or np.inf
 
 
 def prepare_features(features: Floats, gamma: float) -> tuple[Floats, int]:
@@ -84,7 +102,8 @@ def prepare_features(features: Floats, gamma: float) -> tuple[Floats, int]:
     prepared = features - features.mean(axis=0)
     if len(direct):
         rest = np.setdiff1d(np.arange(features.shape[1]), direct)
-        prepared = np.hstack([prepared[:, rest], features[:, direct]])
+        prepared = prepared[:, np.concatenate([rest, direct])]
+        prepared[:, len(rest) :] = features[:, direct]
     return prepared, len(direct)
 
 

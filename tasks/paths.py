@@ -26,8 +26,8 @@ class PathResult:
     best: int
     certificates: list[float] | None = None
     """Of each fit, where a method has one per value."""
-    one_class: bool = False
-    """Whether the best fit predicts the same class for every test sample (classification)."""
+    majority_only: bool = False
+    """Whether the best fit predicts the training set's majority class for every test sample (classification)."""
 
     @property
     def at_edge(self) -> bool:
@@ -93,13 +93,13 @@ def fit_path(
         error(parts[1], target[validation]),
         error(parts[2], target[test]),
     )
-    return with_one_class(path, parts[2]) if task == "classification" else path
+    return with_majority(path, parts[2], target[train]) if task == "classification" else path
 
 
-def with_one_class(path: PathResult, test_predictions: Floats) -> PathResult:
-    """Note whether the best fit predicts one class only; 0 counts as +1."""
-    chosen = test_predictions[:, path.best] >= 0
-    return replace(path, one_class=bool(chosen.all() or not chosen.any()))
+def with_majority(path: PathResult, test_predictions: Floats, labels: Floats) -> PathResult:
+    """Note whether the best fit predicts the majority class of the training labels only; 0 counts as +1."""
+    majority = float(labels.mean()) >= 0
+    return replace(path, majority_only=bool(np.all((test_predictions[:, path.best] >= 0) == majority)))
 
 
 def choose(

@@ -139,14 +139,14 @@ def diagonal_means(sums: Sums, folds: Sequence[int], bounds: Integers, shift: fl
 
 @dataclass(frozen=True)
 class Degenerate:
-    """Kernels that carry no information beyond rounding."""
+    """Kernels of which a user should know that they are extreme."""
 
     constant: Booleans
     """(p,): the centered kernel is 0; it gets no weight."""
     flat: Booleans
     """(p,): `K` is a constant up to rounding; `E = K - shift`, which holds the rest of its digits, is not."""
     identity: Booleans
-    """(p,): the centered kernel is a multiple of the centered identity, up to rounding."""
+    """(p,): the centered kernel is a multiple of the centered identity, up to rounding of its norm."""
 
 
 def degenerate(trace: Floats, squared_norms: Floats, diagonal: Floats, samples: int) -> Degenerate:

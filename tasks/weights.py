@@ -90,7 +90,8 @@ def _solved(v: Floats, residual: float, promised: float) -> tuple[Floats, float]
     if not residual <= promised:
         raise NotSolvedError(
             f"the weights were found only to a residual of {residual:.1e}, and {promised:g} is promised. The kernels "
-            "are too nearly dependent on this training set: use fewer kernels, more samples, or `align`"
+            "are too nearly dependent on this training set: use fewer kernels, more samples or `align`, or scale "
+            "features whose sizes differ by many orders of magnitude"
         )
     return _proportional(v), residual
 

@@ -8,7 +8,7 @@ import numpy as np
 from pipeline.stages.labels import read_labels
 from pipeline.store import GRAM, WEIGHTS, RunStore
 from pipeline.task import Output, Task
-from tasks.alignment import alignment_with_labels
+from tasks.alignment import positive_part_alignment
 from tasks.arrays import Floats, Integers
 from tasks.centering import center_on, positive_part
 from tasks.errors import NoResultError
@@ -108,17 +108,16 @@ def fit_kernel(
         It may be shifted by any constant, which centering takes away.
     signed
         Whether weights may be negative, and the kernel with them indefinite. Then its positive part is fitted, and the
-        result has the alignments of that kernel. On the test fold it is the kernel that the training samples determine:
-        the products of projections onto the space that they span.
+        result has the alignments of the positive part: of the kernel centered on the training set, and of the kernel
+        centered on the test fold.
     largest
         A bound on `K_k(x, x)` of the base kernels, scaled to trace one.
     """
     centered = center_on(kernel, split.train)
     found: dict[str, Any] = {}
     if signed:
-        part = positive_part(centered, split.train)
-        centered = part.kernel
-        found = alignments(*(_alignment(part.features, split, samples) for samples in (split.train, split.test)))
+        centered = positive_part(centered, split.train)
+        found = alignments(*(_positive_alignment(kernel, split, samples) for samples in (split.train, split.test)))
     path = fit_path(task, centered, split.target, split.train, split.validation, split.test, values)
     found |= path_result(path, split)
     if signed or np.ptp(split.target[split.train]) == 0:  # the theorems are about neither
@@ -131,8 +130,8 @@ def fit_kernel(
     return found | {"theorems": defined}
 
 
-def _alignment(features: Floats, split: Split, samples: Integers) -> float:
-    return alignment_with_labels(features[samples] @ features[samples].T, split.target[samples])
+def _positive_alignment(kernel: Floats, split: Split, samples: Integers) -> float:
+    return positive_part_alignment(kernel[np.ix_(samples, samples)], split.target[samples])
 
 
 def _theorem17(path: PathResult, split: Split, largest: float) -> float:

@@ -58,7 +58,7 @@ class EmptyFit(FitTask):
             **errors,
             "best": 0,
             "certificates": None,
-            "one_class": False,
+            "majority_only": False,
         }
         names = ("theorem12", "predictor_error", "theorem14", "theorem17")
         theorems = {name: 1 / (place + 3) for place, name in enumerate(names)}

@@ -177,6 +177,12 @@ def test_damage_in_a_directory_of_an_earlier_format_is_found(tmp_path: Path) -> 
     verified = command("verify", unpacked)
     assert verified.exit_code == 4
     assert "gram.zarr/wave/gram/c/0/0/1 is damaged" in verified.output
+    assert "pipeline resume" in verified.output
+    before = listing(unpacked)
+    repaired = command("verify", unpacked, "--repair")
+    assert repaired.exit_code == 4
+    assert "written by an earlier version (format 2)" in repaired.output
+    assert listing(unpacked) == before
 
 
 def test_a_run_of_an_earlier_format_is_computed_again_when_it_is_resumed(tmp_path: Path) -> None:

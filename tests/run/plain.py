@@ -80,13 +80,12 @@ class Trial:
         return np.asarray(kernel)
 
     def alignment(self, mu: Floats, where: str) -> float:
-        """On the "train" samples or the "test" fold; of the kernel that is fitted where weights are negative."""
-        part = getattr(self, where)
-        if not (mu < 0).any():
-            return aligned(np.tensordot(mu, self.inner if where == "train" else self.test_kernels, 1), self.y[part])
-        fitted = self.combined(mu)
-        inverse = np.linalg.pinv(fitted[self.train], rcond=1e-13, hermitian=True)
-        return aligned(fitted[part] @ inverse @ fitted[part].T, self.y[part])
+        """On the "train" samples or the "test" fold; of the positive part where weights are negative."""
+        kernel = np.tensordot(mu, self.inner if where == "train" else self.test_kernels, 1)
+        if (mu < 0).any():
+            left, values, right = np.linalg.svd(kernel, hermitian=True)
+            kernel = (left * values) @ (left.T + right) / 2  # (|K| + K) / 2
+        return aligned(kernel, self.y[getattr(self, where)])
 
     def fit(self, kernel: Floats, value: float) -> Errors:
         """Fit ridge regression with a ridge, or a support vector machine with a C."""
