@@ -11,6 +11,7 @@ from pipeline.directory import is_run_directory
 from pipeline.errors import PipelineError, RefusedError
 from pipeline.ledger import Ledger
 from pipeline.record import no_run_directory, read_record
+from pipeline.storage.fence import guarded_arrays
 from pipeline.storage.files import quoted
 from pipeline.storage.root import Root
 from pipeline.task import STAGES, Finished
@@ -39,7 +40,7 @@ def clean_run(console: Console, root: Root) -> None:
     """Remove the big arrays of a finished run."""
     if not is_run_directory(root):
         raise no_run_directory(root)
-    with root.locked():
+    with root.locked() as token:
         record = read_record(root)
         if not record.is_complete:
             raise RefusedError(f"{root} is not finished: `pipeline resume {quoted(root)}` goes on with it")
@@ -50,9 +51,10 @@ def clean_run(console: Console, root: Root) -> None:
         ledger.append(Finished(CLEANED, "", {}, {"datasets": datasets}, 0.0, 0))
         ledger.close()
         places = [place for dataset in datasets for place in big_arrays(dataset)]
-        freed = sum(map(arrays.size, places))
-        for place in places:
-            arrays.remove_folder(place)
+        with guarded_arrays(root, arrays, token):
+            freed = sum(map(arrays.size, places))
+            for place in places:
+                arrays.remove_folder(place)
     console.print(f"{memory.text(freed)} are free again; tables, statistics, weights and the ledger are kept.")
 
 

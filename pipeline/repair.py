@@ -9,7 +9,7 @@ from pipeline.errors import FailedError, RefusedError
 from pipeline.ledger import Ledger
 from pipeline.plan import Plan
 from pipeline.record import SWEEP, check_format, no_run_directory, read_record, restore_record
-from pipeline.run import Options
+from pipeline.run import Options, tables_identity
 from pipeline.storage.files import quoted
 from pipeline.storage.logs import driver_log
 from pipeline.storage.names import LEDGER, RESULTS
@@ -23,6 +23,7 @@ from pipeline.verification import (
     check_files,
     examine,
     foreign_files,
+    is_left,
     sweep_temporary_files,
 )
 
@@ -37,7 +38,10 @@ def verify_run(root: Root, console: Console) -> int:
     plan = record.plan()
     arrays, ledger = record.arrays(), Ledger(root)
     verdict = examine(plan, record.finished, arrays, full=True) if plan else Verdict()
-    problems = [*verdict.problems, *_others(root, arrays, record.finished, ledger, _is_unfinished(plan, verdict))]
+    unfinished = _is_unfinished(plan, verdict)
+    problems = [*verdict.problems, *_superseded(verdict), *_others(root, arrays, record.finished, ledger, unfinished)]
+    if plan and not problems:
+        problems += _outdated_tables(plan, verdict, record.finished)
     if not ledger.journal.exists():
         problems.insert(0, Problem(LEDGER, "is missing, and with it all that says what is finished", ""))
     _print(console, problems)
@@ -71,17 +75,17 @@ def repair_run(root: Root, data_dir: Path | None, options: Options, console: Con
     """Compute again what is not as it was written, and nothing else; gives the exit code."""
     if not is_run_directory(root):
         raise no_run_directory(root)
-    with root.locked():
-        run = open_run(root, data_dir, options, console)
+    with root.locked() as token:
+        run = open_run(root, data_dir, options, console, token)
         arrays = run.store.root
         sweep_temporary_files(root, arrays)
         recorded = run.ledger.read()
         # Of a run that was complete all that is missing was lost; of another some was never done.
         was_complete = read_record(root, run.ledger).is_complete or not any(map(_is_task, recorded))
-        with driver_log(root), storage_errors(run):
+        with driver_log(root), storage_errors(run), run.guarded():
             verdict = run.examine(full=True)
             others = _others(root, arrays, recorded, run.ledger, _is_unfinished(run.plan, verdict))
-            _print(console, [*verdict.problems, *others])
+            _print(console, [*verdict.problems, *_superseded(verdict), *others])
             for problem in others:
                 if not problem.entry:
                     (root if problem.key.startswith(f"{RESULTS}/") else arrays).remove(problem.key)
@@ -92,7 +96,8 @@ def repair_run(root: Root, data_dir: Path | None, options: Options, console: Con
     for name in failed:
         console.print(f"{name} {run.finished[name].failures[0]}", highlight=False, soft_wrap=True, markup=False)
     but = f", but for {len(failed):,} task(s) that failed" if failed else ""
-    console.print(f"Repaired: {len(verdict.problems) + len(others):,} pieces{but}.", highlight=False)
+    pieces = len(verdict.problems) + len(verdict.superseded) + len(others)
+    console.print(f"Repaired: {pieces:,} pieces{but}.", highlight=False)
     return FailedError.exit_code if failed else 0
 
 
@@ -108,6 +113,19 @@ def _print(console: Console, problems: list[Problem]) -> None:
 def _is_unfinished(plan: Plan | None, verdict: Verdict) -> bool:
     done = {name for name, entry in verdict.valid.items() if not entry.failed}
     return plan is None or any(task.name not in done for task in plan.tasks)
+
+
+def _superseded(verdict: Verdict) -> list[Problem]:
+    what = "was built on something that has since been computed again with another result"
+    return [Problem(name, what, name) for name in verdict.superseded]
+
+
+def _outdated_tables(plan: Plan, verdict: Verdict, recorded: dict[str, Finished]) -> list[Problem]:
+    """The tables of a finished run, if they were made of something else than what is finished now."""
+    if TABLES not in recorded or any(is_left(dataset, verdict.valid) for dataset in plan.datasets):
+        return []
+    is_current = recorded[TABLES].identity == tables_identity(plan, verdict.valid)
+    return [] if is_current else [Problem(RESULTS, "holds tables of an earlier state of this run", TABLES)]
 
 
 def _others(root: Root, arrays: Root, recorded: dict[str, Finished], ledger: Ledger, unfinished: bool) -> list[Problem]:

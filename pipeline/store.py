@@ -15,7 +15,9 @@ from zarr.core.buffer import Buffer
 from zarr.storage import MemoryStore
 
 from pipeline.errors import UnreachableError
+from pipeline.storage.access import Access
 from pipeline.storage.digests import content_digest
+from pipeline.storage.fence import Fence
 from pipeline.storage.root import Root
 from tasks.arrays import Floats
 
@@ -32,16 +34,27 @@ class DamagedError(RuntimeError):
 
 
 class RunStore:
-    """The arrays of one run. Cheap to make and to send: it holds an address only."""
+    """The arrays of one run. Cheap to make and to send: it holds an address and a token only.
 
-    def __init__(self, root: Root) -> None:
-        self.root = root
+    Parameters
+    ----------
+    token
+        That of the lock under which arrays are written; without one, nothing guards them.
+    """
+
+    def __init__(self, root: Root, token: str = "") -> None:
+        self.root, self.fence = root, Fence(root, token)
+        self.access = Access(self.fence.check)
         self._opened: dict[str, zarr.Array[Any]] = {}
         self._described: dict[str, str] = {}
         """Digests of descriptions that are known to be there; many arrays share the groups around them."""
 
-    def __reduce__(self) -> tuple[type["RunStore"], tuple[Root]]:
-        return RunStore, (self.root,)
+    def __reduce__(self) -> tuple[type["RunStore"], tuple[Root, str]]:
+        return RunStore, (self.root, self.fence.token)
+
+    def anew(self) -> "RunStore":
+        """The same arrays, of which nothing was read or written yet."""
+        return RunStore(self.root, self.fence.token)
 
     def create(
         self,
@@ -84,6 +97,7 @@ class RunStore:
         digest = content_digest(content)
         if self._described.get(key) != digest:
             if self.root.digests([key])[key] != digest:
+                self.fence.check()
                 self.root.write(key, content, sync=False)
             self._described[key] = digest
 
@@ -92,7 +106,7 @@ class RunStore:
         key = f"{group}/{name}"
         if key not in self._opened:
             try:
-                self._opened[key] = zarr.open_array(store=self.root.arrays(group), path=name, mode="r+")
+                self._opened[key] = zarr.open_array(store=self.root.arrays(group, self.access), path=name, mode="r+")
             except UnreachableError:
                 raise
             except Exception as error:  # a description may be wrong in any way
@@ -132,7 +146,11 @@ class RunStore:
     def _digests(self, group: str, name: str, chunks: Iterable[tuple[int, ...]]) -> dict[str, str]:
         encode = self.array(group, name).metadata.encode_chunk_key
         keys = [f"{group}/{name}/{encode(chunk)}" for chunk in chunks]
-        return self.root.digests(keys, full=self.root.reads_back)
+        written = {key: self.access.written[key] for key in keys}
+        for key, found in self.root.digests(keys, full=self.root.reads_back).items():
+            if found != written[key]:  # the disk, or someone else who writes there
+                raise OSError(errno.EIO, "what was just written is not what is there", f"{self.root}/{key}")
+        return written
 
     def read(self, group: str, name: str, selection: Any = ...) -> Any:
         """Read a part of an array; every value must have been written."""

@@ -3,6 +3,7 @@
 from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from pipeline.inputs import InputDigests, is_built_on_others
 from pipeline.layout import data_identity
 from pipeline.plan import DatasetPlan, Plan
 from pipeline.schedule import failures
@@ -42,6 +43,12 @@ class Verdict:
     """How many files were found as they were written."""
     outdated: list[str] = field(default_factory=list)
     """What was finished under another config, other data or an older algorithm."""
+    superseded: list[str] = field(default_factory=list)
+    """What was built on something that has since been computed again with another result."""
+    lost: dict[str, Finished] = field(default_factory=dict)
+    """What was finished and belongs to the plan, but is not valid: damaged or superseded."""
+    inputs: InputDigests = field(default_factory=InputDigests)
+    """The digests of what tasks read, as the ledger has them."""
 
 
 def data_entry(dataset: str) -> str:
@@ -74,13 +81,15 @@ def examine(
     cleaned = recorded[CLEANED].result["datasets"] if CLEANED in recorded else []
     for dataset in plan.datasets:
         without = big_arrays(dataset.name) if dataset.name in cleaned else ()
-        found = _examine_dataset(dataset, recorded, arrays, full, without)
+        current = _current(dataset, recorded, verdict)
+        sound = _built_on_what_is_there(dataset, current, verdict)
+        found = _examine_files(sound, recorded, arrays, full, without)
         if without and is_left(dataset, found.valid):  # it needs what was removed
-            found = _examine_dataset(dataset, recorded, arrays, full, ())
+            found = _examine_files(sound, recorded, arrays, full, ())
         verdict.valid |= found.valid
         verdict.problems += found.problems
-        verdict.outdated += found.outdated
         verdict.files += found.files
+        verdict.lost |= {entry.name: entry for entry in current if entry.name not in found.valid}
     return verdict
 
 
@@ -90,15 +99,42 @@ def is_left(dataset: DatasetPlan, valid: Mapping[str, Finished]) -> bool:
     return bool(names - valid.keys() - failures(dataset, valid).keys())
 
 
-def _examine_dataset(
-    dataset: DatasetPlan, recorded: Mapping[str, Finished], arrays: Root, full: bool, without: tuple[str, ...]
-) -> Verdict:
-    verdict = Verdict()
+def _current(dataset: DatasetPlan, recorded: Mapping[str, Finished], verdict: Verdict) -> list[Finished]:
+    """What is finished of a dataset and belongs to the plan; what does not is noted as outdated."""
     expected = {data_entry(dataset.name): data_identity(dataset)}
     expected |= {task.name: task.identity for task in dataset.tasks}
     known = [recorded[name] for name in expected if name in recorded]
-    verdict.outdated = [entry.name for entry in known if entry.identity != expected[entry.name]]
-    current = [entry for entry in known if entry.identity == expected[entry.name]]
+    verdict.outdated += [entry.name for entry in known if entry.identity != expected[entry.name]]
+    return [entry for entry in known if entry.identity == expected[entry.name]]
+
+
+def _built_on_what_is_there(dataset: DatasetPlan, current: list[Finished], verdict: Verdict) -> list[Finished]:
+    """Leave out what was built on something else than the ledger has now.
+
+    Damage does not count: what is damaged may well come out the same when it is computed again.
+    """
+    for entry in current:
+        verdict.inputs.add(entry.digests)
+    superseded = superseded_tasks(dataset, {entry.name: entry for entry in current}, verdict.inputs)
+    verdict.superseded += superseded
+    return [entry for entry in current if entry.name not in set(superseded)]
+
+
+def superseded_tasks(dataset: DatasetPlan, finished: Mapping[str, Finished], inputs: InputDigests) -> list[str]:
+    """The names of finished tasks that were built on something that has since changed."""
+    return [
+        task.name
+        for task in dataset.tasks
+        if task.name in finished
+        and finished[task.name].inputs
+        and is_built_on_others(finished[task.name].inputs, inputs.of(task))
+    ]
+
+
+def _examine_files(
+    current: list[Finished], recorded: Mapping[str, Finished], arrays: Root, full: bool, without: tuple[str, ...]
+) -> Verdict:
+    verdict = Verdict()
     wanted = {entry.name: [key for key in entry.digests if not key.startswith(without)] for entry in current}
     # All at once: a place that is far away answers many questions in the time of one.
     found = arrays.digests((key for keys in wanted.values() for key in keys), full)

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from pipeline.inputs import Input, whole
 from pipeline.store import DATA, GRAM, WEIGHTS, RunStore
 from pipeline.task import Output, Task
 from tasks.arrays import Floats, Integers
@@ -49,6 +50,10 @@ class CellTask(Task):
     @property
     def cell(self) -> tuple[str, str]:
         return self.task, self.method
+
+    def split_inputs(self) -> tuple[Input, ...]:
+        """What `split` reads, as inputs."""
+        return whole(GRAM, f"{self.dataset}/fold"), whole(DATA, f"{self.dataset}/targets")
 
     def split(self, store: RunStore) -> Split:
         """The labels of all samples, and which of them train, validate and test."""

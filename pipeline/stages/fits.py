@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
+from pipeline.inputs import Input, trials_of
 from pipeline.stages.cells import NO_RESULT, CellTask, failed, fit_kernel
 from pipeline.stages.combine import CombineTask
 from pipeline.stages.matrices import read_symmetric
@@ -21,6 +22,15 @@ class FitTask(CellTask, GramTask):
     reads: ClassVar[tuple[type[Task], ...]] = (CombineTask,)
 
     values: tuple[float, ...]
+
+    def inputs(self) -> tuple[Input, ...]:
+        group, trial = f"{self.dataset}/{self.task}", (self.trial,)
+        return (
+            *self.split_inputs(),
+            trials_of(WEIGHTS, f"{group}/{self.method}", trial),
+            trials_of(STATISTICS, f"{group}/trace", trial),
+            trials_of(COMBINED, f"{group}/{self.method}", trial),
+        )
 
     def run(self, store: RunStore) -> Output:
         group = f"{self.dataset}/{self.task}"

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse
 
+from pipeline.inputs import Input, whole
 from pipeline.methods import ONE_STAGE
 from pipeline.stages.cells import NO_RESULT, CellTask, Split, failed, fit_kernel, measured
 from pipeline.stages.statistics import constant_kernels
@@ -28,6 +29,11 @@ def read_columns(store: RunStore, dataset: str) -> tuple[scipy.sparse.csr_array,
     return scipy.sparse.csr_array((data, indices, indptr), shape=(len(indptr) - 1, len(offset))), offset
 
 
+def column_inputs(dataset: str) -> tuple[Input, ...]:
+    """What `read_columns` reads, as the inputs of a task."""
+    return tuple(whole(DATA, f"{dataset}/columns/{name}") for name in COLUMNS)
+
+
 @dataclass(frozen=True, kw_only=True)
 class RankOneStatisticsTask(Task):
     """The alignments of every base kernel, for each task and trial."""
@@ -41,6 +47,10 @@ class RankOneStatisticsTask(Task):
     @property
     def part(self) -> str:
         return "-".join(self.tasks)
+
+    def inputs(self) -> tuple[Input, ...]:
+        targets, fold = whole(DATA, f"{self.dataset}/targets"), whole(GRAM, f"{self.dataset}/fold")
+        return (*column_inputs(self.dataset), targets, fold)
 
     def run(self, store: RunStore) -> Output:
         columns, offset = read_columns(store, self.dataset)
@@ -74,6 +84,9 @@ class RankOneCellTask(CellTask):
 
     q: float | None
     values: tuple[tuple[float, ...], ...]
+
+    def inputs(self) -> tuple[Input, ...]:
+        return (*self.split_inputs(), *column_inputs(self.dataset))
 
     def run(self, store: RunStore) -> Output:
         split = self.split(store)

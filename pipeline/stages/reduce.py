@@ -5,6 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from pipeline.inputs import Input, whole
 from pipeline.stages.statistics import constant_kernels
 from pipeline.stages.tiles import GramTask, TilesTask
 from pipeline.store import DATA, GRAM, STATISTICS, RunStore
@@ -32,6 +33,10 @@ class ReduceTask(GramTask):
     @property
     def part(self) -> str:
         return "-".join(self.tasks)
+
+    def inputs(self) -> tuple[Input, ...]:
+        sums = (whole(STATISTICS, f"{self.dataset}/sums/{field.name}") for field in fields(Sums))
+        return (*sums, whole(DATA, f"{self.dataset}/targets"), whole(GRAM, f"{self.dataset}/fold"))
 
     def run(self, store: RunStore) -> Output:
         sums = self._total(store)

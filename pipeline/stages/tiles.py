@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from pipeline.inputs import Input, whole
 from pipeline.store import DATA, GRAM, STATISTICS, RunStore
 from pipeline.task import Output, Task
 from tasks.folds import fold_bounds
@@ -73,6 +74,13 @@ class TilesTask(TileBatchTask):
 
     stage: ClassVar[str] = "tiles"
     version: ClassVar[int] = 1
+
+    def inputs(self) -> tuple[Input, ...]:
+        return (
+            whole(DATA, f"{self.dataset}/features"),
+            whole(DATA, f"{self.dataset}/targets"),
+            whole(GRAM, f"{self.dataset}/fold"),
+        )
 
     def run(self, store: RunStore) -> Output:
         features = store.read(DATA, f"{self.dataset}/features")

@@ -2,14 +2,20 @@
 
 import os
 import shlex
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from threading import get_native_id
 
 PARTIAL = ".partial"
 """How names of files end that are being written; zarr uses the same. A crash may leave some, which are no one's."""
 
 
-def write_whole(path: Path, content: str | bytes | Iterator[bytes], sync: bool = True) -> None:
+def write_whole(
+    path: Path,
+    content: str | bytes | Iterator[bytes | memoryview],
+    sync: bool = True,
+    before_replace: Callable[[], None] | None = None,
+) -> None:
     """Replace a file so that no reader, and no crash, ever finds half of it.
 
     Parameters
@@ -18,14 +24,18 @@ def write_whole(path: Path, content: str | bytes | Iterator[bytes], sync: bool =
         All of it, or its parts.
     sync
         Whether it has to outlive a power cut. What a digest guards can do without.
+    before_replace
+        Called once the content is written and before it takes its place; what it raises leaves the file as it was.
     """
-    temporary = path.with_name(f".{path.name}.{os.getpid()}{PARTIAL}")
+    temporary = path.with_name(f".{path.name}.{os.getpid()}-{get_native_id()}{PARTIAL}")
     try:
         with temporary.open("wb") as file:
             file.writelines(_parts(content))
             file.flush()
             if sync:
                 os.fsync(file.fileno())
+        if before_replace is not None:
+            before_replace()
         temporary.replace(path)
         if sync:
             sync_folder(path.parent)
@@ -34,7 +44,7 @@ def write_whole(path: Path, content: str | bytes | Iterator[bytes], sync: bool =
         raise
 
 
-def _parts(content: str | bytes | Iterator[bytes]) -> Iterable[bytes]:
+def _parts(content: str | bytes | Iterator[bytes | memoryview]) -> Iterable[bytes | memoryview]:
     if isinstance(content, str):
         return (content.encode(),)
     return (content,) if isinstance(content, bytes) else content

@@ -6,9 +6,11 @@ import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pipeline.errors import ELSEWHERE, RefusedError
 from pipeline.storage import lock
+from pipeline.storage.access import Access
 from pipeline.storage.digests import chunk_digest, file_digest, is_chunk
 from pipeline.storage.files import PARTIAL, write_whole
 from pipeline.storage.journal import FileJournal
@@ -16,11 +18,15 @@ from pipeline.storage.logs import Logs
 from pipeline.storage.names import CONFIG, LEDGER, LOGS
 from pipeline.storage.root import Root
 
+if TYPE_CHECKING:
+    from zarr.storage import StorePath
+
 
 class LocalRoot(Root):
     """A folder; keys are paths in it."""
 
     reads_back = True
+    seconds_to_trust_lock = 0.0
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
@@ -81,13 +87,18 @@ class LocalRoot(Root):
             key: chunk_digest(f"{top}/{key}", full) if is_chunk(key) else file_digest(f"{top}/{key}") for key in keys
         }
 
-    def arrays(self, group: str) -> str:
-        return f"{self.path}/{group}"
+    def arrays(self, group: str, access: Access) -> "StorePath":
+        from zarr.storage import StorePath  # heavy, and most commands need none of it
+
+        from pipeline.storage.folder_store import FolderStore
+
+        self.path.stat()  # zarr would make a run directory anew that vanished
+        return StorePath(FolderStore(self.path, access), group)
 
     def journal(self) -> FileJournal:
         return FileJournal(self.path / LEDGER)
 
-    def locked(self) -> AbstractContextManager[None]:
+    def locked(self) -> AbstractContextManager[str]:
         return lock.locked(self.path)
 
     def holder(self) -> lock.Holder | None:

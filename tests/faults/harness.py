@@ -171,7 +171,7 @@ def no_workers(order: random.Random | None = None, most: int | None = None) -> I
             if not ready:
                 return
             errand = ready.pop(order.randrange(len(ready)) if order else 0)
-            entries = run_tasks(errand, run.store)
+            entries = run_tasks(errand, run.store.anew(), [run._inputs.of(task) for task in errand])
             done += 1
             if most is not None and done > most:
                 raise CrashError  # what was just written has no line
