@@ -166,14 +166,10 @@ class Execution:
         self._running |= zip(keys, errands, strict=True)
         # Deaths of workers are counted here; a scheduler that is not ours has its own count, which comes first.
         inputs = [[self._inputs(task) for task in errand] if self._inputs else [] for errand in errands]
-        for key, future in zip(
-            keys,
-            self._client.map(
-                run_errand, errands, inputs, store=self._store, run=self._id, code=fingerprint(), key=keys, pure=False
-            ),
-            strict=True,
+        for future in self._client.map(
+            run_errand, errands, inputs, store=self._store, run=self._id, code=fingerprint(), key=keys, pure=False
         ):
-            self._sent[key] = future
+            self._sent[str(future.key)] = future
             future.add_done_callback(self._arrived.put)
         return keys
 
