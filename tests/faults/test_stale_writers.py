@@ -1,31 +1,26 @@
-"""Tasks that outlive their driver and write later: the new run's tables are right, or it refuses; never a wrong number."""
+"""Tasks that outlive their driver and write later: the next run's tables are right, or it refuses; never a wrong number."""
 
-import copy
 import os
 import random
-import shutil
 import signal
-import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from distributed import Client
 
 from tests.components.servers import Servers
-from tests.faults.harness import TINY, assert_same, command, done_by, lines, no_workers, wait_until, write_config
-from tests.faults.inject import ALWAYS, CHUNK, TASK, Fault, faulty
-from tests.run.sweeps import start
+from tests.faults.harness import assert_same, command, done_by, no_workers, tables, wait_until, write_config
+from tests.faults.inject import faulty
+from tests.faults.stale import CHANGED, FAULTS, TILES, Scene, end, stop_at_once
 
 pytestmark = [pytest.mark.faults, pytest.mark.slow]
 
 SEEDS = int(os.environ.get("FAULT_SEEDS", "2"))
-HELD = Fault(CHUNK, "wait", of="gram.zarr wave/gram", seconds=120.0)
-# So that the held task can write while others are still to read what it writes.
-SLOWER = Fault(TASK, "sleep", times=ALWAYS, seconds=0.3)
-TILES = "tiles/wave/0"
-CHANGED = copy.deepcopy(TINY)
-CHANGED["dataset"][0]["kernels"] = [{"family": "gaussian", "log2_gamma": [-5, -2]}]
+# About as long as a driver takes from its start to its tables.
+LONGEST_DELAY = 10.0
+SECONDS_TO_WRITE = 3.0
 
 
 @pytest.fixture(scope="module")
@@ -38,74 +33,79 @@ def fresh(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "run"
 
 
-class Scene:
-    """A scheduler that keeps running with two workers, one of which holds a task of a driver that has ended."""
-
-    def __init__(self, folder: Path, servers: Servers) -> None:
-        self.folder, self.servers, self.root = folder, servers, folder / "run"
-        self.notes = folder / "notes"
-
-    def run(self, *options: str) -> subprocess.Popen[str]:
-        return start("run", "tiny.toml", "--cluster", self.servers.address, "--out", "run", *options, cwd=self.folder)
-
-    def hold(self) -> subprocess.Popen[str]:
-        """Start a driver, and wait until one of its tasks is about to write."""
-        write_config(self.folder)
-        driver = self.run()
-        assert wait_until((self.notes / "waiting").exists, 60)
-        return driver
-
-    def let_go(self) -> None:
-        (self.notes / "go").touch()
-
-    def accept_changes(self) -> subprocess.Popen[str]:
-        """Start another driver in the same directory, with another config."""
-        write_config(self.folder, CHANGED)
-        return self.run("--accept-changes")
-
-
 @pytest.fixture
-def scene(tmp_path: Path) -> Iterator[Scene]:
-    with Servers(tmp_path / "servers", environment=faulty([HELD, SLOWER], tmp_path / "notes")) as servers:
+def servers(tmp_path: Path) -> Iterator[Servers]:
+    """A scheduler that keeps running, with a worker."""
+    with Servers(tmp_path / "servers", environment=faulty(FAULTS, tmp_path / "notes")) as servers:
         servers.start_scheduler()
         servers.start_worker("worker", "--nthreads", "3")  # else new tasks would wait for the held one
         servers.wait_for_workers(1)
-        yield Scene(tmp_path, servers)
+        yield servers
 
 
-def end(process: subprocess.Popen[str], seconds: float = 120) -> subprocess.CompletedProcess[str]:
-    output, errors = process.communicate(timeout=seconds)
-    return subprocess.CompletedProcess(process.args, process.returncode, output, errors)
+@pytest.fixture
+def scene(servers: Servers, tmp_path: Path) -> Scene:
+    return Scene(tmp_path, servers.address, tmp_path / "notes")
 
 
-def stop_at_once(driver: subprocess.Popen[str]) -> None:
-    """Ctrl-C, twice."""
-    driver.send_signal(signal.SIGINT)
-    time.sleep(1.5)
-    driver.send_signal(signal.SIGINT)
-    assert end(driver).returncode == 130
-
-
-def assert_right(scene: Scene, done: subprocess.CompletedProcess[str], fresh: Path) -> None:
-    """The tables of a fresh run, and nothing that `verify` finds; or what it finds is repaired to just that."""
-    assert done.returncode == 0, done.stderr
-    assert wait_until(lambda: "started" not in held_tasks(scene), 30)
-    found = command("verify", scene.root)
-    if found.exit_code:
-        with no_workers():
-            assert command("verify", scene.root, "--repair").exit_code == 0
-    assert_same(scene.root, fresh)
-
-
-def held_tasks(scene: Scene) -> str:
-    return ""
-
-
-def test_a_task_of_a_driver_that_was_stopped_writes_nothing_for_the_next_one(scene: Scene, fresh: Path) -> None:
-    stop_at_once(scene.hold())
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_a_task_of_a_driver_that_has_ended_writes_nothing_for_the_next_one(
+    scene: Scene, fresh: Path, number: signal.Signals
+) -> None:
+    stop_at_once(scene.hold(), number)
     driver = scene.accept_changes()
     assert wait_until(lambda: TILES in done_by(scene.root), 60)
     scene.let_go()
     done = end(driver)
+    assert done.returncode == 0, done.stderr
+    assert "than the ledger says" not in done.stdout, "it wrote, and was noticed only by who read it"
+    assert_same(scene.root, fresh)
+
+
+@pytest.mark.parametrize("seed", range(SEEDS))
+def test_whenever_it_writes_tables_are_right_or_the_run_refuses(scene: Scene, fresh: Path, seed: int) -> None:
+    chosen = random.Random(seed)
+    stop_at_once(scene.hold(), chosen.choice([signal.SIGINT, signal.SIGTERM, signal.SIGKILL]))
+    driver = scene.accept_changes()
+    time.sleep(chosen.uniform(0.0, LONGEST_DELAY))
+    scene.let_go()
+    done = end(driver)
+    assert done.returncode in (0, 4), done.stderr
+    if done.returncode == 0:
+        assert tables(scene.root) == tables(fresh)
+    time.sleep(SECONDS_TO_WRITE)
+    if done.returncode or command("verify", scene.root).exit_code:
+        with no_workers():
+            assert command("resume", scene.root, "--verify", "full").exit_code == 0
+    assert_same(scene.root, fresh)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_driver_that_ends_leaves_no_task_on_a_scheduler_that_keeps_running(
+    scene: Scene, servers: Servers, number: signal.Signals
+) -> None:
+    stop_at_once(scene.hold(), number)
+    with Client(servers.address) as client:
+        assert client.run_on_scheduler(lambda dask_scheduler: list(dask_scheduler.tasks)) == []
+    before = scene.started()
+    scene.let_go()
+    time.sleep(SECONDS_TO_WRITE)
+    assert scene.started() == before
+    assert not list((scene.root / "gram.zarr/wave/gram/c").rglob("*")), "it wrote without a lock"
+
+
+def test_of_two_drivers_the_one_without_the_lock_stops_and_writes_nothing(scene: Scene, fresh: Path) -> None:
+    first = scene.hold()
+    refused = end(scene.accept_changes())
+    assert refused.returncode == 4, refused.stderr
+    assert "is in use by process" in refused.stderr
+    (scene.root / "lock").unlink()  # what nobody should do
+    second = scene.accept_changes()
+    assert wait_until(lambda: TILES in done_by(scene.root), 60)
+    scene.let_go()
+    superseded, done = end(first), end(second)
+    assert superseded.returncode == 4, superseded.stderr
+    assert "was taken over by process" in superseded.stderr
+    assert "Traceback" not in superseded.stderr
     assert done.returncode == 0, done.stderr
     assert_same(scene.root, fresh)
