@@ -15,7 +15,7 @@ from rich.console import Console
 from cluster import open_cluster
 from cluster.profile import Profile
 from pipeline.errors import InterruptedRunError, StorageError
-from pipeline.inputs import InputDigests
+from pipeline.inputs import InputDigests, Total
 from pipeline.interrupt import Interrupt
 from pipeline.layout import create_arrays, data_identity
 from pipeline.ledger import Ledger
@@ -31,7 +31,7 @@ from pipeline.storage.root import Root
 from pipeline.store import DamagedError, RunStore
 from pipeline.summary import summarise, write_summary
 from pipeline.tables import TABLES_VERSION, read_rows, table_digests, write_tables
-from pipeline.task import STAGES, Finished
+from pipeline.task import STAGES, Finished, Task
 from pipeline.verification import (
     CLEANED,
     TABLES,
@@ -118,6 +118,10 @@ class Run:
         if CLEANED in recorded:
             self._forget_cleaning(recorded[CLEANED])
         return verdict
+
+    def inputs_of(self, task: Task) -> tuple[Total, ...]:
+        """The ledger's digests of what a task reads."""
+        return self._inputs.of(task)
 
     def left(self) -> set[str]:
         """The names of tasks that are to do: not finished, and not stuck behind one that failed."""
@@ -225,7 +229,7 @@ class Run:
                     interrupt,
                     options.fail_fast,
                     self._say,
-                    self._inputs.of,
+                    self.inputs_of,
                 ).run()
             if interrupt.requested:
                 raise InterruptedRunError(

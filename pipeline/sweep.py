@@ -87,7 +87,7 @@ def resume_sweep(root: Root, data_dir: Path | None, options: Options, console: C
 
 
 def open_run(root: Root, data_dir: Path | None, options: Options, console: Console, token: str) -> Run:
-    """The run of a directory, whose lock holds a token; data are read from their source only where they are not stored."""
+    """The run of a directory, whose lock holds a token; data are read from their source only where not stored."""
     ledger = Ledger(root)
     record = read_record(root, ledger)
     if not record.is_complete:  # else workers are hardly needed, and would only take a core from who checks it

@@ -180,7 +180,7 @@ def no_workers(
                 return
             errand = ready.pop(order.randrange(len(ready)) if order else 0)
             before_task(done)
-            entries = run_tasks(errand, run.store.anew(), [run._inputs.of(task) for task in errand])
+            entries = run_tasks(errand, run.store.anew(), [run.inputs_of(task) for task in errand])
             done += 1
             if most is not None and done > most:
                 raise CrashError  # what was just written has no line

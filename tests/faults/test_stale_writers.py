@@ -1,4 +1,4 @@
-"""Tasks that outlive their driver and write later: the next run's tables are right, or it refuses; never a wrong number."""
+"""Tasks that outlive their driver and write later: the next run has the right tables, or it refuses."""
 
 import os
 import random

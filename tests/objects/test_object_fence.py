@@ -113,7 +113,8 @@ def test_a_driver_whose_place_is_taken_over_stops_and_records_nothing_more(
 def test_other_values_with_a_valid_checksum_are_noticed_by_whoever_reads_them(
     root: ObjectRoot, reference: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real, written = Run.record, []
+    real = Run.record
+    written: list[str] = []
 
     def record(run: Run, entries: list[Finished]) -> None:
         real(run, entries)
