@@ -4,6 +4,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from pipeline.config_file import load_toml
 from pipeline.directory import is_run_directory
 from pipeline.errors import FailedError, RefusedError
 from pipeline.ledger import Ledger
@@ -12,11 +13,12 @@ from pipeline.record import SWEEP, check_format, no_run_directory, read_record, 
 from pipeline.run import Options, tables_identity
 from pipeline.storage.files import quoted
 from pipeline.storage.logs import driver_log
-from pipeline.storage.names import LEDGER, RESULTS
+from pipeline.storage.names import CONFIG, LEDGER, RESULTS
 from pipeline.storage.root import Root
 from pipeline.sweep import open_run, storage_errors
 from pipeline.task import STAGES, Finished
 from pipeline.verification import (
+    FOREIGN,
     TABLES,
     Problem,
     Verdict,
@@ -37,20 +39,25 @@ def verify_run(root: Root, console: Console) -> int:
     record = read_record(root)
     plan = record.plan()
     arrays, ledger = record.arrays(), Ledger(root)
-    verdict = examine(plan, record.finished, arrays, full=True) if plan else Verdict()
+    verdict = (
+        examine(plan, record.finished, arrays, full=True, any_version=not record.is_current) if plan else Verdict()
+    )
     unfinished = _is_unfinished(plan, verdict)
     problems = [*verdict.problems, *_superseded(verdict), *_others(root, arrays, record.finished, ledger, unfinished)]
-    if plan and not problems:
+    if plan and record.is_current and not problems:
         problems += _outdated_tables(plan, verdict, record.finished)
+    problems += [Problem(LEDGER, f"line {number} is lost, zeroed by a power cut", "") for number in ledger.zeroed()]
     if not ledger.journal.exists():
         problems.insert(0, Problem(LEDGER, "is missing, and with it all that says what is finished", ""))
     _print(console, problems)
     if not problems:
         console.print(f"All is well: {verdict.files:,} files are as they were written.", highlight=False)
         return 0
+    foreign = sum(problem.what == FOREIGN for problem in problems)
+    but = f" {foreign:,} of them are not of this run, and stay." if foreign else ""
     console.print(
         f"{len(problems):,} pieces are not as they were written, {verdict.files:,} are. "
-        f"`pipeline verify {quoted(root)} --repair` computes them again, and only them.",
+        f"`pipeline verify {quoted(root)} --repair` computes them again, and only them.{but}",
         highlight=False,
         soft_wrap=True,
         markup=False,
@@ -86,18 +93,23 @@ def repair_run(root: Root, data_dir: Path | None, options: Options, console: Con
             verdict = run.examine(full=True)
             others = _others(root, arrays, recorded, run.ledger, _is_unfinished(run.plan, verdict))
             _print(console, [*verdict.problems, *_superseded(verdict), *others])
-            for problem in others:
-                if not problem.entry:
-                    (root if problem.key.startswith(f"{RESULTS}/") else arrays).remove(problem.key)
             run.mending(lambda: run.finish(run.left if was_complete else run.damaged_left))
             if not run.left():
                 run.mending(run.tables)
+            foreign = foreign_files(root, arrays, run.ledger.named_files(), bool(run.left()))
     failed = [name for name in sorted(run.damaged & run.finished.keys()) if run.finished[name].failures]
     for name in failed:
         console.print(f"{name} {run.finished[name].failures[0]}", highlight=False, soft_wrap=True, markup=False)
     but = f", but for {len(failed):,} task(s) that failed" if failed else ""
-    pieces = len(verdict.problems) + len(verdict.superseded) + len(others)
-    console.print(f"Repaired: {pieces:,} pieces{but}.", highlight=False)
+    repaired = len(verdict.problems) + len(verdict.superseded) + len(others) - len(foreign)
+    console.print(f"Repaired: {repaired:,} pieces{but}.", highlight=False)
+    if foreign:
+        console.print(
+            f"{len(foreign):,} files that are not of this run are left in place. Move them away, or leave them: no "
+            "result depends on them.",
+            highlight=False,
+            soft_wrap=True,
+        )
     return FailedError.exit_code if failed else 0
 
 
@@ -132,4 +144,13 @@ def _others(root: Root, arrays: Root, recorded: dict[str, Finished], ledger: Led
     """Problems of what no task wrote: tables, and files that are no one's."""
     known = [recorded[name] for name in (SWEEP, TABLES) if name in recorded]
     problems = [problem for entry in known for problem in check_files(entry, recorded, root)]
-    return problems + foreign_files(root, arrays, ledger.named_files(), unfinished)
+    return problems + foreign_files(root, arrays, ledger.named_files(), unfinished, _abandoned(ledger))
+
+
+def _abandoned(ledger: Ledger) -> set[str]:
+    """The datasets of all configs that a run ever had, if it had several and so may have left one unfinished."""
+    sweeps = ledger.versions(SWEEP)
+    if len({sweep.identity for sweep in sweeps}) < 2:
+        return set()
+    configs = [load_toml(sweep.result["files"][CONFIG]) for sweep in sweeps]
+    return {dataset["name"] for config in configs for dataset in config["dataset"]}

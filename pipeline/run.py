@@ -21,8 +21,7 @@ from pipeline.layout import create_arrays, data_identity
 from pipeline.ledger import Ledger
 from pipeline.plan import Plan
 from pipeline.progress import Progress
-from pipeline.record import arrays_root
-from pipeline.run_view import constant_kernels
+from pipeline.record import own_arrays_root
 from pipeline.samples import Samples
 from pipeline.schedule import Schedule, failed_and_what_builds_on_it, failures
 from pipeline.storage.fence import Fence, guarded_arrays
@@ -86,7 +85,7 @@ class Run:
         self.root, self.plan, self.options, self.console = root, plan, options, console
         self._samples = samples
         self.ledger = ledger
-        self.store = RunStore(arrays_root(root, ledger.read()), token)
+        self.store = RunStore(own_arrays_root(root, ledger.read()), token)
         self._fence = Fence(root, token)
         self.finished: dict[str, Finished] = {}
         self._lost: dict[str, Finished] = {}
@@ -212,8 +211,6 @@ class Run:
                 self.record(entries)
                 for entry in entries:
                     log.info("done %s in %.3f s %s", entry.name, entry.seconds, entry.failed)
-                    for line in constant_kernels(self.plan, entry):
-                        console.print(line, highlight=False, soft_wrap=True, markup=False)
                     progress.advance(entry)
 
             done = {task.name for task in self.plan.tasks} - todo
@@ -231,9 +228,9 @@ class Run:
                     self._say,
                     self.inputs_of,
                 ).run()
-            if interrupt.requested:
+            if interrupt.requested and (left := len(self.left())):
                 raise InterruptedRunError(
-                    f"stopped; {len(self.left()):,} of {len(self.plan.tasks):,} tasks are left. `pipeline resume "
+                    f"stopped; {left:,} of {len(self.plan.tasks):,} tasks are left. `pipeline resume "
                     f"{quoted(self.root)}`, or the same command, goes on"
                 )
 

@@ -5,6 +5,7 @@ from collections import Counter
 from rich.console import Console
 from rich.markup import escape
 
+from pipeline.environment import FORMAT
 from pipeline.plan import Plan
 from pipeline.record import Record, read_record
 from pipeline.run_view import MOST_NAMED
@@ -24,6 +25,11 @@ def print_status(console: Console, root: Root) -> None:
     record = read_record(root)
     plan = record.plan()
     lines, left = _tasks(plan, record) if plan else (["the run has just begun; its data are not stored yet"], 1)
+    if not record.is_current:
+        lines.append(
+            f"It was written by an earlier version (format {record.format}); `pipeline resume {quoted(root)}` computes "
+            f"all of it again, in format {FORMAT}."
+        )
     if (held := root.holder()) is not None:
         lines.append(f"It is running: {held}.")
     if said := submitted(root):
@@ -46,7 +52,7 @@ def print_status(console: Console, root: Root) -> None:
 
 def _tasks(plan: Plan, record: Record) -> tuple[list[str], int]:
     """What is done by stage, and why the rest is not; and how many things are left to do."""
-    verdict = examine(plan, record.finished, record.arrays(), full=False)
+    verdict = examine(plan, record.finished, record.arrays(), full=False, any_version=not record.is_current)
     names = {task.name for task in plan.tasks}
     stuck = {name: why for dataset in plan.datasets for name, why in failures(dataset, verdict.valid).items()}
     failed = stuck | {

@@ -6,6 +6,7 @@ A missing chunk reads as NaN, never as a number, and `read` refuses it.
 import errno
 import os
 from collections.abc import Iterable, Sequence
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -14,19 +15,16 @@ from zarr.codecs import BytesCodec, Crc32cCodec
 from zarr.core.buffer import Buffer
 from zarr.storage import MemoryStore
 
-from pipeline.errors import UnreachableError
+from pipeline.descriptions import parse_description
+from pipeline.errors import RefusedError, UnreachableError
 from pipeline.storage.access import Access
 from pipeline.storage.digests import content_digest
 from pipeline.storage.fence import Fence
+from pipeline.storage.names import GROUPS
 from pipeline.storage.root import Root
 from tasks.arrays import Floats
 
-DATA = "data.zarr"
-GRAM = "gram.zarr"
-STATISTICS = "statistics.zarr"
-WEIGHTS = "weights.zarr"
-COMBINED = "combined.zarr"
-GROUPS = (DATA, GRAM, STATISTICS, WEIGHTS, COMBINED)
+DATA, GRAM, STATISTICS, WEIGHTS, COMBINED = GROUPS
 
 
 class DamagedError(RuntimeError):
@@ -96,7 +94,7 @@ class RunStore:
     def _describe(self, key: str, content: bytes) -> None:
         digest = content_digest(content)
         if self._described.get(key) != digest:
-            if self.root.digests([key])[key] != digest:
+            if self.root.digests([key], expected={key: digest})[key] != digest:
                 self.fence.check()
                 self.root.write(key, content, sync=False)
             self._described[key] = digest
@@ -106,8 +104,13 @@ class RunStore:
         key = f"{group}/{name}"
         if key not in self._opened:
             try:
-                self._opened[key] = zarr.open_array(store=self.root.arrays(group, self.access), path=name, mode="r+")
-            except UnreachableError:
+                parse_description(self.root.read(f"{key}/zarr.json"))  # before zarr looks for what decodes it
+                # Not a property of the stored array: without it a chunk of nothing but NaN would not be written.
+                with zarr.config.set({"array.write_empty_chunks": True}):
+                    self._opened[key] = zarr.open_array(
+                        store=self.root.arrays(group, self.access), path=name, mode="r+", zarr_format=3
+                    )
+            except (UnreachableError, RefusedError):
                 raise
             except Exception as error:  # a description may be wrong in any way
                 raise DamagedError(f"{key}/zarr.json does not describe an array: {error}") from error
@@ -143,22 +146,38 @@ class RunStore:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), f"{self.root}/{described}")
         return array
 
-    def _digests(self, group: str, name: str, chunks: Iterable[tuple[int, ...]]) -> dict[str, str]:
+    def _keys(self, group: str, name: str, chunks: Iterable[tuple[int, ...]]) -> list[str]:
         encode = self.array(group, name).metadata.encode_chunk_key
-        keys = [f"{group}/{name}/{encode(chunk)}" for chunk in chunks]
+        return [f"{group}/{name}/{encode(chunk)}" for chunk in chunks]
+
+    def _digests(self, group: str, name: str, chunks: Iterable[tuple[int, ...]]) -> dict[str, str]:
+        """The digests of chunks that were just written, which have to be there."""
+        keys = self._keys(group, name, chunks)
         written = {key: self.access.written[key] for key in keys}
         for key, found in self.root.digests(keys, full=self.root.reads_back).items():
             if found != written[key]:  # the disk, or someone else who writes there
                 raise OSError(errno.EIO, "what was just written is not what is there", f"{self.root}/{key}")
         return written
 
-    def read(self, group: str, name: str, selection: Any = ...) -> Any:
-        """Read a part of an array; every value must have been written."""
+    def read(self, group: str, name: str, selection: Any = ..., undefined: bool = False) -> Any:
+        """Read a part of an array; every value must have been written.
+
+        Parameters
+        ----------
+        undefined
+            Whether a value may be NaN because it is not defined. Then the chunks have to be there, since a missing one
+            reads as NaN as well; of an array with one chunk per trial, those of the selected trial.
+        """
         array = self.array(group, name)
         try:
             values = np.asarray(array[selection])
         except (ValueError, RuntimeError, TypeError) as error:  # as a chunk fails: its checksum, its size
             raise DamagedError(f"{group}/{name} cannot be read: {error}") from error
-        if values.dtype.kind == "f" and np.isnan(values).any():
+        missing = values.dtype.kind == "f" and bool(np.isnan(values).any())
+        if missing and undefined:
+            first, *others = (range(count) for count in array.cdata_shape)
+            chunks = product([selection] if isinstance(selection, int) else first, *others)
+            missing = not all(self.root.digests(self._keys(group, name, chunks), full=False).values())
+        if missing:
             raise DamagedError(f"{group}/{name} lacks values that a finished task should have written")
         return values

@@ -11,7 +11,7 @@ from pipeline.inputs import Input
 from pipeline.store import RunStore
 
 STAGES = ("tiles", "reduce", "weights", "combine", "fits")
-DATA_VERSION = 1
+DATA_VERSION = 2
 """Raised when data are stored in another way, on which every task builds."""
 OK = "ok"
 """The status of a cell that has a result."""

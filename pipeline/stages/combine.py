@@ -1,4 +1,8 @@
-"""Combine: one pass over the stored tiles builds `K_mu` of all methods and trials."""
+"""Combine: one pass over the stored tiles builds `K_mu` of all methods and trials.
+
+The tiles are of `E_k = K_k - shift_k`, and so are their combinations `sum_k mu_k E_k`: centering takes the shifts away,
+and `K` itself would lose the digits of wide kernels.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,7 +23,7 @@ class CombineTask(TileBatchTask):
     """Computes a batch of tiles of the combined kernels of one method, for all trials."""
 
     stage: ClassVar[str] = "combine"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
     reads: ClassVar[tuple[type[Task], ...]] = (TilesTask, WeightsTask)
 
     task: str
@@ -68,7 +72,7 @@ class CombineTask(TileBatchTask):
         return f"{self.dataset}/{self.task}/{self.method}"
 
     def _weights(self, store: RunStore) -> Floats:
-        """(trials, p): weights of the kernels as they are stored, so that `K_mu` has trace one."""
-        mu = store.read(WEIGHTS, self._name)
+        """(trials, p): weights of the kernels as stored, so that `K_mu` has trace one; 0 for a failed solve."""
+        mu = np.nan_to_num(store.read(WEIGHTS, self._name, undefined=True), nan=0.0)
         trace = store.read(STATISTICS, f"{self.dataset}/{self.task}/trace")
         return np.asarray(np.divide(mu, trace, out=np.zeros_like(mu), where=trace > 0))

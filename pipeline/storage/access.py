@@ -23,17 +23,17 @@ class Access:
         self.written: dict[str, str] = {}
         """Digests of the chunks that were written, by key: of what was handed over, not of what is there now."""
 
-    def note_read(self, key: str, content: memoryview) -> None:
+    def note_read(self, key: str, content: bytes | memoryview) -> None:
         """Note what was read, except for what was written here before."""
         if is_chunk(key) and key not in self.written:
             self.read[key] = _digest(content)
 
-    def note_written(self, key: str, content: memoryview) -> None:
+    def note_written(self, key: str, content: bytes | memoryview) -> None:
         """Note what was written."""
         if is_chunk(key):
             self.written[key] = _digest(content)
 
 
-def _digest(content: memoryview) -> str:
+def _digest(content: bytes | memoryview) -> str:
     """By the checksum at the end: zarr has computed it, and holds the content against it when reading."""
     return chunk_end_digest(bytes(content[-CHECKSUM_BYTES:]), len(content))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from pipeline.errors import SupersededError
 from pipeline.storage.files import quoted
-from pipeline.storage.lock import Holder
+from pipeline.storage.lock import MAX_BYTES, Holder
 from pipeline.storage.names import LOCK
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def guarded_arrays(root: "Root", arrays: "Root", token: str) -> Iterator[None]:
     if not token or arrays.address == root.address:
         yield
         return
-    arrays.write(LOCK, root.read(LOCK))
+    arrays.write(LOCK, root.read(LOCK, MAX_BYTES))
     try:
         yield
     finally:
@@ -76,7 +76,7 @@ def guarded_arrays(root: "Root", arrays: "Root", token: str) -> Iterator[None]:
 
 def _holder(root: "Root") -> Holder | None:
     try:
-        return Holder.of(root.read(LOCK))
+        return Holder.of(root.read(LOCK, MAX_BYTES))
     except FileNotFoundError:
         return None
 

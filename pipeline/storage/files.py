@@ -1,18 +1,30 @@
 """Small files, written whole or not at all."""
 
 import os
+import re
 import shlex
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from threading import get_native_id
+from secrets import token_hex
 
 PARTIAL = ".partial"
 """How names of files end that are being written; zarr uses the same. A crash may leave some, which are no one's."""
+# Those of `write_whole`, and of zarr, by which earlier versions wrote chunks; not a user's own "thesis.partial".
+TEMPORARY = re.compile(rf"(?:\..+\.[0-9a-f]+|.*\.[0-9a-f]{{32}}){re.escape(PARTIAL)}")
+
+
+def is_temporary(name: str) -> bool:
+    """Return whether a file has the name of one that a writer which was killed left half-written.
+
+    >>> is_temporary(".rows.csv.1f.partial"), is_temporary("thesis.partial")
+    (True, False)
+    """
+    return TEMPORARY.fullmatch(name) is not None
 
 
 def write_whole(
     path: Path,
-    content: str | bytes | Iterator[bytes | memoryview],
+    content: str | bytes | Iterator[bytes],
     sync: bool = True,
     before_replace: Callable[[], None] | None = None,
 ) -> None:
@@ -27,9 +39,9 @@ def write_whole(
     before_replace
         Called once the content is written and before it takes its place; what it raises leaves the file as it was.
     """
-    temporary = path.with_name(f".{path.name}.{os.getpid()}-{get_native_id()}{PARTIAL}")
+    temporary = path.with_name(f".{path.name}.{token_hex(8)}{PARTIAL}")
     try:
-        with temporary.open("wb") as file:
+        with temporary.open("xb") as file:  # not through a link that someone put there
             file.writelines(_parts(content))
             file.flush()
             if sync:
@@ -44,7 +56,7 @@ def write_whole(
         raise
 
 
-def _parts(content: str | bytes | Iterator[bytes | memoryview]) -> Iterable[bytes | memoryview]:
+def _parts(content: str | bytes | Iterator[bytes]) -> Iterable[bytes]:
     if isinstance(content, str):
         return (content.encode(),)
     return (content,) if isinstance(content, bytes) else content
@@ -60,5 +72,13 @@ def sync_folder(folder: Path) -> None:
 
 
 def quoted(place: object) -> str:
-    """A path or an address as a shell takes it, for commands that messages suggest."""
-    return shlex.quote(str(place))
+    """A path or an address as a shell takes it, for commands that messages suggest.
+
+    >>> quoted("my runs"), quoted(os.fsdecode(b"caf\\xe9"))
+    ("'my runs'", "$'caf\\\\xe9'")
+    """
+    text = str(place)
+    if text.isprintable():
+        return shlex.quote(text)
+    escaped = (chr(byte) if 32 <= byte < 127 and byte not in b"\\'" else f"\\x{byte:02x}" for byte in os.fsencode(text))
+    return f"$'{''.join(escaped)}'"  # what no terminal shows, such as bytes that are not UTF-8, as bash reads it

@@ -79,6 +79,15 @@ class Trial:
             kernel = kernel @ kept @ kept.T
         return np.asarray(kernel)
 
+    def alignment(self, mu: Floats, where: str) -> float:
+        """On the "train" samples or the "test" fold; of the kernel that is fitted where weights are negative."""
+        part = getattr(self, where)
+        if not (mu < 0).any():
+            return aligned(np.tensordot(mu, self.inner if where == "train" else self.test_kernels, 1), self.y[part])
+        fitted = self.combined(mu)
+        inverse = np.linalg.pinv(fitted[self.train], rcond=1e-13, hermitian=True)
+        return aligned(fitted[part] @ inverse @ fitted[part].T, self.y[part])
+
     def fit(self, kernel: Floats, value: float) -> Errors:
         """Fit ridge regression with a ridge, or a support vector machine with a C."""
         y, train = self.y, self.train
@@ -96,12 +105,14 @@ class Trial:
 
 
 def aligned(kernel: Floats, labels: Floats) -> float:
-    """Centered alignment with labels; 0 for a constant kernel."""
+    """Centered alignment with labels; NaN where the kernel or the labels are constant."""
+    if np.ptp(labels) == 0:
+        return float("nan")
     yc = labels - labels.mean()
     n = len(yc)
     U = np.eye(n) - 1.0 / n
     norm = np.linalg.norm(U @ kernel @ U) * (yc @ yc)
-    return float(yc @ kernel @ yc / norm) if norm > 0 else 0.0
+    return float(yc @ kernel @ yc / norm) if norm > 1e-13 * np.linalg.norm(kernel) * (yc @ yc) else float("nan")
 
 
 def gaussian_trial(samples: Samples, gammas: list[float], task: str, trial: int, folds: int) -> Trial:

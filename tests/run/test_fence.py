@@ -61,8 +61,8 @@ def test_a_lock_that_changes_while_a_chunk_is_written_keeps_it_from_its_place(
     other = Holder("another", 7, "2026-01-02 03:04:05+00:00", token="another")
     read = LocalRoot.read
 
-    def taken_over(self: LocalRoot, key: str) -> bytes:
-        content = read(self, key)
+    def taken_over(self: LocalRoot, key: str, *limit: int) -> bytes:
+        content = read(self, key, *limit)
         if key == "lock":
             (self.path / key).write_bytes(other.content())  # right after the first look
         return content

@@ -61,7 +61,7 @@ def test_the_positive_part_cuts_negative_directions_off(seed: int) -> None:
     held_out = np.setdiff1d(np.arange(n + q), train)
     centered = center_on(whole, train)
     before = centered.copy()
-    positive = positive_part(centered, train)
+    positive = positive_part(centered, train).kernel
     np.testing.assert_array_equal(centered, before)
     values, vectors = np.linalg.eigh(centered[train])
     size = np.abs(values).max()
@@ -78,13 +78,22 @@ def test_the_positive_part_cuts_negative_directions_off(seed: int) -> None:
 def test_the_positive_part_of_a_kernel_is_itself() -> None:
     kernel, train = make_kernel(4, 25, 15)
     centered = center_on(kernel, train)
-    np.testing.assert_allclose(positive_part(centered, train), centered, atol=1e-13)
+    np.testing.assert_allclose(positive_part(centered, train).kernel, centered, atol=1e-13)
     # a kernel of low rank, whose held-out samples lie in the span of the others
     x = np.random.default_rng(0).normal(size=(25, 3))
     centered = center_on(x @ x.T, train)
-    np.testing.assert_allclose(positive_part(centered, train), centered, atol=1e-12)
+    np.testing.assert_allclose(positive_part(centered, train).kernel, centered, atol=1e-12)
 
 
 def test_a_negative_kernel_has_no_positive_part() -> None:
     kernel, train = make_kernel(4, 25, 15)
-    assert np.abs(positive_part(-center_on(kernel, train), train)).max() <= 1e-13
+    assert np.abs(positive_part(-center_on(kernel, train), train).kernel).max() <= 1e-13
+
+
+def test_the_features_of_a_positive_part_have_the_kernel_as_their_products() -> None:
+    rng = np.random.default_rng(1)
+    root = rng.normal(size=(20, 6))
+    whole, train = (root * [3.0, 2.0, 1.0, 0.5, -0.4, -1.0]) @ root.T, np.arange(12)
+    part = positive_part(center_on(whole, train), train)
+    assert part.features.shape == (20, 4)  # one for each positive direction; what is left of the others is rounding
+    np.testing.assert_allclose(part.features @ part.features[train].T, part.kernel, atol=1e-12)
