@@ -10,7 +10,8 @@ from pipeline.errors import FailedError, RefusedError
 from pipeline.ledger import Ledger
 from pipeline.plan import Plan
 from pipeline.record import SWEEP, check_format, no_run_directory, read_record, restore_record
-from pipeline.run import Options, tables_identity
+from pipeline.run import Options
+from pipeline.run_tables import tables_identity
 from pipeline.storage.files import quoted
 from pipeline.storage.logs import driver_log
 from pipeline.storage.names import CONFIG, LEDGER, RESULTS

@@ -1,10 +1,8 @@
 """One run in its directory: what is finished, what is left, and the tables at the end."""
 
-import hashlib
-import json
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass
 from typing import Literal, TypeVar
@@ -22,25 +20,15 @@ from pipeline.ledger import Ledger
 from pipeline.plan import Plan
 from pipeline.progress import Progress
 from pipeline.record import own_arrays_root
+from pipeline.run_tables import update_tables
 from pipeline.samples import Samples
 from pipeline.schedule import Schedule, failed_and_what_builds_on_it, failures
 from pipeline.storage.fence import Fence, guarded_arrays
 from pipeline.storage.files import quoted
 from pipeline.storage.root import Root
 from pipeline.store import DamagedError, RunStore
-from pipeline.summary import summarise, write_summary
-from pipeline.tables import TABLES_VERSION, read_rows, table_digests, write_tables
 from pipeline.task import STAGES, Finished, Task
-from pipeline.verification import (
-    CLEANED,
-    TABLES,
-    Verdict,
-    check_files,
-    data_entry,
-    examine,
-    is_left,
-    superseded_tasks,
-)
+from pipeline.verification import CLEANED, Verdict, data_entry, examine, is_left, superseded_tasks
 
 log = logging.getLogger("pipeline")
 
@@ -263,32 +251,4 @@ class Run:
 
     def tables(self) -> tuple[pd.DataFrame, pd.DataFrame]:
         """The rows and their summary; the tables are written, unless they are there and would be the same."""
-        entry = self.ledger.read().get(TABLES)
-        built_from = tables_identity(self.plan, self.finished)
-        if entry and entry.identity == built_from and not any(check_files(entry, {}, self.root)):
-            rows = read_rows(self.root)
-            return rows, summarise(rows)
-        self._fence.check()
-        store = self.store.anew()
-        rows = write_tables(self.root, store, self.plan, self.finished)
-        self._check_read(store)
-        summary = summarise(rows)
-        write_summary(self.root, summary)
-        self.ledger.append(
-            Finished(TABLES, built_from, table_digests(self.root), {"sweep": self.plan.identity}, 0.0, 0)
-        )
-        return rows, summary
-
-    def _check_read(self, store: RunStore) -> None:
-        """Refuse what was read from a store and is not what the ledger says."""
-        read = store.access.read
-        for entry in self.finished.values():
-            for key, digest in entry.digests.items():
-                if read.get(key, digest) != digest:
-                    raise DamagedError(f"{key} holds other values than the ledger says")
-
-
-def tables_identity(plan: Plan, finished: Mapping[str, Finished]) -> str:
-    """A digest of what tables are made of: the very runs of tasks that are finished."""
-    done = [(name, entry.identity, entry.seconds) for name, entry in sorted(finished.items())]
-    return hashlib.sha256(json.dumps([TABLES_VERSION, plan.identity, done]).encode()).hexdigest()[:16]
+        return update_tables(self.root, self.store, self.plan, self.finished, self.ledger, self._fence)
