@@ -35,6 +35,10 @@ class RefusedError(PipelineError):
     exit_code = 4
 
 
+class SupersededError(RefusedError):
+    """A run whose lock now names another driver, or is gone: it may write nothing any longer."""
+
+
 class StorageError(PipelineError):
     """A disk that is full or gone while a run goes on."""
 

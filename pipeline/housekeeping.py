@@ -11,6 +11,7 @@ from pipeline.directory import is_run_directory
 from pipeline.errors import PipelineError, RefusedError
 from pipeline.ledger import Ledger
 from pipeline.record import no_run_directory, own_arrays_root, read_record
+from pipeline.storage.fence import guarded_arrays
 from pipeline.storage.files import quoted
 from pipeline.storage.root import Root
 from pipeline.task import STAGES, Finished
@@ -41,7 +42,7 @@ def clean_run(console: Console, root: Root) -> None:
     """Remove the big arrays of a finished run."""
     if not is_run_directory(root):
         raise no_run_directory(root)
-    with root.locked():
+    with root.locked() as token:
         record = read_record(root)
         if not record.is_complete:
             raise RefusedError(f"{root} is not finished: `pipeline resume {quoted(root)}` goes on with it")
@@ -53,9 +54,10 @@ def clean_run(console: Console, root: Root) -> None:
         ledger.append(Finished(CLEANED, "", {}, {"datasets": datasets}, 0.0, 0))
         ledger.close()
         places = [place for dataset in datasets for place in big_arrays(dataset)]
-        before = sum(map(arrays.size, places))
-        left = [key for place in places for key in arrays.remove_files(place, lambda key: is_own(key, named))]
-        freed = before - sum(map(arrays.size, places))
+        with guarded_arrays(root, arrays, token):
+            before = sum(map(arrays.size, places))
+            left = [key for place in places for key in arrays.remove_files(place, lambda key: is_own(key, named))]
+            freed = before - sum(map(arrays.size, places))
     for key in dict.fromkeys(left):
         console.print(f"{key} is not of this run, and is left in place", highlight=False, soft_wrap=True, markup=False)
     console.print(f"{memory.text(freed)} are free again; tables, statistics, weights and the ledger are kept.")

@@ -12,7 +12,6 @@ from pipeline.descriptions import ArrayPlan
 from pipeline.plan import DatasetPlan
 from pipeline.samples import Samples
 from pipeline.stages.combine import CombineTask
-from pipeline.storage.root import Root
 from pipeline.store import COMBINED, DATA, GRAM, STATISTICS, WEIGHTS, RunStore
 from pipeline.task import DATA_VERSION
 from tasks.arrays import Floats
@@ -45,14 +44,14 @@ def data_identity(plan: DatasetPlan) -> str:
     return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:16]
 
 
-def create_arrays(root: Root, plan: DatasetPlan, samples: Samples) -> dict[str, str]:
+def create_arrays(store: RunStore, plan: DatasetPlan, samples: Samples) -> dict[str, str]:
     """Store the data of a dataset and describe the arrays that its tasks fill; chunks that are there stay.
 
     Returns
     -------
     The digests of all that is then there, by key.
     """
-    store, stored = RunStore(root), _stored_values(plan, samples)
+    stored = _stored_values(plan, samples)
     digests: dict[str, str] = {}
     for array in planned_arrays(plan):
         values = stored.get(array.key)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from pipeline.outline import Outline
-from pipeline.storage.keys import is_digest, is_entry_name, is_key, is_name
+from pipeline.storage.keys import is_digest, is_digest_of_inputs, is_entry_name, is_key, is_name
 from pipeline.storage.names import CONFIG, ENVIRONMENT, GROUPS, RESULTS
 
 SWEEP = "sweep"
@@ -45,6 +45,7 @@ def check_entry(values: Any) -> None:
     _require(type(seconds) in (int, float) and math.isfinite(seconds), "its time is not a number")
     _require(type(peak_memory) is int, "its memory is not a number")
     _require(all(isinstance(values.get(key, ""), str) for key in ("identity", "failed")), "it has other types")
+    _require(is_digest_of_inputs(values.get("inputs", "")), "its inputs have no digest")
     stage, _, rest = name.partition("/")
     check, allowed = CHECKS.get(stage if rest else name, (_check_task, ARRAY_FOLDERS))
     _require(all(key.startswith(allowed) for key in digests), "it names files that it cannot have written")

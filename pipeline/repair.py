@@ -12,9 +12,10 @@ from pipeline.ledger import Ledger
 from pipeline.plan import Plan
 from pipeline.record import SWEEP, check_format, no_run_directory, read_record, restore_record
 from pipeline.run import Options
+from pipeline.run_tables import tables_identity
 from pipeline.storage.files import quoted
 from pipeline.storage.logs import driver_log
-from pipeline.storage.names import CONFIG, LEDGER
+from pipeline.storage.names import CONFIG, LEDGER, RESULTS
 from pipeline.storage.root import Root
 from pipeline.sweep import open_run, storage_errors
 from pipeline.task import STAGES, Finished
@@ -26,6 +27,7 @@ from pipeline.verification import (
     check_files,
     examine,
     foreign_files,
+    is_left,
     sweep_temporary_files,
 )
 
@@ -42,7 +44,10 @@ def verify_run(root: Root, console: Console) -> int:
     verdict = (
         examine(plan, record.finished, arrays, full=True, any_version=not record.is_current) if plan else Verdict()
     )
-    problems = [*verdict.problems, *_others(root, arrays, record.finished, ledger, _is_unfinished(plan, verdict))]
+    unfinished = _is_unfinished(plan, verdict)
+    problems = [*verdict.problems, *_superseded(verdict), *_others(root, arrays, record.finished, ledger, unfinished)]
+    if plan and record.is_current and not problems:
+        problems += _outdated_tables(plan, verdict, record.finished)
     problems += [Problem(LEDGER, f"line {number} is lost, zeroed by a power cut", "") for number in ledger.zeroed()]
     if not ledger.journal.exists():
         problems.insert(0, Problem(LEDGER, "is missing, and with it all that says what is finished", ""))
@@ -88,17 +93,17 @@ def repair_run(root: Root, data_dir: Path | None, options: Options, console: Con
     """Compute again what is not as it was written, and nothing else; gives the exit code."""
     if not is_run_directory(root):
         raise no_run_directory(root)
-    with root.locked():
-        run = open_run(root, data_dir, options, console)
+    with root.locked() as token:
+        run = open_run(root, data_dir, options, console, token)
         arrays = run.store.root
         sweep_temporary_files(root, arrays)
         recorded = run.ledger.read()
         # Of a run that was complete all that is missing was lost; of another some was never done.
         was_complete = read_record(root, run.ledger).is_complete or not any(map(_is_task, recorded))
-        with driver_log(root), storage_errors(run):
+        with driver_log(root), storage_errors(run), run.guarded():
             verdict = run.examine(full=True)
             others = _others(root, arrays, recorded, run.ledger, _is_unfinished(run.plan, verdict))
-            _print(console, [*verdict.problems, *others])
+            _print(console, [*verdict.problems, *_superseded(verdict), *others])
             run.mending(lambda: run.finish(run.left if was_complete else run.damaged_left))
             if not run.left():
                 run.mending(run.tables)
@@ -107,7 +112,7 @@ def repair_run(root: Root, data_dir: Path | None, options: Options, console: Con
     for name in failed:
         console.print(f"{name} {run.finished[name].failures[0]}", highlight=False, soft_wrap=True, markup=False)
     but = f", but for {len(failed):,} task(s) that failed" if failed else ""
-    repaired = len(verdict.problems) + len(others) - len(foreign)
+    repaired = len(verdict.problems) + len(verdict.superseded) + len(others) - len(foreign)
     console.print(f"Repaired: {repaired:,} pieces{but}.", highlight=False)
     if foreign:
         console.print(
@@ -131,6 +136,19 @@ def _print(console: Console, problems: list[Problem]) -> None:
 def _is_unfinished(plan: Plan | None, verdict: Verdict) -> bool:
     done = {name for name, entry in verdict.valid.items() if not entry.failed}
     return plan is None or any(task.name not in done for task in plan.tasks)
+
+
+def _superseded(verdict: Verdict) -> list[Problem]:
+    what = "was built on something that has since been computed again with another result"
+    return [Problem(name, what, name) for name in verdict.superseded]
+
+
+def _outdated_tables(plan: Plan, verdict: Verdict, recorded: dict[str, Finished]) -> list[Problem]:
+    """The tables of a finished run, if they were made of something else than what is finished now."""
+    if TABLES not in recorded or any(is_left(dataset, verdict.valid) for dataset in plan.datasets):
+        return []
+    is_current = recorded[TABLES].identity == tables_identity(plan, verdict.valid)
+    return [] if is_current else [Problem(RESULTS, "holds tables of an earlier state of this run", TABLES)]
 
 
 def _others(root: Root, arrays: Root, recorded: dict[str, Finished], ledger: Ledger, unfinished: bool) -> list[Problem]:

@@ -37,6 +37,13 @@ def announce(console: Console, plan: Plan, arrays: Root, left: int, verdict: Ver
         console.print(f"{problem}; it is computed again", highlight=False, soft_wrap=True, markup=False)
     if len(verdict.problems) > MOST_NAMED:
         console.print(f"... and {len(verdict.problems) - MOST_NAMED:,} more pieces", highlight=False)
+    if verdict.superseded:
+        console.print(
+            f"{len(verdict.superseded):,} finished tasks were built on something that has since changed, and are done "
+            "again",
+            highlight=False,
+            soft_wrap=True,
+        )
     if verdict.outdated:
         console.print(f"{len(verdict.outdated):,} finished tasks are outdated and done again", highlight=False)
 

@@ -61,14 +61,15 @@ def _tasks(plan: Plan, record: Record) -> tuple[list[str], int]:
     done = Counter(task.stage for task in plan.tasks if task.name in verdict.valid and task.name not in failed)
     totals = Counter(task.stage for task in plan.tasks)
     missing = names - verdict.valid.keys() - stuck.keys()
-    left, outdated = len(missing), missing & set(verdict.outdated)
+    left, outdated, superseded = len(missing), missing & set(verdict.outdated), missing & set(verdict.superseded)
     damaged = missing & {problem.entry for problem in verdict.problems}
     parts = ", ".join(f"{stage} {done[stage]:,} of {totals[stage]:,}" for stage in STAGES if totals[stage])
     lines = [f"{sum(done.values()):,} of {sum(totals.values()):,} tasks are done: {parts}."]
     if left:
         reasons = {
-            "not run yet": left - len(damaged) - len(outdated),
+            "not run yet": left - len(damaged) - len(outdated) - len(superseded),
             "outdated by a change of config, data or algorithm": len(outdated),
+            "built on something that has since changed": len(superseded),
             "damaged": len(damaged),
         }
         lines.append(f"{left:,} are left: {', '.join(f'{n:,} {why}' for why, n in reasons.items() if n)}.")

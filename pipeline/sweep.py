@@ -68,7 +68,7 @@ def begin_sweep(config: Config, folder: Path, root: Root, options: Options, cons
     if not root.journal().exists() and (free := arrays.free_bytes()) is not None:
         plan.check_disk(free, str(arrays))
     root.make()
-    with root.locked():
+    with root.locked() as token:
         check_place(root)
         ledger = _open_ledger(root, console)
         record = read_record(root, ledger) if is_run_directory(root) else None
@@ -76,7 +76,7 @@ def begin_sweep(config: Config, folder: Path, root: Root, options: Options, cons
             check_same_sweep(record, config, outlines)
         if record is None or not _says_the_same(record, plan):
             write_record(root, plan, folder, ledger)
-        yield Run(root, plan, samples.__getitem__, ledger, options, console)
+        yield Run(root, plan, samples.__getitem__, ledger, options, console, token)
 
 
 def resume_sweep(root: Root, data_dir: Path | None, options: Options, console: Console) -> int:
@@ -84,12 +84,12 @@ def resume_sweep(root: Root, data_dir: Path | None, options: Options, console: C
     if not is_run_directory(root):
         raise no_run_directory(root)
     check_driver(options.profile, root.logs().folder)
-    with root.locked():
-        return _go_on(open_run(root, data_dir, options, console))
+    with root.locked() as token:
+        return _go_on(open_run(root, data_dir, options, console, token))
 
 
-def open_run(root: Root, data_dir: Path | None, options: Options, console: Console) -> Run:
-    """The run of a directory, whose lock is held; data are read from their source only where they are not stored."""
+def open_run(root: Root, data_dir: Path | None, options: Options, console: Console, token: str) -> Run:
+    """The run of a directory, whose lock holds a token; data are read from their source only where not stored."""
     ledger = _open_ledger(root, console)
     record = read_record(root, ledger)
     if not record.is_complete:  # else workers are hardly needed, and would only take a core from who checks it
@@ -108,7 +108,7 @@ def open_run(root: Root, data_dir: Path | None, options: Options, console: Conso
     plan = record.plan_of(outlines)
     if SWEEP not in record.finished or not record.is_current:
         write_record(root, plan, data_dir or record.data_folder, ledger)
-    return Run(root, plan, samples, ledger, options, console)
+    return Run(root, plan, samples, ledger, options, console, token)
 
 
 def _report_changed_sources(record: Record, loaded: Container[str], folder: Path, console: Console) -> None:
@@ -139,7 +139,7 @@ def _go_on(run: Run) -> int:
     begin = time.monotonic()
     for name in restore_record(run.root, run.ledger):
         run.console.print(f"{name} is not as it was written, and is restored", highlight=False)
-    with driver_log(run.root), storage_errors(run):
+    with driver_log(run.root), storage_errors(run), run.guarded():
         verdict = run.examine(run.options.verify == "full")
         left = len(run.left())
         if left:

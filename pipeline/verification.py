@@ -4,6 +4,7 @@ import re
 from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from pipeline.inputs import InputDigests, is_built_on_others
 from pipeline.layout import data_identity
 from pipeline.ledger_entries import CLEANED as CLEANED
 from pipeline.ledger_entries import TABLES as TABLES
@@ -50,6 +51,12 @@ class Verdict:
     """How many files were found as they were written."""
     outdated: list[str] = field(default_factory=list)
     """What was finished under another config, other data or an older algorithm."""
+    superseded: list[str] = field(default_factory=list)
+    """What was built on something that has since been computed again with another result."""
+    lost: dict[str, Finished] = field(default_factory=dict)
+    """What was finished and belongs to the plan, but is not valid: damaged or superseded."""
+    inputs: InputDigests = field(default_factory=InputDigests)
+    """The digests of what tasks read, as the ledger has them."""
 
 
 def big_arrays(dataset: str) -> tuple[str, ...]:
@@ -84,13 +91,15 @@ def examine(
     cleaned = recorded[CLEANED].result["datasets"] if CLEANED in recorded else []
     for dataset in plan.datasets:
         without = big_arrays(dataset.name) if dataset.name in cleaned else ()
-        found = _examine_dataset(dataset, recorded, arrays, full, without, any_version)
+        current = _current(dataset, recorded, any_version, verdict)
+        sound = _built_on_what_is_there(dataset, current, verdict)
+        found = _examine_files(dataset, sound, recorded, arrays, full, without, any_version)
         if without and is_left(dataset, found.valid):  # it needs what was removed
-            found = _examine_dataset(dataset, recorded, arrays, full, (), any_version)
+            found = _examine_files(dataset, sound, recorded, arrays, full, (), any_version)
         verdict.valid |= found.valid
         verdict.problems += found.problems
-        verdict.outdated += found.outdated
         verdict.files += found.files
+        verdict.lost |= {entry.name: entry for entry in current if entry.name not in found.valid}
     return verdict
 
 
@@ -100,8 +109,43 @@ def is_left(dataset: DatasetPlan, valid: Mapping[str, Finished]) -> bool:
     return bool(names - valid.keys() - failures(dataset, valid).keys())
 
 
-def _examine_dataset(
+def _current(
+    dataset: DatasetPlan, recorded: Mapping[str, Finished], any_version: bool, verdict: Verdict
+) -> list[Finished]:
+    """What is finished of a dataset and belongs to the plan; what does not is noted as outdated."""
+    expected = {data_entry(dataset.name): data_identity(dataset)}
+    expected |= {task.name: task.identity for task in dataset.tasks}
+    known = [recorded[name] for name in expected if name in recorded]
+    verdict.outdated += [e.name for e in known if not any_version and e.identity != expected[e.name]]
+    return [entry for entry in known if any_version or entry.identity == expected[entry.name]]
+
+
+def _built_on_what_is_there(dataset: DatasetPlan, current: list[Finished], verdict: Verdict) -> list[Finished]:
+    """Leave out what was built on something else than the ledger has now.
+
+    Damage does not count: what is damaged may well come out the same when it is computed again.
+    """
+    for entry in current:
+        verdict.inputs.add(entry.digests)
+    superseded = superseded_tasks(dataset, {entry.name: entry for entry in current}, verdict.inputs)
+    verdict.superseded += superseded
+    return [entry for entry in current if entry.name not in set(superseded)]
+
+
+def superseded_tasks(dataset: DatasetPlan, finished: Mapping[str, Finished], inputs: InputDigests) -> list[str]:
+    """The names of finished tasks that were built on something that has since changed."""
+    return [
+        task.name
+        for task in dataset.tasks
+        if task.name in finished
+        and finished[task.name].inputs
+        and is_built_on_others(finished[task.name].inputs, inputs.of(task))
+    ]
+
+
+def _examine_files(
     dataset: DatasetPlan,
+    current: list[Finished],
     recorded: Mapping[str, Finished],
     arrays: Root,
     full: bool,
@@ -109,11 +153,6 @@ def _examine_dataset(
     any_version: bool,
 ) -> Verdict:
     verdict = Verdict()
-    expected = {data_entry(dataset.name): data_identity(dataset)}
-    expected |= {task.name: task.identity for task in dataset.tasks}
-    known = [recorded[name] for name in expected if name in recorded]
-    current = [entry for entry in known if any_version or entry.identity == expected[entry.name]]
-    verdict.outdated = [e.name for e in known if not any_version and e.identity != expected[e.name]]
     wanted = {entry.name: [key for key in entry.digests if not key.startswith(without)] for entry in current}
     # Layouts of other versions are not known here; nothing but digests is read of them.
     misdescribed, unplanned = ({}, {}) if any_version else unplanned_files(dataset, current, arrays, without)

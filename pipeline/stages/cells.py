@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from pipeline.stages.labels import read_labels
+from pipeline.inputs import Input, whole
+from pipeline.stages.labels import label_input, read_labels
 from pipeline.store import GRAM, WEIGHTS, RunStore
 from pipeline.task import Output, Task
 from tasks.alignment import positive_part_alignment
@@ -55,6 +56,10 @@ class CellTask(Task):
     @property
     def cell(self) -> tuple[str, str]:
         return self.task, self.method
+
+    def split_inputs(self) -> tuple[Input, ...]:
+        """What `split` reads, as inputs."""
+        return whole(GRAM, f"{self.dataset}/fold"), label_input(self.dataset)
 
     def split(self, store: RunStore) -> Split:
         """The labels of all samples, and which of them train, validate and test."""

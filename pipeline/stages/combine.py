@@ -10,6 +10,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
+from pipeline.inputs import Input, tiles_of, whole
 from pipeline.stages.tiles import TileBatchTask, TilesTask, tile_slices
 from pipeline.stages.weights import WeightsTask
 from pipeline.store import COMBINED, GRAM, STATISTICS, WEIGHTS, RunStore
@@ -39,6 +40,13 @@ class CombineTask(TileBatchTask):
     @property
     def errand(self) -> str:
         return f"{self.stage}/{self.dataset}/{self.number}"
+
+    def inputs(self) -> tuple[Input, ...]:
+        return (
+            tiles_of(f"{self.dataset}/gram", self.tiles),
+            whole(WEIGHTS, self._name),
+            whole(STATISTICS, f"{self.dataset}/{self.task}/trace"),
+        )
 
     def run(self, store: RunStore) -> Output:
         (output,) = self.run_together([self], store)

@@ -5,6 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from pipeline.inputs import Input, trials_of
 from pipeline.stages.cells import NO_RESULT, CellTask, failed, fit_kernel
 from pipeline.stages.combine import CombineTask
 from pipeline.stages.matrices import read_symmetric
@@ -23,6 +24,15 @@ class FitTask(CellTask, GramTask):
     reads: ClassVar[tuple[type[Task], ...]] = (CombineTask,)
 
     values: tuple[float, ...]
+
+    def inputs(self) -> tuple[Input, ...]:
+        group, trial = f"{self.dataset}/{self.task}", (self.trial,)
+        return (
+            *self.split_inputs(),
+            trials_of(WEIGHTS, f"{group}/{self.method}", trial),
+            trials_of(STATISTICS, f"{group}/trace", trial),
+            trials_of(COMBINED, f"{group}/{self.method}", trial),
+        )
 
     def run(self, store: RunStore) -> Output:
         group = f"{self.dataset}/{self.task}"

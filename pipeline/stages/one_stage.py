@@ -5,10 +5,11 @@ from typing import ClassVar
 
 import numpy as np
 
+from pipeline.inputs import Input, trials_of, whole
 from pipeline.stages.cells import NO_RESULT, CellTask, Split, alignments, failed, measured, path_result
 from pipeline.stages.matrices import read_symmetric
 from pipeline.stages.reduce import ReduceTask
-from pipeline.stages.statistics import read_statistics
+from pipeline.stages.statistics import read_statistics, statistics_inputs
 from pipeline.stages.tiles import GramTask, TilesTask
 from pipeline.store import GRAM, STATISTICS, RunStore
 from pipeline.task import OK, Output, Task
@@ -32,6 +33,13 @@ class OneStageTask(CellTask, GramTask):
     reads: ClassVar[tuple[type[Task], ...]] = (TilesTask, ReduceTask)
 
     values: tuple[tuple[float, ...], ...]
+
+    def inputs(self) -> tuple[Input, ...]:
+        return (
+            *self.split_inputs(),
+            whole(GRAM, f"{self.dataset}/gram"),
+            *statistics_inputs(self.dataset, self.task, [self.trial]),  # the traces are among them
+        )
 
     def run(self, store: RunStore) -> Output:
         split = self.split(store)
@@ -67,6 +75,13 @@ class EachKernelTask(CellTask, GramTask):
     @property
     def part(self) -> str:
         return f"{super().part}/{self.kernels[0]}-{self.kernels[-1]}"
+
+    def inputs(self) -> tuple[Input, ...]:
+        return (
+            *self.split_inputs(),
+            whole(GRAM, f"{self.dataset}/gram"),
+            trials_of(STATISTICS, f"{self.dataset}/{self.task}/trace", [self.trial]),
+        )
 
     def run(self, store: RunStore) -> Output:
         split = self.split(store)

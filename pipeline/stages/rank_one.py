@@ -6,9 +6,10 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse
 
+from pipeline.inputs import Input, whole
 from pipeline.methods import ONE_STAGE
 from pipeline.stages.cells import NO_RESULT, CellTask, Split, alignments, failed, fit_kernel, measured, path_result
-from pipeline.stages.labels import read_labels
+from pipeline.stages.labels import label_input, read_labels
 from pipeline.stages.statistics import first_kernels
 from pipeline.stages.weights import find_rule
 from pipeline.store import DATA, GRAM, STATISTICS, RunStore
@@ -29,6 +30,11 @@ def read_columns(store: RunStore, dataset: str) -> tuple[scipy.sparse.csr_array,
     return scipy.sparse.csr_array((data, indices, indptr), shape=(len(indptr) - 1, len(offset))), offset
 
 
+def column_inputs(dataset: str) -> tuple[Input, ...]:
+    """What `read_columns` reads, as the inputs of a task."""
+    return tuple(whole(DATA, f"{dataset}/columns/{name}") for name in COLUMNS)
+
+
 @dataclass(frozen=True, kw_only=True)
 class RankOneStatisticsTask(Task):
     """The alignments of every base kernel, for each task and trial."""
@@ -42,6 +48,9 @@ class RankOneStatisticsTask(Task):
     @property
     def part(self) -> str:
         return "-".join(self.tasks)
+
+    def inputs(self) -> tuple[Input, ...]:
+        return (*column_inputs(self.dataset), label_input(self.dataset), whole(GRAM, f"{self.dataset}/fold"))
 
     def run(self, store: RunStore) -> Output:
         columns, offset = read_columns(store, self.dataset)
@@ -75,6 +84,9 @@ class RankOneCellTask(CellTask):
 
     q: float | None
     values: tuple[tuple[float, ...], ...]
+
+    def inputs(self) -> tuple[Input, ...]:
+        return (*self.split_inputs(), *column_inputs(self.dataset))
 
     def run(self, store: RunStore) -> Output:
         split = self.split(store)

@@ -5,7 +5,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from pipeline.stages.labels import read_labels
+from pipeline.inputs import Input, whole
+from pipeline.stages.labels import label_input, read_labels
 from pipeline.stages.statistics import first_kernels
 from pipeline.stages.tiles import GramTask, TilesTask
 from pipeline.store import GRAM, STATISTICS, RunStore
@@ -33,6 +34,10 @@ class ReduceTask(GramTask):
     @property
     def part(self) -> str:
         return "-".join(self.tasks)
+
+    def inputs(self) -> tuple[Input, ...]:
+        sums = (whole(STATISTICS, f"{self.dataset}/sums/{field.name}") for field in fields(Sums))
+        return (*sums, label_input(self.dataset), whole(GRAM, f"{self.dataset}/fold"))
 
     def run(self, store: RunStore) -> Output:
         sums = self._total(store)

@@ -5,12 +5,15 @@ from typing import Any
 
 import numpy as np
 
+from pipeline.inputs import Input, trials_of
 from pipeline.store import STATISTICS, RunStore
 from tasks.arrays import Booleans
 from tasks.statistics import Statistics
 
 # Number of kernels that a note names; there may be very many.
 NAMED = 5
+# What `read_statistics` reads.
+ARRAYS = ("M", "a", "M_test", "a_test", "trace", "label_norms")
 
 
 def read_statistics(
@@ -18,8 +21,7 @@ def read_statistics(
 ) -> list[tuple[Statistics, Statistics]]:
     """By trial, of the kernels scaled to trace one on the training set: there, and on the test fold."""
     chosen = slice(trials[0], trials[-1] + 1)
-    names = ("M", "a", "M_test", "a_test", "trace", "label_norms")
-    arrays = [store.read(STATISTICS, f"{dataset}/{task}/{name}", chosen) for name in names]
+    arrays = [store.read(STATISTICS, f"{dataset}/{task}/{name}", chosen) for name in ARRAYS]
     return [
         (
             Statistics(M, a, (trace > 0).astype(np.float64), float(norms[0])),
@@ -27,6 +29,11 @@ def read_statistics(
         )
         for M, a, M_test, a_test, trace, norms in zip(*arrays, strict=True)
     ]
+
+
+def statistics_inputs(dataset: str, task: str, trials: Sequence[int]) -> tuple[Input, ...]:
+    """What `read_statistics` reads, as the inputs of a task."""
+    return tuple(trials_of(STATISTICS, f"{dataset}/{task}/{name}", trials) for name in ARRAYS)
 
 
 def first_kernels(marked: Booleans) -> dict[str, Any]:

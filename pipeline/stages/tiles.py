@@ -11,7 +11,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from pipeline.stages.labels import read_labels
+from pipeline.inputs import Input, whole
+from pipeline.stages.labels import label_input, read_labels
 from pipeline.store import DATA, GRAM, STATISTICS, RunStore
 from pipeline.task import Output, Task
 from tasks.folds import fold_bounds
@@ -102,6 +103,13 @@ class TilesTask(TileBatchTask):
 
     stage: ClassVar[str] = "tiles"
     version: ClassVar[int] = 2
+
+    def inputs(self) -> tuple[Input, ...]:
+        return (
+            whole(DATA, f"{self.dataset}/features"),
+            label_input(self.dataset),
+            whole(GRAM, f"{self.dataset}/fold"),
+        )
 
     def run(self, store: RunStore) -> Output:
         features, direct = prepare_features(

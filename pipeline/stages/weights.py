@@ -6,9 +6,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from pipeline.inputs import Input
 from pipeline.stages.cells import NO_RESULT, alignments, measured
 from pipeline.stages.reduce import ReduceTask
-from pipeline.stages.statistics import read_statistics
+from pipeline.stages.statistics import read_statistics, statistics_inputs
 from pipeline.stages.tiles import GramTask
 from pipeline.store import WEIGHTS, RunStore
 from pipeline.task import Output, Task
@@ -52,6 +53,9 @@ class WeightsTask(GramTask):
     @property
     def cell(self) -> tuple[str, str]:
         return self.task, self.method
+
+    def inputs(self) -> tuple[Input, ...]:
+        return statistics_inputs(self.dataset, self.task, self.trials)
 
     def run(self, store: RunStore) -> Output:
         statistics = read_statistics(store, self.dataset, self.task, self.trials)

@@ -3,7 +3,7 @@
 import os
 import re
 import shlex
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from secrets import token_hex
 
@@ -22,7 +22,12 @@ def is_temporary(name: str) -> bool:
     return TEMPORARY.fullmatch(name) is not None
 
 
-def write_whole(path: Path, content: str | bytes | Iterator[bytes], sync: bool = True) -> None:
+def write_whole(
+    path: Path,
+    content: str | bytes | Iterator[bytes],
+    sync: bool = True,
+    before_replace: Callable[[], None] | None = None,
+) -> None:
     """Replace a file so that no reader, and no crash, ever finds half of it.
 
     Parameters
@@ -31,6 +36,8 @@ def write_whole(path: Path, content: str | bytes | Iterator[bytes], sync: bool =
         All of it, or its parts.
     sync
         Whether it has to outlive a power cut. What a digest guards can do without.
+    before_replace
+        Called once the content is written and before it takes its place; what it raises leaves the file as it was.
     """
     temporary = path.with_name(f".{path.name}.{token_hex(8)}{PARTIAL}")
     try:
@@ -39,6 +46,8 @@ def write_whole(path: Path, content: str | bytes | Iterator[bytes], sync: bool =
             file.flush()
             if sync:
                 os.fsync(file.fileno())
+        if before_replace is not None:
+            before_replace()
         temporary.replace(path)
         if sync:
             sync_folder(path.parent)

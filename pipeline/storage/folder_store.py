@@ -8,21 +8,28 @@ from pathlib import Path
 from zarr.abc.store import ByteRequest, OffsetByteRequest, RangeByteRequest, Store, SuffixByteRequest
 from zarr.core.buffer import Buffer, BufferPrototype
 
+from pipeline.storage.access import Access
 from pipeline.storage.files import write_whole
 from pipeline.storage.regular import is_regular, open_regular, path_inside
 
 
 class FolderStore(Store):
-    """The files of a folder. zarr's own store for folders follows links and opens whatever is there."""
+    """The files of a folder. zarr's own store for folders follows links and opens whatever is there.
+
+    Parameters
+    ----------
+    access
+        What is asked before a file is replaced, and where chunks that were read and written are noted.
+    """
 
     supports_writes = True
     supports_deletes = False
     supports_partial_writes = False
     supports_listing = False
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, access: Access) -> None:
         super().__init__(read_only=False)
-        self.path = path
+        self.path, self._access = path, access
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, FolderStore) and self.path == other.path
@@ -33,9 +40,12 @@ class FolderStore(Store):
     async def get(self, key: str, prototype: BufferPrototype, byte_range: ByteRequest | None = None) -> Buffer | None:
         """A chunk or a description; None if there is none."""
         try:
-            return prototype.buffer.from_bytes(await asyncio.to_thread(self._read, key, byte_range))
+            content = await asyncio.to_thread(self._read, key, byte_range)
         except (FileNotFoundError, NotADirectoryError):
             return None
+        if byte_range is None:
+            self._access.note_read(key, content)
+        return prototype.buffer.from_bytes(content)
 
     async def get_partial_values(
         self, prototype: BufferPrototype, key_ranges: Iterable[tuple[str, ByteRequest | None]]
@@ -82,6 +92,9 @@ class FolderStore(Store):
             return file.readall()
 
     def _write(self, key: str, value: Buffer) -> None:
-        path = Path(path_inside(self.path, key))
+        self._access.check()
+        path, content = Path(path_inside(self.path, key)), value.to_bytes()
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(path, iter([value.to_bytes()]), sync=False)
+        # Again once it is written, which may take long: right before it takes its place.
+        write_whole(path, content, sync=False, before_replace=self._access.check)
+        self._access.note_written(key, content)

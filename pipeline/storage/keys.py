@@ -7,6 +7,7 @@ from pipeline.storage.names import CONFIG, ENVIRONMENT, GROUPS, RESULTS
 MAX_KEY_LENGTH = 1024
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,254}")
 DIGEST = re.compile(r"(?:(?:[0-9a-f]{0,8}|damaged):[0-9]{1,18})?")
+DIGEST_OF_INPUTS = re.compile(r"[0-9]{1,18}:[0-9a-f]{1,32}")
 CHUNK = re.compile(r"(.+)/c/[0-9]+(?:/[0-9]+)*")
 FOLDERS = (*GROUPS, RESULTS)
 
@@ -43,6 +44,15 @@ def is_entry_name(name: object) -> bool:
     (True, False, False)
     """
     return isinstance(name, str) and len(name) <= MAX_KEY_LENGTH and all(map(is_name, name.split("/")))
+
+
+def is_digest_of_inputs(text: object) -> bool:
+    """Return whether a text is a digest of what a task was built on, or empty, as earlier versions have it.
+
+    >>> is_digest_of_inputs("12:6c0e9f"), is_digest_of_inputs(""), is_digest_of_inputs("many:6c0e9f")
+    (True, True, False)
+    """
+    return isinstance(text, str) and (not text or DIGEST_OF_INPUTS.fullmatch(text) is not None)
 
 
 def is_digest(digest: object) -> bool:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from pipeline.errors import ELSEWHERE, RefusedError
 from pipeline.storage import lock
+from pipeline.storage.access import Access
 from pipeline.storage.digests import IRREGULAR, chunk_digest, file_digest, is_chunk
 from pipeline.storage.files import is_temporary, write_whole
 from pipeline.storage.journal import FileJournal
@@ -33,6 +34,7 @@ class LocalRoot(Root):
     """A folder; keys are paths in it. No link below it is ever followed, and only regular files are opened."""
 
     reads_back = True
+    seconds_to_trust_lock = 0.0
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
@@ -132,17 +134,17 @@ class LocalRoot(Root):
 
         return {key: digest(key) for key in keys}
 
-    def arrays(self, group: str) -> "StorePath":
+    def arrays(self, group: str, access: Access) -> "StorePath":
         from zarr.storage import StorePath
 
         from pipeline.storage.folder_store import FolderStore  # brings zarr, which most commands do not need
 
-        return StorePath(FolderStore(self.path), group)
+        return StorePath(FolderStore(self.path, access), group)
 
     def journal(self) -> FileJournal:
         return FileJournal(self.path / LEDGER)
 
-    def locked(self) -> AbstractContextManager[None]:
+    def locked(self) -> AbstractContextManager[str]:
         return lock.locked(self.path)
 
     def holder(self) -> lock.Holder | None:

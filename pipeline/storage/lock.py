@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
 from pathlib import Path
+from secrets import token_hex
 from typing import Self
 
 from pipeline.errors import CHECK_DISK, DISK_IS_FULL, RefusedError, StorageError
@@ -51,6 +52,8 @@ class Holder:
     boot: str = ""
     processes: str = ""
     """The system that it runs in (`pipeline.storage.system`)."""
+    token: str = ""
+    """Random, so that no two holders have the same; tasks carry it (`pipeline.storage.fence`)."""
 
     def __str__(self) -> str:
         job = f" in job {self.job}" if self.job else ""
@@ -62,7 +65,7 @@ class Holder:
         now = datetime.now(UTC).astimezone().isoformat(sep=" ", timespec="seconds")
         job, life = os.environ.get("SLURM_JOB_ID", ""), os.environ.get("SLURM_RESTART_COUNT", "")
         restarts = int(life) if life.isdigit() else 0
-        return cls(socket.gethostname(), os.getpid(), now, job, restarts, **system_facts())
+        return cls(socket.gethostname(), os.getpid(), now, job, restarts, **system_facts(), token=token_hex(8))
 
     @property
     def is_here(self) -> bool:
@@ -109,12 +112,12 @@ class Holder:
 
 
 @contextmanager
-def locked(root: Path) -> Iterator[None]:
-    """Hold the lock of a run directory, or refuse to go on, saying who holds it."""
-    path = root / LOCK
-    descriptor = _take(path)
+def locked(root: Path) -> Iterator[str]:
+    """Hold the lock of a run directory, or refuse to go on, saying who holds it; gives the token of the lock."""
+    path, own = root / LOCK, Holder.this_process()
+    descriptor = _take(path, own)
     try:
-        yield
+        yield own.token
     finally:
         if _is_still(path, descriptor):
             path.unlink()  # while it is still held: who waits for it finds that it is gone
@@ -151,7 +154,7 @@ def unlock(root: Path) -> Holder | None:
         os.close(descriptor)
 
 
-def _take(path: Path) -> int:
+def _take(path: Path, own: Holder) -> int:
     end = time.monotonic() + PATIENCE
     while True:
         try:
@@ -178,7 +181,8 @@ def _take(path: Path) -> int:
         if found and not (found.is_here or found.is_earlier_life):
             raise in_use(path.parent, _read(path))
         os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, Holder.this_process().content(), 0)
+        os.pwrite(descriptor, own.content(), 0)
+        os.fdatasync(descriptor)  # it stays open, and workers on other hosts read it
     except OSError as error:
         path.unlink()
         os.close(descriptor)

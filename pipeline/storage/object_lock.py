@@ -7,7 +7,6 @@ host or container until it is removed by hand, but for one of the same batch job
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import datetime
-from secrets import token_hex
 from typing import TYPE_CHECKING
 
 import psutil
@@ -24,16 +23,17 @@ CLOCK_SECONDS = 2.0
 
 
 @contextmanager
-def locked(root: "ObjectRoot") -> Iterator[None]:
-    """Hold the lock of a run, or refuse to go on, saying who holds it."""
-    # A second line tells this lock from any other: hosts in containers may share names and process numbers.
-    own = Holder.this_process().content() + b"\n" + token_hex(8).encode()
+def locked(root: "ObjectRoot") -> Iterator[str]:
+    """Hold the lock of a run, or refuse to go on, saying who holds it; gives the token of the lock."""
+    # The token tells this lock from any other: hosts in containers may share names and process numbers.
+    holder = Holder.this_process()
+    own = holder.content()
     try:
         _take(root, own)
     except UnreachableError as error:
         raise RefusedError(f"{root} cannot be written to: {error.strerror}. {ELSEWHERE}") from None
     try:
-        yield
+        yield holder.token
     finally:
         # A store that is away keeps the lock; once this process is gone, the next run takes it over.
         with suppress(UnreachableError, FileNotFoundError):
@@ -73,7 +73,7 @@ def _read(root: "ObjectRoot") -> tuple[Holder | None, str]:
         content, tag = root.read_tagged(LOCK, MAX_BYTES)
     except FileNotFoundError:
         return None, ""
-    return Holder.of(content.partition(b"\n")[0]), tag
+    return Holder.of(content), tag
 
 
 def _is_over(found: Holder) -> bool:

@@ -13,6 +13,7 @@ from zarr.storage import StorePath
 
 from pipeline.errors import RefusedError, UnreachableError
 from pipeline.storage import object_lock
+from pipeline.storage.access import Access
 from pipeline.storage.address import S3Address, root_of
 from pipeline.storage.digests import (
     BLOCK_BYTES,
@@ -45,6 +46,7 @@ class ObjectRoot(Root):
     """A prefix of a bucket; keys are what follows it."""
 
     reads_back = False
+    seconds_to_trust_lock = 1.0
 
     def __init__(self, place: S3Address, connection: Connection | None = None) -> None:
         self._place = place
@@ -185,13 +187,13 @@ class ObjectRoot(Root):
             raise
         return chunk_end_digest(bytes(found.bytes()), found.meta["size"])
 
-    def arrays(self, group: str) -> StorePath:
-        return StorePath(ArrayStore(self._store), group)
+    def arrays(self, group: str, access: Access) -> StorePath:
+        return StorePath(ArrayStore(self._store, access), group)
 
     def journal(self) -> SegmentJournal:
         return SegmentJournal(self)
 
-    def locked(self) -> AbstractContextManager[None]:
+    def locked(self) -> AbstractContextManager[str]:
         return object_lock.locked(self)
 
     def holder(self) -> Holder | None:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, ClassVar
 
+from pipeline.storage.access import Access
 from pipeline.storage.journal import Journal
 from pipeline.storage.lock import Holder
 from pipeline.storage.logs import Logs
@@ -22,6 +23,8 @@ class Root(ABC):
 
     reads_back: ClassVar[bool]
     """Whether what was just written is cheap to read in full, to see that it arrived."""
+    seconds_to_trust_lock: ClassVar[float]
+    """For how long a look at the lock counts, before the lock is read again: 0 where that costs next to nothing."""
 
     @property
     @abstractmethod
@@ -90,16 +93,16 @@ class Root(ABC):
         """
 
     @abstractmethod
-    def arrays(self, group: str) -> "StorePath":
-        """A group of arrays, as zarr opens it."""
+    def arrays(self, group: str, access: Access) -> "StorePath":
+        """A group of arrays, as zarr opens it, with what is asked before and noted after each chunk."""
 
     @abstractmethod
     def journal(self) -> Journal:
         """The lines of the ledger."""
 
     @abstractmethod
-    def locked(self) -> AbstractContextManager[None]:
-        """Hold its lock, or refuse to go on, saying who holds it."""
+    def locked(self) -> AbstractContextManager[str]:
+        """Hold its lock, or refuse to go on, saying who holds it; gives the token of the lock."""
 
     @abstractmethod
     def holder(self) -> Holder | None:
