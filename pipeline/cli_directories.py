@@ -47,7 +47,7 @@ def verify(directory: "Root", repair: bool, data_dir: Path | None, **running: An
 def unlock(directory: "Root") -> None:
     """Remove the lock that a dead run left in DIRECTORY."""
     from pipeline.errors import RefusedError
-    from pipeline.storage.files import printable
+    from pipeline.text import printable
 
     if not directory.is_there():
         raise RefusedError(f"{directory} is not a run directory")

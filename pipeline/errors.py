@@ -7,6 +7,8 @@ workers or not the right ones (`cluster.errors`), 130 interrupted.
 import errno
 
 ELSEWHERE = "Choose another directory with --out"
+DISK_IS_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+CHECK_DISK = "Check the disk and its file system; then the same command goes on"
 
 
 class PipelineError(Exception):

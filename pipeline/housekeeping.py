@@ -11,9 +11,10 @@ from pipeline.directory import is_run_directory
 from pipeline.errors import PipelineError, RefusedError
 from pipeline.ledger import Ledger
 from pipeline.record import no_run_directory, own_arrays_root, read_record
-from pipeline.storage.files import printable, quoted
+from pipeline.storage.files import quoted
 from pipeline.storage.root import Root
 from pipeline.task import STAGES, Finished
+from pipeline.text import printable
 from pipeline.verification import CLEANED, big_arrays, data_entry, is_own
 
 HOUR, DAY = 3600.0, 86400.0
@@ -31,7 +32,7 @@ def print_runs(console: Console, folder: Root) -> None:
     for heading in ("run", "state", "size", "age"):
         table.add_column(heading, justify="right" if heading in ("size", "age") else "left", no_wrap=True)
     for root in found:
-        shown = (escape(printable(text)) for text in (root, _state(root)))
+        shown = (escape(printable(text)) for text in (str(root), _state(root)))
         table.add_row(*shown, memory.text(root.size()), _age(root))
     console.print(table)
 

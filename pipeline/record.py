@@ -7,7 +7,7 @@ from pathlib import Path
 from secrets import token_hex
 
 from pipeline.config import Config
-from pipeline.config_file import differences, parse_config, to_toml
+from pipeline.config_file import differences, load_toml, parse_config, to_toml
 from pipeline.directory import is_run_directory
 from pipeline.environment import FORMAT, OLDEST_FORMAT, environment
 from pipeline.errors import ELSEWHERE, ConfigError, RefusedError, TooLargeError, UnreachableError
@@ -16,6 +16,7 @@ from pipeline.ledger_entries import ARRAYS, RUN
 from pipeline.ledger_entries import SWEEP as SWEEP
 from pipeline.outline import Outline
 from pipeline.plan import Plan, make_plan
+from pipeline.source_files import Sources, describe_sources
 from pipeline.storage.address import open_root, parse_s3
 from pipeline.storage.digests import content_digest
 from pipeline.storage.json_text import parse_json
@@ -38,6 +39,8 @@ class Record:
     fingerprints: dict[str, str]
     """Of the data that the config is run with, by dataset."""
     finished: dict[str, Finished]
+    sources: Sources
+    """The files that the data came from, as they were when the config was accepted."""
     format: int
     """Version of the layout of the directory."""
 
@@ -87,7 +90,7 @@ def read_record(root: Root, ledger: Ledger | None = None) -> Record:
     finished = (ledger or Ledger(root)).read()
     files = finished[SWEEP].result["files"] if SWEEP in finished else _read_files(root)
     try:
-        config = parse_config(tomllib.loads(files[CONFIG]), f"{root}/{CONFIG}")
+        config = parse_config(load_toml(files[CONFIG]), f"{root}/{CONFIG}")
     except (tomllib.TOMLDecodeError, ConfigError) as error:
         raise RefusedError(f"{root}/{CONFIG} is damaged: {error}. {ELSEWHERE}") from None
     except RecursionError:
@@ -101,6 +104,7 @@ def read_record(root: Root, ledger: Ledger | None = None) -> Record:
             Path(facts["data_folder"]),
             dict(facts["datasets"]),
             finished,
+            dict(facts.get("sources", {})),
             int(facts.get("format", FORMAT)),
         )
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError):
@@ -133,7 +137,8 @@ def check_same_data(record: Record, outline: Outline) -> None:
 def write_record(root: Root, plan: Plan, data_folder: Path, ledger: Ledger) -> None:
     """Say in a run directory what it is for: first in the ledger, from which the files can be restored."""
     outlines = [dataset.outline for dataset in plan.datasets]
-    files = {CONFIG: to_toml(plan.config), ENVIRONMENT: environment(outlines, data_folder)}
+    sources = describe_sources(plan.config, data_folder)
+    files = {CONFIG: to_toml(plan.config), ENVIRONMENT: environment(outlines, data_folder, sources)}
     digests = {name: content_digest(content.encode()) for name, content in files.items()}
     result = {"files": files} | _choose_arrays(plan.config, ledger)
     ledger.append(Finished(SWEEP, plan.identity, digests, result, 0.0, 0))

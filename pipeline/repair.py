@@ -4,6 +4,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from pipeline.config_file import load_toml
 from pipeline.directory import is_run_directory
 from pipeline.errors import FailedError, RefusedError
 from pipeline.ledger import Ledger
@@ -12,7 +13,7 @@ from pipeline.record import SWEEP, check_format, no_run_directory, read_record, 
 from pipeline.run import Options
 from pipeline.storage.files import quoted
 from pipeline.storage.logs import driver_log
-from pipeline.storage.names import LEDGER
+from pipeline.storage.names import CONFIG, LEDGER
 from pipeline.storage.root import Root
 from pipeline.sweep import open_run, storage_errors
 from pipeline.task import STAGES, Finished
@@ -41,6 +42,7 @@ def verify_run(root: Root, console: Console) -> int:
         examine(plan, record.finished, arrays, full=True, any_version=not record.is_current) if plan else Verdict()
     )
     problems = [*verdict.problems, *_others(root, arrays, record.finished, ledger, _is_unfinished(plan, verdict))]
+    problems += [Problem(LEDGER, f"line {number} is lost, zeroed by a power cut", "") for number in ledger.zeroed()]
     if not ledger.journal.exists():
         problems.insert(0, Problem(LEDGER, "is missing, and with it all that says what is finished", ""))
     _print(console, problems)
@@ -125,4 +127,13 @@ def _others(root: Root, arrays: Root, recorded: dict[str, Finished], ledger: Led
     """Problems of what no task wrote: tables, and files that are no one's."""
     known = [recorded[name] for name in (SWEEP, TABLES) if name in recorded]
     problems = [problem for entry in known for problem in check_files(entry, recorded, root)]
-    return problems + foreign_files(root, arrays, ledger.named_files(), unfinished)
+    return problems + foreign_files(root, arrays, ledger.named_files(), unfinished, _abandoned(ledger))
+
+
+def _abandoned(ledger: Ledger) -> set[str]:
+    """The datasets of all configs that a run ever had, if it had several and so may have left one unfinished."""
+    sweeps = ledger.versions(SWEEP)
+    if len({sweep.identity for sweep in sweeps}) < 2:
+        return set()
+    configs = [load_toml(sweep.result["files"][CONFIG]) for sweep in sweeps]
+    return {dataset["name"] for config in configs for dataset in config["dataset"]}

@@ -168,9 +168,9 @@ class Run:
             schedule = Schedule(self.plan, done, set_aside)
             with closing(Welcome(opened, self.store, self._witness(), self.root.logs().folder)) as welcome:
                 Execution(opened, schedule, self.store, record, welcome, interrupt, options.fail_fast, self._say).run()
-            if interrupt.requested:
+            if interrupt.requested and (left := len(self.left())):
                 raise InterruptedRunError(
-                    f"stopped; {len(self.left()):,} of {len(self.plan.tasks):,} tasks are left. `pipeline resume "
+                    f"stopped; {left:,} of {len(self.plan.tasks):,} tasks are left. `pipeline resume "
                     f"{quoted(self.root)}`, or the same command, goes on"
                 )
 

@@ -24,6 +24,7 @@ from pipeline.errors import DataError
 from pipeline.outline import Outline
 from pipeline.sources import Table, read_source
 from pipeline.sparse_sources import read_sparse
+from pipeline.text import printable
 from tasks.arrays import Floats, Integers
 from tasks.folds import deal_folds
 from tasks.gaussian import direct_columns, largest_gamma
@@ -124,7 +125,7 @@ def _numbers(config: Config, dataset: NumbersSource, folder: Path) -> Table:
     whole = whole_rows(encoded, target, missing, dataset.name)
     return Table(
         features=encoded[whole].to_numpy(np.float64),
-        names=[str(column) for column in encoded.columns],
+        names=[printable(str(column)) for column in encoded.columns],
         target=target[whole],
         rows=np.flatnonzero(whole),
         left_out=int((~whole).sum()),

@@ -7,8 +7,9 @@ from typing import Any
 import pandas as pd
 
 from pipeline.errors import RefusedError
-from pipeline.storage.files import printable, quoted
+from pipeline.storage.files import quoted
 from pipeline.storage.root import Root
+from pipeline.text import printable
 
 MAX_COLUMNS = 100
 MAX_CELLS = 20_000_000

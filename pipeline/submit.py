@@ -4,10 +4,12 @@ import json
 import re
 import sys
 from pathlib import Path
+from secrets import token_hex
 
 from rich.console import Console
 
 from cluster import batch
+from cluster.errors import ClusterError, LateAnswerError
 from pipeline.config import Config
 from pipeline.directory import default_directory
 from pipeline.errors import RefusedError
@@ -23,6 +25,7 @@ from pipeline.sweep import begin_sweep
 SCRIPT = "submitted.sh"
 JOB = f"{LOGS}/submitted.json"
 JOB_NUMBER = re.compile(r"[0-9]+(?:_[0-9]+)?")
+JOB_NAME = re.compile(rf"{batch.JOB_NAME}-[0-9a-f]+")
 
 
 def submit_sweep(
@@ -45,9 +48,17 @@ def submit_sweep(
         _check_not_submitted(root)
     logs.mkdir(parents=True, exist_ok=True)
     command = [sys.executable, "-P", "-m", "pipeline", "resume", root.address, *again]
-    write_whole(logs / SCRIPT, batch.driver_script(options.profile, command, logs))
-    job = batch.submit(logs / SCRIPT)
-    root.write(JOB, json.dumps({"job": job}))
+    name = f"{batch.JOB_NAME}-{token_hex(8)}"
+    write_whole(logs / SCRIPT, batch.driver_script(options.profile, command, logs, name))
+    root.write(JOB, json.dumps({"name": name}))  # a kill after sbatch, and the job is still found
+    try:
+        job = batch.submit(logs / SCRIPT)
+    except LateAnswerError as error:
+        raise LateAnswerError(f"{error}; `pipeline status {quoted(root)}` tells whether it took the job") from None
+    except ClusterError:
+        root.remove(JOB)
+        raise
+    root.write(JOB, json.dumps({"name": name, "job": job}))
     console.print(
         f"Submitted as job {job}. You can log out: it ends by itself, through as many wall times as it needs.\n"
         f"Look: `pipeline status {quoted(root)}`; its words are in {logs}/submitted-{job}.out.\n"
@@ -74,10 +85,15 @@ def _check_not_submitted(root: Root) -> None:
 def submitted(root: Root) -> str:
     """What the queue says of the job that a run was handed to; empty if there is none, or it is over."""
     try:
-        job = str(parse_json(root.read(JOB, MAX_RECORD_BYTES))["job"])
-    except (OSError, ValueError, KeyError, TypeError):
+        known = parse_json(root.read(JOB, MAX_RECORD_BYTES))
+        job, name = str(known.get("job", "")), str(known.get("name", ""))
+    except (OSError, ValueError, AttributeError):
         return ""
-    if not JOB_NUMBER.fullmatch(job):
+    job, name = (text if form.fullmatch(text) else "" for text, form in ((job, JOB_NUMBER), (name, JOB_NAME)))
+    if not (job or name):
         return ""
-    state = batch.state(job)
-    return f"job {job}, {state}; `scancel {job}` stops it" if state else ""
+    try:
+        number, state = batch.find(job, name)
+    except ClusterError as error:
+        return f"job {job or name}; {error}, so its state is not known"
+    return f"job {number}, {state}; `scancel {number}` stops it" if number else ""

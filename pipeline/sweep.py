@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from pipeline import memory
 from pipeline.config import Config
 from pipeline.directory import check_place, default_directory, is_run_directory
 from pipeline.environment import version_changes
-from pipeline.errors import FailedError, StorageError, UnreachableError
+from pipeline.errors import CHECK_DISK, DISK_IS_FULL, FailedError, StorageError, UnreachableError
 from pipeline.ledger import Ledger
 from pipeline.plan import Plan, make_plan
 from pipeline.record import (
@@ -30,11 +30,12 @@ from pipeline.result_notes import result_notes
 from pipeline.run import Options, Run
 from pipeline.run_view import announce, print_results
 from pipeline.samples import Samples, load_samples
+from pipeline.source_files import changed_source
 from pipeline.storage.address import open_root
 from pipeline.storage.digests import size_of
 from pipeline.storage.local_root import LocalRoot
 from pipeline.storage.logs import driver_log
-from pipeline.storage.names import ENVIRONMENT
+from pipeline.storage.names import ENVIRONMENT, LEDGER
 from pipeline.storage.root import Root
 from pipeline.verification import sweep_temporary_files
 from pipeline.worker_modules import worker_modules
@@ -69,7 +70,7 @@ def begin_sweep(config: Config, folder: Path, root: Root, options: Options, cons
     root.make()
     with root.locked():
         check_place(root)
-        ledger = Ledger(root)
+        ledger = _open_ledger(root, console)
         record = read_record(root, ledger) if is_run_directory(root) else None
         if record and not options.accept_changes:
             check_same_sweep(record, config, outlines)
@@ -89,7 +90,7 @@ def resume_sweep(root: Root, data_dir: Path | None, options: Options, console: C
 
 def open_run(root: Root, data_dir: Path | None, options: Options, console: Console) -> Run:
     """The run of a directory, whose lock is held; data are read from their source only where they are not stored."""
-    ledger = Ledger(root)
+    ledger = _open_ledger(root, console)
     record = read_record(root, ledger)
     if not record.is_complete:  # else workers are hardly needed, and would only take a core from who checks it
         warm_up(options.profile, worker_modules(record.config))
@@ -103,10 +104,35 @@ def open_run(root: Root, data_dir: Path | None, options: Options, console: Conso
         return loaded[name]
 
     outlines = [record.outline(d.name) or samples(d.name).outline for d in record.config.dataset]
+    _report_changed_sources(record, loaded, data_dir or record.data_folder, console)
     plan = record.plan_of(outlines)
     if SWEEP not in record.finished or not record.is_current:
         write_record(root, plan, data_dir or record.data_folder, ledger)
     return Run(root, plan, samples, ledger, options, console)
+
+
+def _report_changed_sources(record: Record, loaded: Container[str], folder: Path, console: Console) -> None:
+    """Say which data, of those that are stored and were not read again, have changed at their source."""
+    for dataset in record.config.dataset:
+        changed = None if dataset.name in loaded else changed_source(dataset, record.sources, folder)
+        if changed is not None:
+            console.print(
+                f"note: the data of {dataset.name!r} have changed since this run began: {changed}. The copy stored "
+                "with the run is used; `pipeline run` with --accept-changes computes with the new data",
+                highlight=False,
+                soft_wrap=True,
+                markup=False,
+            )
+
+
+def _open_ledger(root: Root, console: Console) -> Ledger:
+    """The ledger of a run whose lock is held, without what a power cut zeroed."""
+    ledger = Ledger(root)
+    for number in ledger.drop_zeroed():
+        console.print(
+            f"{LEDGER}, line {number} was lost in a power cut; what it spoke of is done again", highlight=False
+        )
+    return ledger
 
 
 def _go_on(run: Run) -> int:
@@ -154,10 +180,13 @@ def storage_errors(run: Run) -> Iterator[None]:
             f"{error.filename}: {error.strerror}. What is done is kept: once that is mended, the same command goes on"
         ) from None
     except OSError as error:
+        what = f"cannot write {error.filename or run.root}: {error.strerror}."
+        if error.errno not in DISK_IS_FULL:
+            raise StorageError(f"{what} What is done is kept. {CHECK_DISK}") from error
         stored = sum(size_of(digest) for entry in run.finished.values() for digest in entry.digests.values())
         needed = max(0, run.plan.disk_bytes - stored)
         raise StorageError(
-            f"cannot write {error.filename or run.root}: {error.strerror}. The arrays still to be written need about "
+            f"{what} The arrays still to be written need about "
             f"{memory.text(needed)}, and {run.root} has {_free(run.root)} free. What is done is kept: make space, and "
             "the same command goes on"
         ) from error

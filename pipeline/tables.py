@@ -19,6 +19,7 @@ from pipeline.store import RunStore
 from pipeline.stored_tables import read_table
 from pipeline.summary import MEASURES
 from pipeline.task import Finished
+from pipeline.text import spreadsheet_safe
 from tasks.paths import METRICS
 
 TABLES_VERSION = 2
@@ -157,6 +158,11 @@ def _frame(rows: list[dict[str, Any]], columns: tuple[str, ...]) -> pd.DataFrame
 
 
 def _csv(table: pd.DataFrame, header: bool = True) -> bytes:
+    for name in [str(name) for name in table if not pd.api.types.is_numeric_dtype(table[name])]:
+        texts = [text for text in table[name].unique() if isinstance(text, str)]  # few, for many cells
+        unsafe = {text: safe for text in texts if (safe := spreadsheet_safe(text)) != text}
+        if unsafe:
+            table = table.assign(**{name: [unsafe.get(text, text) for text in table[name]]})
     return str(table.to_csv(index=False, header=header, lineterminator="\n")).encode()
 
 

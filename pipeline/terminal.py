@@ -4,7 +4,7 @@ from typing import Any
 
 from rich.console import Console
 
-from pipeline.storage.files import printable
+from pipeline.text import printable
 
 
 class PlainConsole(Console):

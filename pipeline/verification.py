@@ -1,5 +1,6 @@
 """What of a run directory is as its ledger says, and what is not: missing, damaged, swapped, foreign or outdated."""
 
+import re
 from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -21,6 +22,8 @@ from pipeline.task import Finished
 FOREIGN = "belongs to no finished task"
 UNPLANNED = "unplanned"
 """In the place of the digest of a file that is not read, since it is not one of the plan."""
+ARRAY_PART = re.compile(r"[^/]+\.zarr/([^/]+)(?:/[^/]+)*?/(?:zarr\.json|c(?:/\d+)*)")
+"""Keys of what zarr writes for an array or a group of a dataset, whose name is the group."""
 
 
 @dataclass(frozen=True)
@@ -161,18 +164,24 @@ def stored_files(root: Root, arrays: Root) -> Iterator[str]:
     yield from root.keys(RESULTS)
 
 
-def foreign_files(root: Root, arrays: Root, named: Container[str], unfinished: bool = False) -> list[Problem]:
+def foreign_files(
+    root: Root, arrays: Root, named: Container[str], unfinished: bool = False, abandoned: Container[str] = ()
+) -> list[Problem]:
     """Files among arrays and tables that no line of the ledger names.
 
     Parameters
     ----------
     unfinished
         Whether tasks are still to do, or failed: they may have left chunks of arrays that are known.
+    abandoned
+        Names of datasets: a change of the config that was given up may have left parts of their arrays.
     """
     return [
         Problem(key, FOREIGN, "")
         for key in sorted(stored_files(root, arrays))
-        if key not in named and not (unfinished and f"{array_of(key)}/zarr.json" in named)
+        if key not in named
+        and not (unfinished and f"{array_of(key)}/zarr.json" in named)
+        and not ((part := ARRAY_PART.fullmatch(key)) and part[1] in abandoned)
     ]
 
 

@@ -35,6 +35,19 @@ class PathResult:
         grid = {value[-1] for value in self.values}
         return len(grid) > 1 and self.values[self.best][-1] in (min(grid), max(grid))
 
+    def in_units(self, unit: float) -> "PathResult":
+        """The same path with errors of labels that are `unit` times as large; a power of two changes no digit."""
+
+        def scaled(errors: list[float | None]) -> list[float | None]:
+            return [None if error is None else unit * error for error in errors]
+
+        return replace(
+            self,
+            train_errors=scaled(self.train_errors),
+            validation_errors=scaled(self.validation_errors),
+            test_errors=scaled(self.test_errors),
+        )
+
 
 def misclassification(predictions: Floats, labels: Floats) -> Floats:
     """The share of wrong signs, a column of predictions at a time; 0 counts as +1, NaN has no sign."""

@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from pipeline.store import DATA, GRAM, WEIGHTS, RunStore
+from pipeline.stages.labels import read_labels
+from pipeline.store import GRAM, WEIGHTS, RunStore
 from pipeline.task import Output, Task
 from tasks.alignment import alignment_with_labels
 from tasks.arrays import Floats, Integers
@@ -17,6 +18,8 @@ from tasks.paths import PathResult, fit_path
 
 # What makes a cell a row without numbers; the rest of the sweep goes on.
 NO_RESULT = (NoResultError, np.linalg.LinAlgError)
+# Evaluations that are errors of a regression, and so have the unit of the labels.
+ERRORS = ("predictor_error", "theorem14", "theorem17")
 
 
 @dataclass(frozen=True)
@@ -24,9 +27,11 @@ class Split:
     """The samples of one trial."""
 
     target: Floats
+    """In its unit."""
     train: Integers
     validation: Integers
     test: Integers
+    unit: float = 1.0
 
     @property
     def held_out(self) -> Integers:
@@ -55,8 +60,10 @@ class CellTask(Task):
         """The labels of all samples, and which of them train, validate and test."""
         fold = store.read(GRAM, f"{self.dataset}/fold")
         trial = trials(int(fold[-1]) + 1)[self.trial]
+        labels, units = read_labels(store, self.dataset)
         return Split(
-            target=store.read(DATA, f"{self.dataset}/targets")[:, self.task_index],
+            target=labels[:, self.task_index],
+            unit=float(units[self.task_index]),
             train=np.flatnonzero(np.isin(fold, trial.train)),
             validation=np.flatnonzero(fold == trial.validation),
             test=np.flatnonzero(fold == trial.test),
@@ -85,9 +92,9 @@ def alignments(train: float, test: float) -> dict[str, float | None]:
     return {name: value if np.isfinite(value) else None for name, value in named.items()}
 
 
-def path_result(path: PathResult) -> dict[str, Any]:
-    """Return a path as a row and `path.csv` report it."""
-    return {"path": asdict(path), "at_edge": path.at_edge}
+def path_result(path: PathResult, split: Split) -> dict[str, Any]:
+    """Return a path as a row and `path.csv` report it, its errors in the unit of the data."""
+    return {"path": asdict(path.in_units(split.unit)), "at_edge": path.at_edge}
 
 
 def fit_kernel(
@@ -113,12 +120,13 @@ def fit_kernel(
         centered = part.kernel
         found = alignments(*(_alignment(part.features, split, samples) for samples in (split.train, split.test)))
     path = fit_path(task, centered, split.target, split.train, split.validation, split.test, values)
-    found |= path_result(path)
+    found |= path_result(path, split)
     if signed or np.ptp(split.target[split.train]) == 0:  # the theorems are about neither
         return found
     theorems = asdict(evaluate_theorems(task, centered, split.target, split.train, split.test))
     if task == "regression":
         theorems["theorem17"] = _theorem17(path, split, largest)
+    theorems |= {name: split.unit * theorems[name] for name in ERRORS if theorems.get(name) is not None}
     defined = {name: value for name, value in theorems.items() if value is not None and np.isfinite(value)}
     return found | {"theorems": defined}
 

@@ -48,7 +48,7 @@ class OneStageTask(CellTask, GramTask):
         row |= alignments(alignment(train, found.weights), alignment(test, found.weights))
         return Output(
             digests=self.write_weights(store, found.weights, found.certificate),
-            result={"status": OK, "weights": row, **path_result(found.path)},
+            result={"status": OK, "weights": row, **path_result(found.path, split)},
         )
 
 
@@ -86,7 +86,7 @@ class EachKernelTask(CellTask, GramTask):
             path = fit_path(self.task, centered, split.target, split.train, split.validation, split.test, self.values)
         except NO_RESULT as error:
             return None, f"failed: {error}"
-        return path.test_errors[path.best], OK
+        return path.in_units(split.unit).test_errors[path.best], OK
 
 
 def kernel_batches(kernels: int, samples: int) -> list[tuple[int, ...]]:

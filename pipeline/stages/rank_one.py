@@ -8,6 +8,7 @@ import scipy.sparse
 
 from pipeline.methods import ONE_STAGE
 from pipeline.stages.cells import NO_RESULT, CellTask, Split, alignments, failed, fit_kernel, measured, path_result
+from pipeline.stages.labels import read_labels
 from pipeline.stages.statistics import first_kernels
 from pipeline.stages.weights import find_rule
 from pipeline.store import DATA, GRAM, STATISTICS, RunStore
@@ -44,7 +45,7 @@ class RankOneStatisticsTask(Task):
 
     def run(self, store: RunStore) -> Output:
         columns, offset = read_columns(store, self.dataset)
-        targets = store.read(DATA, f"{self.dataset}/targets")
+        targets, _ = read_labels(store, self.dataset)
         fold = store.read(GRAM, f"{self.dataset}/fold")
         output = Output()
         for index, task in enumerate(self.tasks):
@@ -84,7 +85,7 @@ class RankOneCellTask(CellTask):
                 found = learn(
                     self.method, kernels, split.target, split.train, split.validation, split.test, self.values
                 )
-                weights, certificate, fits = found.weights, found.certificate, path_result(found.path)
+                weights, certificate, fits = found.weights, found.certificate, path_result(found.path, split)
                 kernel = _combined(columns, weights, kernels.trace)
             else:
                 labels = split.target[split.train]

@@ -5,9 +5,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from pipeline.stages.labels import read_labels
 from pipeline.stages.statistics import first_kernels
 from pipeline.stages.tiles import GramTask, TilesTask
-from pipeline.store import DATA, GRAM, STATISTICS, RunStore
+from pipeline.store import GRAM, STATISTICS, RunStore
 from pipeline.task import Output, Task
 from tasks.arrays import Floats
 from tasks.folds import fold_bounds, trials
@@ -35,7 +36,7 @@ class ReduceTask(GramTask):
 
     def run(self, store: RunStore) -> Output:
         sums = self._total(store)
-        targets = store.read(DATA, f"{self.dataset}/targets")
+        targets, _ = read_labels(store, self.dataset)
         offsets = targets.mean(axis=0)
         targets -= offsets  # as the tiles did
         fold = store.read(GRAM, f"{self.dataset}/fold")

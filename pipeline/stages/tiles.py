@@ -3,6 +3,7 @@
 What is stored is `E = K - shift`, with the shifts as an attribute of the array.
 """
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -10,6 +11,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from pipeline.stages.labels import read_labels
 from pipeline.store import DATA, GRAM, STATISTICS, RunStore
 from pipeline.task import Output, Task
 from tasks.folds import fold_bounds
@@ -20,6 +22,30 @@ from tasks.sums import Sums, add_tile
 ENTRIES_A_TASK = 50_000_000
 # A task lists its tiles, and must stay small to send.
 TILES_A_TASK = 500
+
+
+# Each is a chunk of its own, and is held by the plan and the ledger.
+MAX_TILES = 1_000_000
+
+
+def tile_count(samples: int, tile: int) -> int:
+    """Number of tiles on and above the diagonal, without listing them.
+
+    >>> tile_count(5, 2)
+    6
+    """
+    side = -(-samples // tile)
+    return side * (side + 1) // 2
+
+
+def smallest_tile(samples: int) -> int:
+    """The smallest side of a tile that leaves at most `MAX_TILES` tiles.
+
+    >>> smallest_tile(20_000), tile_count(20_000, 15), tile_count(20_000, 14)
+    (15, 890445, 1021735)
+    """
+    side = (math.isqrt(8 * MAX_TILES + 1) - 1) // 2
+    return -(-samples // side)
 
 
 def tiles_on_and_above_diagonal(samples: int, tile: int) -> list[tuple[int, int]]:
@@ -81,7 +107,7 @@ class TilesTask(TileBatchTask):
         features, direct = prepare_features(
             store.read(DATA, f"{self.dataset}/features"), largest_gamma(self.log2_gammas)
         )
-        targets = store.read(DATA, f"{self.dataset}/targets")
+        targets, _ = read_labels(store, self.dataset)
         targets -= targets.mean(axis=0)  # likewise for what is centered
         bounds = fold_bounds(store.read(GRAM, f"{self.dataset}/fold"))
         samples, kernels = len(features), sum(hi - lo + 1 for lo, hi in self.log2_gammas)

@@ -62,18 +62,14 @@ def sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
-def printable(text: object) -> str:
-    r"""Return a text without control characters, which could change what a terminal shows; lines stay lines.
-
-    >>> print(printable("a" + chr(27) + "[2Jb"))
-    a\x1b[2Jb
-    """
-    return "".join(
-        char if char.isprintable() or char == "\n" else char.encode("unicode_escape", "backslashreplace").decode()
-        for char in str(text)
-    )
-
-
 def quoted(place: object) -> str:
-    """A path or an address as a shell takes it, for commands that messages suggest."""
-    return shlex.quote(str(place))
+    """A path or an address as a shell takes it, for commands that messages suggest.
+
+    >>> quoted("my runs"), quoted(os.fsdecode(b"caf\\xe9"))
+    ("'my runs'", "$'caf\\\\xe9'")
+    """
+    text = str(place)
+    if text.isprintable():
+        return shlex.quote(text)
+    escaped = (chr(byte) if 32 <= byte < 127 and byte not in b"\\'" else f"\\x{byte:02x}" for byte in os.fsencode(text))
+    return f"$'{''.join(escaped)}'"  # what no terminal shows, such as bytes that are not UTF-8, as bash reads it

@@ -19,11 +19,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Self
 
-from pipeline.errors import RefusedError, StorageError
+from pipeline.errors import CHECK_DISK, DISK_IS_FULL, RefusedError, StorageError
 from pipeline.storage.files import quoted
 from pipeline.storage.json_text import parse_json
 from pipeline.storage.names import LOCK
 from pipeline.storage.regular import open_regular, read_regular
+from pipeline.storage.system import FIRST_PROCESSES, system_facts
 
 NO_LOCKS = (errno.ENOSYS, errno.ENOTSUP, errno.ENOLCK, errno.EINVAL)
 """What a file system says that has no such locks; some of clusters have none."""
@@ -46,6 +47,10 @@ class Holder:
     """The job of Slurm that it runs in, if any."""
     life: int = 0
     """How often that job has gone back to the queue."""
+    machine: str = ""
+    boot: str = ""
+    processes: str = ""
+    """The system that it runs in (`pipeline.storage.system`)."""
 
     def __str__(self) -> str:
         job = f" in job {self.job}" if self.job else ""
@@ -56,12 +61,31 @@ class Holder:
         """Who would hold a lock that is taken now."""
         now = datetime.now(UTC).astimezone().isoformat(sep=" ", timespec="seconds")
         job, life = os.environ.get("SLURM_JOB_ID", ""), os.environ.get("SLURM_RESTART_COUNT", "")
-        return cls(socket.gethostname(), os.getpid(), now, job, int(life) if life.isdigit() else 0)
+        restarts = int(life) if life.isdigit() else 0
+        return cls(socket.gethostname(), os.getpid(), now, job, restarts, **system_facts())
 
     @property
     def is_here(self) -> bool:
         """Whether it is, or was, a process of this host."""
         return self.host == socket.gethostname()
+
+    @property
+    def is_of_this_system(self) -> bool:
+        """Whether its process number is one of those that this process sees.
+
+        Only locks of earlier versions, which do not say, go by the name of the host alone.
+        """
+        now = self.this_process()
+        known = bool(self.boot)
+        return self.is_here and (not known or (self.boot, self.processes) == (now.boot, now.processes))
+
+    @property
+    def is_earlier_boot(self) -> bool:
+        """Whether it was a process of this machine, outside any container, before the machine was started again."""
+        now = self.this_process()
+        is_same_machine = self.is_here and bool(self.machine) and self.machine == now.machine
+        outside = self.processes == now.processes == FIRST_PROCESSES
+        return is_same_machine and outside and self.boot != now.boot
 
     @property
     def is_earlier_life(self) -> bool:
@@ -140,6 +164,9 @@ def _take(path: Path) -> int:
         if free is None:  # the best that can be done without locks
             found = _read(path)
             free = is_new or (found is not None and found.is_earlier_life)
+            if not free:
+                os.close(descriptor)
+                raise _may_be_in_use(path.parent, found)
         if free and _is_still(path, descriptor):
             break
         os.close(descriptor)  # someone holds it, or removed it as we came
@@ -155,9 +182,8 @@ def _take(path: Path) -> int:
     except OSError as error:
         path.unlink()
         os.close(descriptor)
-        raise StorageError(
-            f"{path.parent} cannot be written to: {error.strerror}. Make space, and the same command goes on"
-        ) from error
+        remedy = "Make space, and the same command goes on" if error.errno in DISK_IS_FULL else CHECK_DISK
+        raise StorageError(f"{path.parent} cannot be written to: {error.strerror}. {remedy}") from error
     except RefusedError:
         os.close(descriptor)
         raise
@@ -169,8 +195,15 @@ def _try(path: Path, flags: int) -> tuple[int, bool | None]:
     descriptor = open_regular(path, flags, 0o644)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return descriptor, False
     except OSError as error:
-        return descriptor, None if error.errno in NO_LOCKS else False
+        if error.errno in NO_LOCKS:
+            return descriptor, None
+        if flags & os.O_EXCL:
+            path.unlink()
+        os.close(descriptor)
+        raise StorageError(f"{path} cannot be locked: {error.strerror}. {CHECK_DISK}") from error
     return descriptor, True
 
 
@@ -179,6 +212,14 @@ def in_use(root: object, found: Holder | None) -> RefusedError:
     stop = f", or stop it (`kill {found.pid}`)" if found and found.is_here else ""
     out = f"Wait for it{stop}; if that run is dead, `pipeline unlock {quoted(root)}` removes its lock"
     return RefusedError(f"{root} is in use by {found or 'a run that is just starting'}. {out}")
+
+
+def _may_be_in_use(root: object, found: Holder | None) -> RefusedError:
+    """For a lock file on a file system without locks, where a dead holder cannot be told from one that lives."""
+    return RefusedError(
+        f"{root} may be in use by {found or 'a run that is just starting'}: its file system has no locks that would "
+        f"tell. If that run is dead, `pipeline unlock {quoted(root)}` removes its lock"
+    )
 
 
 def _is_still(path: Path, descriptor: int) -> bool:

@@ -1,7 +1,7 @@
 """One run at a time in an object store, by puts that name what they expect to find.
 
-No lock of an object ends with its holder. One of this host is held for as long as its process lives; one of another
-host until it is removed by hand, but for one of the same batch job, which is of an earlier life of it.
+No lock of an object ends with its holder. One of this system is held for as long as its process lives; one of another
+host or container until it is removed by hand, but for one of the same batch job, which is of an earlier life of it.
 """
 
 from collections.abc import Iterator
@@ -50,7 +50,7 @@ def holder(root: "ObjectRoot") -> Holder | None:
 def unlock(root: "ObjectRoot") -> Holder | None:
     """Remove the lock that a dead run left; gives its holder. One that is known to live is left alone."""
     found, tag = _read(root)
-    if found and found.is_here and not _is_over(found):
+    if found and found.is_of_this_system and not _is_over(found):
         raise in_use(root, found)
     if tag:
         root.remove(LOCK)
@@ -78,7 +78,9 @@ def _read(root: "ObjectRoot") -> tuple[Holder | None, str]:
 
 def _is_over(found: Holder) -> bool:
     """Whether the run that took a lock has ended, for all that can be told from here."""
-    return not _lives(found) if found.is_here else found.is_earlier_life
+    if found.is_of_this_system:
+        return not _lives(found)
+    return found.is_earlier_life or found.is_earlier_boot
 
 
 def _lives(found: Holder) -> bool:
