@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.faults.forge import ESCAPE
-from tests.faults.forgeries import COMMANDS, CONFIG, IN_PROCESS, READING, arguments, prepare
+from tests.faults.forgeries import COMMANDS, CONFIG, IN_PROCESS, KEYS, NAMES, READING, arguments, prepare
 from tests.faults.harness import command, no_workers, write_config
 
 pytestmark = pytest.mark.faults
@@ -86,3 +86,13 @@ def test_a_forged_directory_harms_nothing(
         if "\x1b" in done.output or ESCAPE in done.output:
             failures.append(f"{name} shows control characters")
     assert not failures, "\n".join(failures)
+
+
+@pytest.mark.parametrize("forgery", KEYS | NAMES)
+def test_a_ledger_that_names_what_no_run_names_is_refused(base: Path, tmp_path: Path, forgery: str) -> None:
+    root, _ = prepare(base, tmp_path, IN_PROCESS[forgery])
+    for name in ("status", "verify", "resume", "clean"):
+        done = command(*arguments(name, root, base.parent / "tiny.toml"))
+        assert done.exit_code == 4, done.output
+    assert not (root / "logs/submitted.sh").exists()
+    assert not (root / "results/forged.csv").exists()

@@ -167,8 +167,7 @@ def test_a_damaged_file_of_another_dataset_lets_the_cleaned_one_rest(cleaned: Pa
 
 
 def test_what_killed_writers_left_is_swept_away_and_nothing_else(root: Path) -> None:
-    (root / "results").mkdir(exist_ok=True)
-    for key in ("results/thesis.partial", "weights.zarr/x.partial"):  # a user's own
+    for key in ("thesis.partial", "weights.zarr/x.partial"):  # a user's own
         (root / key).touch()
     before = {path: path.read_bytes() for path in root.rglob("*") if path.is_file()}
     of_zarr = f"weights.zarr/0.{'0a' * 16}.partial"
