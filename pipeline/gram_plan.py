@@ -5,21 +5,13 @@ from typing import Any
 from pipeline import memory
 from pipeline.config import Config
 from pipeline.datasets import Dataset, Fitting, TaskName
-from pipeline.errors import TooLargeError
 from pipeline.methods import EACH_KERNEL, ONE_STAGE, AlignMethod, label
 from pipeline.outline import Outline
 from pipeline.stages.combine import CombineTask
 from pipeline.stages.fits import FitTask
 from pipeline.stages.one_stage import EachKernelTask, OneStageTask, kernel_batches
 from pipeline.stages.reduce import ReduceTask
-from pipeline.stages.tiles import (
-    MAX_TILES,
-    TilesTask,
-    batches,
-    smallest_tile,
-    tile_count,
-    tiles_on_and_above_diagonal,
-)
+from pipeline.stages.tiles import TilesTask, batches, tiles_on_and_above_diagonal
 from pipeline.stages.weights import WeightsTask, trial_batches
 from pipeline.task import StagePlan, Task
 
@@ -31,7 +23,6 @@ def gram_stages(config: Config, dataset: Dataset, outline: Outline, fitting: Fit
     """Lay out the tasks; `fitting` are the tasks and methods that go together."""
     m, d, p = outline.rows, outline.columns, len(outline.kernels)
     tile, folds = min(config.storage.tile, m), config.protocol.folds
-    _check_tiles(dataset.name, m, tile)
     tiles = tiles_on_and_above_diagonal(m, tile)
     two_stage = [(task, method) for task, method in fitting if label(method) not in (*ONE_STAGE, EACH_KERNEL)]
     common: dict[str, Any] = {
@@ -88,15 +79,6 @@ def gram_stages(config: Config, dataset: Dataset, outline: Outline, fitting: Fit
         memory=memory.gram_projection(m, d, p, folds, tile, dataset.task, reads_base),
         disk_bytes=floats * memory.FLOAT,
     )
-
-
-def _check_tiles(name: str, samples: int, tile: int) -> None:
-    """Refuse more tiles than a plan can hold."""
-    if (count := tile_count(samples, tile)) > MAX_TILES:
-        raise TooLargeError(
-            f"dataset {name!r}: [storage] tile = {tile} cuts {samples:,} rows into {count:,} tiles; at most "
-            f"{MAX_TILES:,} are allowed. Set tile = {smallest_tile(samples)} or more, or fewer rows"
-        )
 
 
 def _cell_tasks(

@@ -3,7 +3,6 @@
 What is stored is `E = K - shift`, with the shifts as an attribute of the array.
 """
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -23,30 +22,6 @@ from tasks.sums import Sums, add_tile
 ENTRIES_A_TASK = 50_000_000
 # A task lists its tiles, and must stay small to send.
 TILES_A_TASK = 500
-
-
-# Each is a chunk of its own, and is held by the plan and the ledger.
-MAX_TILES = 1_000_000
-
-
-def tile_count(samples: int, tile: int) -> int:
-    """Number of tiles on and above the diagonal, without listing them.
-
-    >>> tile_count(5, 2)
-    6
-    """
-    side = -(-samples // tile)
-    return side * (side + 1) // 2
-
-
-def smallest_tile(samples: int) -> int:
-    """The smallest side of a tile that leaves at most `MAX_TILES` tiles.
-
-    >>> smallest_tile(20_000), tile_count(20_000, 15), tile_count(20_000, 14)
-    (15, 890445, 1021735)
-    """
-    side = (math.isqrt(8 * MAX_TILES + 1) - 1) // 2
-    return -(-samples // side)
 
 
 def tiles_on_and_above_diagonal(samples: int, tile: int) -> list[tuple[int, int]]:

@@ -130,7 +130,7 @@ def test_tiles_are_counted_before_they_are_listed(tmp_path: Path) -> None:
     code, output = planned(tmp_path, synthetic_values(rows=20_000) | {"storage": {"tile": 1}})
     assert code == 2, output
     assert "dataset 'made': [storage] tile = 1 cuts 20,000 rows into 200,010,000 tiles" in output
-    assert "tile = 15" in output
+    assert "Set tile = 25 or more" in output
 
 
 @pytest.mark.parametrize(
