@@ -5,26 +5,32 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-from cluster.errors import ClusterError, ProfileError
+from cluster.errors import ClusterError, LateAnswerError, ProfileError
 from cluster.profile import Profile, margin, seconds
 
-SECONDS_TO_ANSWER = 30
+SECONDS_TO_SUBMIT = 30
+SECONDS_TO_LIST = 5
+JOB_NAME = "pipeline-driver"
+# What squeue says of a job that has ended so long ago that Slurm has forgotten it.
+FORGOTTEN = "Invalid job id"
 
 
-def driver_script(profile: Profile, command: Sequence[str], logs: Path) -> str:
+def driver_script(profile: Profile, command: Sequence[str], logs: Path, name: str = JOB_NAME) -> str:
     """A script that runs a command until it is done, through as many lives of one job as that takes.
 
     Parameters
     ----------
     command
         Ends by itself, in order, when it gets SIGTERM, and goes on from there when it is run again.
+    name
+        Name of the job, by which it can be found before its number is known.
     """
     from dask.utils import parse_bytes
 
     driver, walltime = profile.driver, profile.driver.walltime or profile.walltime
     more = profile.directives if driver.directives is None else driver.directives
     directives = {
-        "job-name": "pipeline-driver",
+        "job-name": name,
         "output": f"{logs.absolute()}/submitted-%j.out",
         "open-mode": "append",
         "ntasks": 1,
@@ -73,26 +79,53 @@ def check_path(logs: Path) -> None:
 
 
 def submit(script: Path) -> str:
-    """Give a script to the queue; gives the number of the job."""
+    """Give a script to the queue; gives the number of the job.
+
+    Raises
+    ------
+    LateAnswerError
+        If the queue did not answer in time, and so may have taken the job or not.
+    """
     try:
         done = subprocess.run(
             ["sbatch", "--parsable", str(script)],
             capture_output=True,
             text=True,
-            timeout=SECONDS_TO_ANSWER,
+            timeout=SECONDS_TO_SUBMIT,
             check=True,
         )
+    except subprocess.TimeoutExpired:
+        raise LateAnswerError(f"sbatch did not answer within {SECONDS_TO_SUBMIT} s") from None
     except (OSError, subprocess.SubprocessError) as error:
-        words = (getattr(error, "stderr", "") or str(error)).strip()
-        raise ClusterError(f"slurm takes no job: {words}") from None
+        raise ClusterError(f"slurm takes no job: {_words(error)}") from None
     return done.stdout.strip().partition(";")[0]
 
 
-def state(job: str) -> str:
-    """What Slurm says of a job: its state and the reason; empty if it is gone or cannot be asked."""
-    command = ["squeue", "--noheader", "--format=%T %r", f"--jobs={job}"]
+def find(job: str = "", name: str = "") -> tuple[str, str]:
+    """The number of a job, given that or its name, and what Slurm says of it: its state and the reason.
+
+    Returns
+    -------
+    Two empty texts if the job is not in the queue any more, or never was.
+
+    Raises
+    ------
+    ClusterError
+        If the queue cannot be asked.
+    """
+    which = f"--jobs={job}" if job else f"--name={name}"
+    command = ["squeue", "--noheader", "--format=%i %T %r", which]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS_TO_ANSWER, check=True)
-    except (OSError, subprocess.SubprocessError):
-        return ""
-    return done.stdout.strip()
+        done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS_TO_LIST, check=True)
+    except subprocess.TimeoutExpired:
+        raise ClusterError(f"the queue did not answer within {SECONDS_TO_LIST} s") from None
+    except (OSError, subprocess.SubprocessError) as error:
+        if FORGOTTEN in (words := _words(error)):
+            return "", ""
+        raise ClusterError(f"the queue cannot be asked ({words})") from None
+    number, _, state = done.stdout.strip().partition("\n")[0].partition(" ")
+    return number, state
+
+
+def _words(error: Exception) -> str:
+    return str(getattr(error, "stderr", "") or error).strip()

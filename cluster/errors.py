@@ -11,6 +11,10 @@ class UnseenError(ClusterError):
     """A worker does not see where the run is kept."""
 
 
+class LateAnswerError(ClusterError):
+    """A queue that was given a job and did not answer in time: it may have taken it."""
+
+
 class ProfileError(ClusterError):
     """A cluster that cannot be asked for: a wrong profile, a missing extra, an address that is not safe."""
 

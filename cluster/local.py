@@ -3,6 +3,7 @@
 import logging
 import multiprocessing
 import os
+import resource
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -11,6 +12,7 @@ from pathlib import Path
 
 from cluster import Cluster
 from cluster.certificates import security_in_memory
+from cluster.errors import ClusterError
 from cluster.limits import check_limits
 from cluster.profile import Profile
 from cluster.settings import ENVIRONMENT, LOOPBACK_DASHBOARD, dashboard_on_loopback, own_settings
@@ -18,9 +20,42 @@ from cluster.settings import ENVIRONMENT, LOOPBACK_DASHBOARD, dashboard_on_loopb
 # Where the system can fork, workers are forked from one process that has imported everything once.
 METHOD = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
 
+# Open files that the driver needs, measured with 1 to 6 workers and with some to spare; a worker needs about 25.
+FILES_OF_DRIVER, FILES_PER_WORKER = 40, 12
+USUAL_FILES = 4096
+
+
+def check_driver(profile: Profile, _logs: Path) -> None:
+    """Refuse a machine whose limits do not allow worker processes."""
+    count, _ = worker_limits(profile)
+    needed = FILES_OF_DRIVER + FILES_PER_WORKER * count
+    if (files := _raised_file_limit()) < needed:
+        raise ClusterError(
+            f"{count} worker(s) need about {needed} open files, and a process may have {files} files open here. Raise "
+            f"the limit (ulimit -n {needed}), ask for fewer workers (--workers 1), or use --cluster threads"
+        )
+    try:
+        multiprocessing.get_context(METHOD).Lock()
+    except OSError as error:
+        raise ClusterError(
+            f"worker processes need semaphores in shared memory, and this machine gives none: {error.strerror}. Mount "
+            "/dev/shm so that it can be written, or use --cluster threads"
+        ) from None
+
+
+def _raised_file_limit() -> int:
+    """The limit of open files of this process and of those that it starts, raised as far as that is allowed."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = USUAL_FILES if hard == resource.RLIM_INFINITY else min(hard, USUAL_FILES)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+        return wanted
+    return USUAL_FILES if soft == resource.RLIM_INFINITY else soft
+
 
 def warm_up(modules: tuple[str, ...]) -> None:
     """Start the process that workers are forked from; it imports while this one reads config and data."""
+    _raised_file_limit()
     if METHOD != "forkserver":
         return
     forkserver.set_forkserver_preload(["cluster.forked", "distributed", *modules])
@@ -56,6 +91,7 @@ def open_workers(profile: Profile, _logs: Path) -> Iterator[Cluster]:
 
     from cluster.private_cluster import PrivateCluster
 
+    check_driver(profile, _logs)
     warm_up(())  # unless it was done ahead
     count, memory = worker_limits(profile)
     with (

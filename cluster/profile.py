@@ -1,8 +1,10 @@
 """A profile: all that decides where workers run, and changes no result."""
 
-from typing import Literal, Self
+import re
+from collections.abc import Iterator
+from typing import Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
 Backend = Literal[
     "local", "threads", "slurm", "pbs", "lsf", "sge", "htcondor", "kubernetes", "gateway", "mpi", "address"
@@ -36,10 +38,23 @@ LONGEST_MARGIN = 300.0
 """Seconds before the end of a job at which its workers hand over, unless the job is short."""
 
 
+SHELL = ("setup",)
+"""Fields whose values are lines of shell, in which anything may stand."""
+CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+
+
 class Table(BaseModel):
     """Strict and closed, as configs are."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _without_control_characters(cls, value: Any, info: ValidationInfo) -> Any:
+        """A line feed in a value would begin a line of its own in the script of a job."""
+        if info.field_name not in SHELL and any(CONTROL.search(text) for text in _texts(value)):
+            raise ValueError(f"must not hold control characters, such as line feeds; got {value!r}")
+        return value
 
 
 class Tls(Table):
@@ -152,6 +167,17 @@ def seconds(walltime: str) -> float:
 def margin(walltime: str) -> float:
     """Seconds before the end of a job at which it has to hand over its work."""
     return min(LONGEST_MARGIN, seconds(walltime) / 4)
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """The texts that a value is or holds."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list):
+        for item in value:
+            yield from _texts(item)
+    elif isinstance(value, dict):
+        yield from _texts([*value, *value.values()])
 
 
 def _size(value: str) -> str:

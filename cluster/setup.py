@@ -13,7 +13,8 @@ class WorkerSetup(WorkerPlugin):
     """One BLAS thread, and for as long as it is registered a log file where workers see the folder of logs."""
 
     def __init__(self, logs: str) -> None:
-        self.name = f"setup for {logs}"  # workers may have those of other runs beside it
+        # Workers may have those of other runs beside it. Names are sent as UTF-8, which a path need not be.
+        self.name = f"setup for {logs!a}"
         self.logs = logs
         self._handler: logging.Handler | None = None
         self._limits: Any = None

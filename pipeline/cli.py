@@ -1,6 +1,5 @@
 """The command line. Nothing heavy is imported before a command needs it."""
 
-import errno
 import signal
 import sys
 from pathlib import Path
@@ -17,6 +16,7 @@ from pipeline.cli_options import (
     console,
     data_option,
     directory_argument,
+    load_config,
     resume_arguments,
     running_options,
     set_option,
@@ -25,11 +25,15 @@ from pipeline.cli_options import (
 )
 from pipeline.errors import InterruptedRunError, PipelineError, StorageError
 from pipeline.interrupt import EXIT_CODE, STOPPED
+from pipeline.output import tolerant_output
+from pipeline.text import printable
 
 if TYPE_CHECKING:
     from pipeline.storage.root import Root
 
 CONTEXT = {"help_option_names": ["-h", "--help"]}
+ONLY_PRINTS = ("plan", "status", "runs", "configs", "clusters", "config")
+"""Commands that have failed if their output cannot be written; the others do more than print."""
 
 
 class Commands(click.Group):
@@ -37,10 +41,18 @@ class Commands(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command."""
+        with tolerant_output() as output:
+            result = self._invoke(ctx)
+        if output.is_broken and ctx.invoked_subcommand in ONLY_PRINTS:
+            ctx.exit(StorageError.exit_code)
+        return result
+
+    def _invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
         except (PipelineError, ClusterError) as error:
-            click.echo(error if isinstance(error, InterruptedRunError) else f"Error: {error}", err=True)
+            words = printable(str(error))
+            click.echo(words if isinstance(error, InterruptedRunError) else f"Error: {words}", err=True)
             ctx.exit(error.exit_code)
         except (OSError, MemoryError, RuntimeError) as error:
             if names := starved(error):
@@ -54,9 +66,7 @@ class Commands(click.Group):
                     raise
                 click.echo(STOPPED, err=True)  # Python 3.11 wraps a Ctrl-C that comes while a class is made
                 ctx.exit(EXIT_CODE)
-            if error.errno == errno.EPIPE:  # someone reads no further, as `| head` does
-                raise
-            click.echo(f"Error: {error.filename or 'a file'}: {error.strerror or error}", err=True)
+            click.echo(printable(f"Error: {error.filename or 'a file'}: {error.strerror or error}"), err=True)
             ctx.exit(StorageError.exit_code)
         except KeyboardInterrupt:
             click.echo(STOPPED, err=True)
@@ -95,11 +105,10 @@ def run(
     CONFIG is a file, or the name of a shipped config; without it the default sweep runs.
     """
     from cluster import warm_up
-    from pipeline.config_file import read_config
     from pipeline.worker_modules import worker_modules
 
     profile = take_profile(running)
-    parsed, folder = read_config(config, settings)
+    parsed, folder = load_config(config, settings)
     warm_up(profile, worker_modules(parsed))
     from pipeline.run import Options
     from pipeline.sources import data_folder
@@ -125,12 +134,11 @@ def submit(
     """
     again = resume_arguments(running)
     profile = take_profile(running)
-    from pipeline.config_file import read_config
     from pipeline.run import Options
     from pipeline.sources import data_folder
     from pipeline.submit import submit_sweep
 
-    parsed, folder = read_config(config, settings)
+    parsed, folder = load_config(config, settings)
     options = Options(profile, **running, accept_changes=accept_changes)
     submit_sweep(parsed, data_folder(data_dir, folder), out, options, again, console())
 
@@ -163,7 +171,6 @@ def plan(
 ) -> None:
     """Say what would run and what it costs; start nothing."""
     from cluster import worker_limits
-    from pipeline.config_file import read_config
     from pipeline.directory import default_directory
     from pipeline.plan import make_plan
     from pipeline.plan_view import print_job, print_plan
@@ -172,7 +179,7 @@ def plan(
     from pipeline.sources import data_folder
 
     profile = find_profile(cluster, workers, insecure)
-    parsed, folder = read_config(config, settings)
+    parsed, folder = load_config(config, settings)
     where = data_folder(data_dir, folder)
     planned = make_plan(parsed, [load_samples(parsed, dataset, where).outline for dataset in parsed.dataset])
     count, limit = worker_limits(profile)
@@ -211,9 +218,9 @@ def config_group() -> None:
 @set_option
 def show(config: str | None, settings: tuple[str, ...]) -> None:
     """Print a config with every default filled in."""
-    from pipeline.config_file import read_config, to_toml
+    from pipeline.config_file import to_toml
 
-    click.echo(to_toml(read_config(config, settings)[0]), nl=False)
+    click.echo(to_toml(load_config(config, settings)[0]), nl=False)
 
 
 @config_group.command()

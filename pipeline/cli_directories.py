@@ -47,11 +47,12 @@ def verify(directory: "Root", repair: bool, data_dir: Path | None, **running: An
 def unlock(directory: "Root") -> None:
     """Remove the lock that a dead run left in DIRECTORY."""
     from pipeline.errors import RefusedError
+    from pipeline.text import printable
 
     if not directory.is_there():
         raise RefusedError(f"{directory} is not a run directory")
     held = directory.unlock()
-    click.echo(f"Unlocked; it was held by {held}." if held else f"{directory} is not locked.")
+    click.echo(printable(f"Unlocked; it was held by {held}." if held else f"{directory} is not locked."))
 
 
 @click.command()

@@ -1,8 +1,6 @@
 """What the commands share: arguments and options, and where they print."""
 
-import io
-import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +10,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from cluster.profile import Profile
+    from pipeline.config import Config
     from pipeline.storage.root import Root
 
 
@@ -110,12 +109,19 @@ def take_profile(running: dict[str, Any]) -> "Profile":
     return profile
 
 
+def load_config(name_or_path: str | None, settings: Sequence[str]) -> "tuple[Config, Path]":
+    """Read a config as `read_config` does; a file that hides a shipped config is said."""
+    from pipeline.config_file import hidden_config, read_config
+
+    if hidden := hidden_config(name_or_path):
+        click.echo(f"note: {hidden!r} is the file of that name in this folder, not the shipped config", err=True)
+    return read_config(name_or_path, settings)
+
+
 def console() -> "Console":
     """Where a command prints."""
-    from rich.console import Console
+    from pipeline.terminal import PlainConsole
 
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="replace")  # a terminal without ± shows a question mark
-    terminal = Console()
+    terminal = PlainConsole()
     # A file or a batch log has no width; what is wide should not be folded there.
-    return terminal if terminal.is_terminal else Console(width=160)
+    return terminal if terminal.is_terminal else PlainConsole(width=160)

@@ -61,6 +61,12 @@ class Fit(Model):
     l2_krr: Grid = Field(Grid(**{"from": 0, "to": 30}), alias="l2-krr", description="Lambda of l2-krr; its ridge is 1")
     align_krr: AlignKrrGrid = Field(AlignKrrGrid(), alias="align-krr", description="the grid of align-krr")
 
+    def grid_name(self, task: str, method: str) -> str:
+        """Return the key of the grid from which a cell takes its regularisation values."""
+        return {"l1-svm": "l1-svm", "l2-krr": "l2-krr", "align-krr": "align-krr gamma2"}.get(
+            method, "krr" if task == "regression" else "svm"
+        )
+
     def path(self, task: str, method: str = "") -> list[tuple[float, ...]]:
         """The values for a cell, from the most to the least regularised; one-stage methods have their own."""
         if method == "align-krr":

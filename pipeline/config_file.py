@@ -14,6 +14,10 @@ from pydantic import ValidationError
 from pipeline.config import Config
 from pipeline.errors import ConfigError
 
+DEFAULT = "default"
+# Real configs have four levels or so; what is far deeper would exhaust the stack of recursive functions.
+MAX_DEPTH = 50
+
 # Where pydantic's own words speak of Python rather than of a config.
 MESSAGES = {
     "missing": "is missing",
@@ -44,14 +48,36 @@ def read_config(name_or_path: str | None, settings: Sequence[str] = ()) -> tuple
     config, folder
         The folder is where relative paths of data files are looked up at last.
     """
-    text, where, folder = _find(name_or_path or "default")
+    text, where, folder = _find(name_or_path) if name_or_path else _shipped(DEFAULT)
     try:
-        values = tomllib.loads(text)
+        values = load_toml(text)
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{where} is not valid TOML: {error}") from None
     for setting in settings:
         _apply(values, setting)
     return parse_config(values, where), folder
+
+
+class NestedTooDeeplyError(tomllib.TOMLDecodeError):
+    """TOML with more levels of lists and tables than any config has."""
+
+    def __init__(self) -> None:
+        super().__init__(f"it is nested more than {MAX_DEPTH} levels deep")
+
+
+def load_toml(text: str) -> dict[str, Any]:
+    """Parse TOML; what is nested too deeply to be processed is an error of the text, as any other."""
+    try:
+        values = tomllib.loads(text)
+    except RecursionError:
+        raise NestedTooDeeplyError from None
+    level: list[Any] = [values]
+    for _ in range(MAX_DEPTH):
+        level = [inner for outer in level for inner in (outer.values() if isinstance(outer, dict) else outer)]
+        level = [inner for inner in level if isinstance(inner, dict | list)]
+        if not level:
+            return values
+    raise NestedTooDeeplyError
 
 
 def parse_config(values: dict[str, Any], where: str) -> Config:
@@ -115,6 +141,15 @@ def _flatten(value: Any, prefix: str = "") -> dict[str, Any]:
     return {key: leaf for name, inner in items for key, leaf in _flatten(inner, name).items()}
 
 
+def hidden_config(name_or_path: str | None) -> str:
+    """The name of a shipped config in whose place a file of that name is read; empty if there is none."""
+    return name_or_path if name_or_path in shipped_configs() and Path(name_or_path).is_file() else ""
+
+
+def _shipped(name: str) -> tuple[str, str, Path]:
+    return shipped_configs()[name], f"shipped config {name!r}", Path.cwd()
+
+
 def _find(name_or_path: str) -> tuple[str, str, Path]:
     path = Path(name_or_path)
     if path.is_file():
@@ -124,7 +159,7 @@ def _find(name_or_path: str) -> tuple[str, str, Path]:
             raise ConfigError(f"cannot read the config {path}: {error}") from None
     shipped = shipped_configs()
     if name_or_path in shipped:
-        return shipped[name_or_path], f"shipped config {name_or_path!r}", Path.cwd()
+        return _shipped(name_or_path)
     nearest = get_close_matches(path.stem, shipped, n=1)
     hint = f" Did you mean {nearest[0]!r}?" if nearest else ""
     raise ConfigError(
@@ -137,8 +172,12 @@ def _apply(values: dict[str, Any], setting: str) -> None:
     key, separator, text = setting.partition("=")
     if not separator or not key:
         raise ConfigError(f"--set {setting!r}: write key=value, such as --set protocol.folds=3")
+    if key.count(".") >= MAX_DEPTH:
+        raise ConfigError(f"--set {setting[:50]}...: {NestedTooDeeplyError()}")
     try:
-        value = tomllib.loads(f"value = {text}")["value"]
+        value = load_toml(f"value = {text}")["value"]
+    except NestedTooDeeplyError as error:
+        raise ConfigError(f"--set {setting[:50]}...: {error}") from None
     except tomllib.TOMLDecodeError:
         value = text  # a bare word is a text
     place: Any = values

@@ -7,6 +7,8 @@ workers or not the right ones (`cluster.errors`), 130 interrupted.
 import errno
 
 ELSEWHERE = "Choose another directory with --out"
+DISK_IS_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+CHECK_DISK = "Check the disk and its file system; then the same command goes on"
 
 
 class PipelineError(Exception):
@@ -31,6 +33,10 @@ class RefusedError(PipelineError):
     """A run directory that may not be written: another sweep's, in use, damaged or not writable."""
 
     exit_code = 4
+
+
+class SupersededError(RefusedError):
+    """A run whose lock now names another driver, or is gone: it may write nothing any longer."""
 
 
 class StorageError(PipelineError):

@@ -12,7 +12,7 @@ import os
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from itertools import islice
 from queue import Empty, SimpleQueue
@@ -26,11 +26,12 @@ from cluster.errors import ClusterError, UnseenError
 from cluster.versions import fingerprint
 from pipeline.attendance import LOST, Attendance
 from pipeline.errors import FailedError, PipelineError, UnreachableError
+from pipeline.inputs import Total
 from pipeline.interrupt import Interrupt
 from pipeline.question import tell
 from pipeline.schedule import Errand, Schedule
 from pipeline.store import DamagedError, RunStore
-from pipeline.task import Finished
+from pipeline.task import Finished, Task
 from pipeline.worker import run_errand, stop_taking
 
 log = logging.getLogger("pipeline")
@@ -45,6 +46,7 @@ SECONDS_BETWEEN_LOOKS = 0.2
 SECONDS_BEFORE_RETRY = 1.0
 # How long reports may take; with a worker that is gone they only come when another one has done the work again.
 SECONDS_TO_FETCH = 20.0
+SECONDS_TO_CANCEL = 2.0
 # A disk that is full, gone or not ours does not mend itself in a second.
 STORAGE_IS_GONE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOENT)
 
@@ -61,7 +63,13 @@ def _in_touch() -> Iterator[None]:
 
 
 class Execution:
-    """One walk through a schedule."""
+    """One walk through a schedule.
+
+    Parameters
+    ----------
+    inputs
+        Gives the ledger's digests of what a task reads, once that is finished; empty where nothing is to be checked.
+    """
 
     def __init__(
         self,
@@ -73,6 +81,7 @@ class Execution:
         interrupt: Interrupt,
         fail_fast: bool,
         say: Callable[[str], None],
+        inputs: Callable[[Task], tuple[Total, ...]] | None = None,
     ) -> None:
         self._client: Client = cluster.client
         self._id = uuid4().hex[:8]
@@ -80,7 +89,10 @@ class Execution:
         self._attendance = Attendance(cluster, welcome, say)
         self._schedule, self._store, self._record = schedule, store, record
         self._interrupt, self._fail_fast, self._say = interrupt, fail_fast, say
+        self._inputs = inputs
         self._running: dict[str, Errand] = {}
+        self._sent: dict[str, Future[list[Finished]]] = {}
+        """What the scheduler has of us, by key."""
         self._arrived: SimpleQueue[Future[list[Finished]]] = SimpleQueue()
         self._attempts: Counter[str] = Counter()
         self._suspects: deque[Errand] = deque()
@@ -93,7 +105,16 @@ class Execution:
 
     @_in_touch()
     def run(self) -> None:
-        """Run all that can run; raises what stopped it, after what was in flight has ended."""
+        """Run all that can run; raises what stopped it, after what was in flight has ended.
+
+        Whatever ends it, the scheduler, which may keep running, is left without a task of it.
+        """
+        try:
+            self._walk()
+        finally:
+            self._cancel()
+
+    def _walk(self) -> None:
         while True:
             self._attendance.count()
             if self._interrupt.requested or self._trouble:
@@ -111,6 +132,15 @@ class Execution:
             self._take_in(arrived)
         if self._trouble:
             raise self._trouble
+
+    def _cancel(self) -> None:
+        """Take back what was sent and has not ended. What a worker already runs meets the fence when it writes."""
+        left = list(self._sent.values())
+        if left and self._client.status == "running":
+            with suppress(Exception):  # a scheduler that does not answer forgets a client that is gone
+                self._client.sync(
+                    lambda: self._client.cancel(left, force=True, asynchronous=True), callback_timeout=SECONDS_TO_CANCEL
+                )
 
     def _submit(self) -> None:
         if self._last_chance_key in self._running:
@@ -137,9 +167,11 @@ class Execution:
         keys = [self._key(errand) for errand in errands]
         self._running |= zip(keys, errands, strict=True)
         # Deaths of workers are counted here; a scheduler that is not ours has its own count, which comes first.
+        inputs = [[self._inputs(task) for task in errand] if self._inputs else [] for errand in errands]
         for future in self._client.map(
-            run_errand, errands, store=self._store, run=self._id, code=fingerprint(), key=keys, pure=False
+            run_errand, errands, inputs, store=self._store, run=self._id, code=fingerprint(), key=keys, pure=False
         ):
+            self._sent[str(future.key)] = future
             future.add_done_callback(self._arrived.put)
         return keys
 
@@ -180,6 +212,7 @@ class Execution:
         for future in arrived:
             key = str(future.key)
             errand = self._running.pop(key)
+            self._sent.pop(key, None)
             if key not in fetched and future.status in ("lost", "pending"):  # its worker died with the report
                 self._later.append((time.monotonic() + SECONDS_BEFORE_RETRY, errand))
                 future.release()

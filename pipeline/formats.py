@@ -3,7 +3,7 @@
 import gzip
 import warnings
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
@@ -13,10 +13,13 @@ import pandas as pd
 import scipy.sparse
 
 from pipeline.datasets import FileDataset
-from pipeline.errors import DataError
-from tasks.arrays import Floats
+from pipeline.errors import DataError, PipelineError
+from pipeline.memory import check_table
+from tasks.arrays import Floats, Integers
 
 TARGET = "target"
+MAX_COLUMNS = 5_000_000
+"""Largest number of columns of a sparse file; each is a kernel with a name."""
 
 
 def read_table(path: Path, dataset: FileDataset) -> pd.DataFrame:
@@ -25,8 +28,14 @@ def read_table(path: Path, dataset: FileDataset) -> pd.DataFrame:
         return READERS[dataset.format](path, dataset)
 
 
-def read_libsvm(path: Path, dataset: FileDataset) -> tuple[scipy.sparse.csr_array, Floats]:
-    """Read a libsvm file without filling in its zeros: features and target."""
+def read_libsvm(path: Path, dataset: FileDataset) -> tuple[scipy.sparse.csr_array, Integers, Floats]:
+    """Read a libsvm file without filling in its zeros.
+
+    Returns
+    -------
+    features, columns, target
+        Only columns that hold a number are there; `columns` are their numbers in the file.
+    """
     with _in_words(path, dataset):
         return _load_libsvm(path)
 
@@ -35,6 +44,8 @@ def read_libsvm(path: Path, dataset: FileDataset) -> tuple[scipy.sparse.csr_arra
 def _in_words(path: Path, dataset: FileDataset) -> Iterator[None]:
     try:
         yield
+    except PipelineError:
+        raise
     except Exception as error:  # the readers raise whatever they meet in a broken file
         reason = str(error).strip() or "no data found"
         raise DataError(f"dataset {dataset.name!r}: cannot read {path} as {dataset.format!r}: {reason}") from None
@@ -61,15 +72,33 @@ def _delimited(separator: str) -> Callable[[Path, FileDataset], pd.DataFrame]:
 
 
 def _libsvm(path: Path, dataset: FileDataset) -> pd.DataFrame:
-    features, target = _load_libsvm(path)
-    return _with_target(features.toarray(), target)
+    named = [column for column in dataset.drop if isinstance(column, int)]
+    features, columns, target = _load_libsvm(path, named)
+    check_table(*features.shape, dataset.name)
+    frame = _with_target(features.toarray(), target)
+    return frame.set_axis([*columns.tolist(), TARGET], axis=1)
 
 
-def _load_libsvm(path: Path) -> tuple[scipy.sparse.csr_array, Floats]:
+def _load_libsvm(path: Path, named: Sequence[int] = ()) -> tuple[scipy.sparse.csr_array, Integers, Floats]:
+    """Features, the numbers of their columns, and the target; columns that are `named` are kept without a number too.
+
+    An index may be as large as an integer gets, so no array may be as long as the largest one.
+    """
     from sklearn.datasets import load_svmlight_file
 
-    features, target = load_svmlight_file(str(path))
-    return scipy.sparse.csr_array(features), target
+    loaded, target = load_svmlight_file(str(path))
+    kept = [column for column in named if 0 <= column < loaded.shape[1]]
+    columns = np.union1d(loaded.indices[loaded.data != 0], kept).astype(np.int64)
+    if len(columns) > MAX_COLUMNS:
+        raise ValueError(
+            f"it has {len(columns):,} columns with numbers; at most {MAX_COLUMNS:,} are allowed. Leave out rare ones"
+        )
+    row_of = np.repeat(np.arange(len(target)), np.diff(loaded.indptr))
+    used = np.isin(loaded.indices, columns)
+    places = np.searchsorted(columns, loaded.indices[used])
+    shape = (len(target), len(columns))
+    features = scipy.sparse.csr_array((loaded.data[used], (row_of[used], places)), shape=shape)
+    return features, columns, target
 
 
 def _arff(path: Path, dataset: FileDataset) -> pd.DataFrame:

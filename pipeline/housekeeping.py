@@ -10,11 +10,13 @@ from pipeline import memory
 from pipeline.directory import is_run_directory
 from pipeline.errors import PipelineError, RefusedError
 from pipeline.ledger import Ledger
-from pipeline.record import no_run_directory, read_record
+from pipeline.record import no_run_directory, own_arrays_root, read_record
+from pipeline.storage.fence import guarded_arrays
 from pipeline.storage.files import quoted
 from pipeline.storage.root import Root
 from pipeline.task import STAGES, Finished
-from pipeline.verification import CLEANED, big_arrays, data_entry
+from pipeline.text import printable
+from pipeline.verification import CLEANED, big_arrays, data_entry, is_own
 
 HOUR, DAY = 3600.0, 86400.0
 
@@ -23,7 +25,7 @@ def print_runs(console: Console, folder: Root) -> None:
     """List the run directories of a folder with state, size and age."""
     if not folder.is_there():
         raise RefusedError(f"there is no folder {folder}; give the one that your runs are in")
-    found = [root for root in folder.inner() if is_run_directory(root)]
+    found = [root for root in folder.inner() if _is_listed(root)]
     if not found:
         console.print(f"There are no runs in {folder}.", highlight=False, markup=False)
         return
@@ -31,7 +33,8 @@ def print_runs(console: Console, folder: Root) -> None:
     for heading in ("run", "state", "size", "age"):
         table.add_column(heading, justify="right" if heading in ("size", "age") else "left", no_wrap=True)
     for root in found:
-        table.add_row(escape(str(root)), escape(_state(root)), memory.text(root.size()), _age(root))
+        shown = (escape(printable(text)) for text in (str(root), _state(root)))
+        table.add_row(*shown, memory.text(root.size()), _age(root))
     console.print(table)
 
 
@@ -39,27 +42,39 @@ def clean_run(console: Console, root: Root) -> None:
     """Remove the big arrays of a finished run."""
     if not is_run_directory(root):
         raise no_run_directory(root)
-    with root.locked():
+    with root.locked() as token:
         record = read_record(root)
         if not record.is_complete:
             raise RefusedError(f"{root} is not finished: `pipeline resume {quoted(root)}` goes on with it")
         # Also those that the config no longer has.
         datasets = [name.partition("/")[2] for name in record.finished if name.startswith(data_entry(""))]
-        ledger, arrays = Ledger(root), record.arrays()
+        ledger, arrays = Ledger(root), own_arrays_root(root, record.finished)
+        named = ledger.named_files()
         # First said, then done: what is left half-removed by a crash is not taken for damage.
         ledger.append(Finished(CLEANED, "", {}, {"datasets": datasets}, 0.0, 0))
         ledger.close()
         places = [place for dataset in datasets for place in big_arrays(dataset)]
-        freed = sum(map(arrays.size, places))
-        for place in places:
-            arrays.remove_folder(place)
+        with guarded_arrays(root, arrays, token):
+            before = sum(map(arrays.size, places))
+            left = [key for place in places for key in arrays.remove_files(place, lambda key: is_own(key, named))]
+            freed = before - sum(map(arrays.size, places))
+    for key in dict.fromkeys(left):
+        console.print(f"{key} is not of this run, and is left in place", highlight=False, soft_wrap=True, markup=False)
     console.print(f"{memory.text(freed)} are free again; tables, statistics, weights and the ledger are kept.")
 
 
-def _state(root: Root) -> str:
-    if (held := root.holder()) is not None:
-        return f"running: {held}"
+def _is_listed(root: Root) -> bool:
+    """Return whether a place is a run, or something that pretends to be one, which its line then says."""
     try:
+        return is_run_directory(root)
+    except RefusedError:
+        return True
+
+
+def _state(root: Root) -> str:
+    try:
+        if (held := root.holder()) is not None:
+            return f"running: {held}"
         record = read_record(root)
     except PipelineError as error:
         return str(error).partition(". ")[0]

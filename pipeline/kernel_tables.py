@@ -4,8 +4,10 @@ from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from pipeline.plan import DatasetPlan
+from pipeline.schedule import failures
 from pipeline.stages.one_stage import EachKernelTask
 from pipeline.store import STATISTICS, RunStore
 from pipeline.task import Finished
@@ -19,7 +21,7 @@ COLUMNS = {
     "alignment_test": "alignment_test",
     "uncentered": "uncentered_alignment_train",
     "unnormalised": "unnormalised_alignment_train",
-    "alignment_bound": "alignment_bound",
+    "theorem12": "theorem12_evaluated",
 }
 KEYS = ["dataset", "task", "trial", "kernel"]
 
@@ -30,7 +32,7 @@ def kernel_table(store: RunStore, dataset: DatasetPlan, finished: dict[str, Fini
     reduced = all(task.name in finished and not finished[task.name].failed for task in dataset.stages["reduce"])
     for task in dataset.tasks_learned if reduced and len(dataset.kernels) <= MOST_KERNELS else ():
         arrays = {
-            column: store.read(STATISTICS, f"{dataset.name}/{task}/{array}").ravel()
+            column: store.read(STATISTICS, f"{dataset.name}/{task}/{array}", undefined=True).ravel()
             for array, column in COLUMNS.items()
         }
         keys = {
@@ -39,9 +41,9 @@ def kernel_table(store: RunStore, dataset: DatasetPlan, finished: dict[str, Fini
             "trial": np.repeat(np.arange(dataset.folds), len(dataset.kernels)),
             "kernel": np.tile(np.array(dataset.kernels, dtype=object), dataset.folds),
         }
-        errors = _own_errors(dataset, task, finished)
         table = pd.DataFrame(keys | arrays)
-        tables.append(table if errors is None else table.assign(error=errors.ravel()))
+        fitted = _own_fits(dataset, task, finished)
+        tables.append(table if fitted is None else table.assign(error=fitted[0].ravel(), status=fitted[1].ravel()))
     return joined(tables)
 
 
@@ -50,17 +52,25 @@ def joined(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
     return pd.concat([table for table in tables if len(table)] or list(tables), ignore_index=True)
 
 
-def _own_errors(dataset: DatasetPlan, task: str, finished: dict[str, Finished]) -> Floats | None:
-    """(trials, p): the test errors of the kernels alone; None if they were not asked for."""
+def _own_fits(
+    dataset: DatasetPlan, task: str, finished: dict[str, Finished]
+) -> tuple[Floats, NDArray[np.object_]] | None:
+    """(trials, p), twice: the test errors of the kernels alone and their statuses; None if they were not requested."""
     fits = [fit for fit in dataset.of(EachKernelTask) if fit.task == task]
     if not fits:
         return None
     errors = np.full((dataset.folds, len(dataset.kernels)), np.nan)
+    statuses = np.full(errors.shape, "", dtype=object)
+    failed = failures(dataset, finished)
     for fit in fits:
-        if (done := finished.get(fit.name)) and not done.failed:
-            found = done.result["errors"]
-            errors[fit.trial, list(fit.kernels)] = [np.nan if error is None else error for error in found]
-    return errors
+        kernels = list(fit.kernels)
+        if fit.name in failed:
+            statuses[fit.trial, kernels] = failed[fit.name]
+        else:
+            result = finished[fit.name].result
+            errors[fit.trial, kernels] = [np.nan if error is None else error for error in result["errors"]]
+            statuses[fit.trial, kernels] = result["statuses"]
+    return errors, statuses
 
 
 def correlation_table(kernels: pd.DataFrame) -> pd.DataFrame | None:

@@ -2,18 +2,20 @@
 
 import hashlib
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import scipy.sparse
 
+from pipeline.descriptions import ArrayPlan
 from pipeline.plan import DatasetPlan
 from pipeline.samples import Samples
 from pipeline.stages.combine import CombineTask
-from pipeline.storage.root import Root
 from pipeline.store import COMBINED, DATA, GRAM, STATISTICS, WEIGHTS, RunStore
 from pipeline.task import DATA_VERSION
 from tasks.arrays import Floats
+from tasks.gaussian import SHIFT
 from tasks.sums import Sums
 
 # name: (shape behind the trial, what it is); p kernels, scaled to trace one on the training set
@@ -24,11 +26,11 @@ STATISTICS_ARRAYS = {
     "M_test": ("pp", "<K_k, K_l> of the same kernels, centered on the test fold"),
     "a_test": ("p", "<K_k, y y'> of the same kernels, centered on the test fold"),
     "label_norms": ("2", "yc . yc of the centered labels, training set and test fold"),
-    "alignment": ("p", "centered alignment of each kernel, training set"),
-    "alignment_test": ("p", "centered alignment of each kernel, test fold"),
-    "uncentered": ("p", "alignment of each kernel without centering, training set"),
+    "alignment": ("p", "centered alignment of each kernel, training set; NaN where it is not defined"),
+    "alignment_test": ("p", "centered alignment of each kernel, test fold; NaN where it is not defined"),
+    "uncentered": ("p", "alignment of each kernel without centering, training set; NaN where it is not defined"),
     "unnormalised": ("p", "unnormalised centered alignment of each kernel, training set"),
-    "alignment_bound": ("p", "how far the alignment may be from that of the distribution, with probability 0.95"),
+    "theorem12": ("p", "Theorem 12 for each kernel, with probability 0.95; expectations over the training set"),
 }
 # What rank-one kernels have of them: M is left out, being the squares of the columns' own products.
 WITHOUT_M = tuple(name for name in STATISTICS_ARRAYS if name not in ("M", "M_test", "a_test"))
@@ -42,81 +44,99 @@ def data_identity(plan: DatasetPlan) -> str:
     return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:16]
 
 
-def create_arrays(root: Root, plan: DatasetPlan, samples: Samples) -> dict[str, str]:
+def create_arrays(store: RunStore, plan: DatasetPlan, samples: Samples) -> dict[str, str]:
     """Store the data of a dataset and describe the arrays that its tasks fill; chunks that are there stay.
 
     Returns
     -------
     The digests of all that is then there, by key.
     """
-    store = RunStore(root)
-    name, m, p, trials = plan.name, plan.outline.rows, len(plan.kernels), plan.folds
+    stored = _stored_values(plan, samples)
     digests: dict[str, str] = {}
-    for key, values, about in (
-        ("order", samples.order, "row of the source at each place"),
-        ("fold", samples.fold, "fold of each place"),
-    ):
-        digests |= store.create(GRAM, f"{name}/{key}", (m,), (m,), about, dtype="int64")
-        digests |= store.write(GRAM, f"{name}/{key}", values)
-    targets = np.column_stack([samples.targets[task] for task in plan.tasks_learned])
-    digests |= _keep(store, f"{name}/targets", targets, "a column of labels a task")
-    digests |= (_rank_one_arrays if plan.rank_one else _gram_arrays)(store, plan, samples)
+    for array in planned_arrays(plan):
+        values = stored.get(array.key)
+        shape, chunks = (array.shape, array.chunks) if values is None else (values.shape, values.shape)
+        digests |= store.create(
+            array.group, array.name, shape, chunks, array.about, dtype=array.dtype, attributes=array.attributes
+        )
+        if values is not None:
+            digests |= store.write(array.group, array.name, values)
+    return digests
+
+
+def planned_arrays(plan: DatasetPlan) -> list[ArrayPlan]:
+    """All arrays of a dataset, as its plan alone says."""
+    name, m, p, trials = plan.name, plan.outline.rows, len(plan.kernels), plan.folds
+    learned = len(plan.tasks_learned)
+    arrays = [
+        ArrayPlan(GRAM, f"{name}/order", (m,), (m,), "row of the source at each place", "int64"),
+        ArrayPlan(GRAM, f"{name}/fold", (m,), (m,), "fold of each place", "int64"),
+        ArrayPlan(DATA, f"{name}/targets", (m, learned), (m, learned), "a column of labels a task"),
+        *(_rank_one_arrays if plan.rank_one else _gram_arrays)(plan),
+    ]
     sizes = {"p": (p,), "pp": (p, p), "2": (2,)}
-    kept = WITHOUT_M if plan.rank_one else tuple(STATISTICS_ARRAYS)
     for task in plan.tasks_learned:
-        for key in kept:
+        for key in WITHOUT_M if plan.rank_one else STATISTICS_ARRAYS:
             shape_name, about = STATISTICS_ARRAYS[key]
             shape = sizes[shape_name]
             # The names stand once: there may be a million of them.
-            named = {"kernels": list(plan.kernels)} if key == "trace" else None
-            digests |= store.create(
-                STATISTICS, f"{name}/{task}/{key}", (trials, *shape), (1, *shape), about, attributes=named
+            named = {"kernels": list(plan.kernels)} if key == "trace" else {}
+            arrays.append(
+                ArrayPlan(STATISTICS, f"{name}/{task}/{key}", (trials, *shape), (1, *shape), about, attributes=named)
             )
     for task, method in plan.cells:
-        about = "weights of the trace-one kernels, in the order of the statistics; their absolute values sum to one"
-        digests |= store.create(WEIGHTS, f"{name}/{task}/{method}", (trials, p), (1, p), about)
-        about = "how far the weights are from optimal; 0 for a closed form"
-        digests |= store.create(WEIGHTS, f"{name}/{task}/certificate/{method}", (trials,), (1,), about)
-    return digests
+        about = (
+            "weights of the trace-one kernels, in the order of the statistics; their absolute values sum to one; "
+            "NaN for a failed solve"
+        )
+        arrays.append(ArrayPlan(WEIGHTS, f"{name}/{task}/{method}", (trials, p), (1, p), about))
+        about = "how far the weights are from optimal; 0 for a closed form, NaN for a failed solve"
+        arrays.append(ArrayPlan(WEIGHTS, f"{name}/{task}/certificate/{method}", (trials,), (1,), about))
+    return arrays
 
 
-def _gram_arrays(store: RunStore, plan: DatasetPlan, samples: Samples) -> dict[str, str]:
+def _gram_arrays(plan: DatasetPlan) -> Iterator[ArrayPlan]:
     name, m, p, trials = plan.name, plan.outline.rows, len(plan.kernels), plan.folds
-    about = "kernel k of samples order[i], order[j]; tiles on and above the diagonal"
-    digests = store.create(
-        GRAM,
-        f"{name}/gram",
-        (p, m, m),
-        (p, plan.tile, plan.tile),
-        about,
-        attributes={"kernels": list(plan.kernels)},
-    )
-    digests |= _keep(store, f"{name}/features", np.asarray(samples.features), "features of samples order[i]")
-    batches, tasks = len(plan.stages["tiles"]), len(plan.tasks_learned)
-    for key, values in Sums.zeros(trials, p, tasks, m).arrays().items():
-        shape = values.shape
-        digests |= store.create(
-            STATISTICS, f"{name}/sums/{key}", (batches, *shape), (1, *shape), "sums of one batch of tiles"
-        )
-    about = "K_mu of samples order[i], order[j]; tiles on and above the diagonal"
+    about = "kernel k of samples order[i], order[j] is gram[k, i, j] + shift[k]; tiles on and above the diagonal"
+    kernels = {"kernels": list(plan.kernels), "shift": [SHIFT] * p}
+    yield ArrayPlan(GRAM, f"{name}/gram", (p, m, m), (p, plan.tile, plan.tile), about, attributes=kernels)
+    features = (m, plan.outline.columns)
+    yield ArrayPlan(DATA, f"{name}/features", features, features, "features of samples order[i]")
+    batches = len(plan.stages["tiles"])
+    for key, shape in Sums.shapes(trials, p, len(plan.tasks_learned), m).items():
+        about = "sums of one batch of tiles"
+        yield ArrayPlan(STATISTICS, f"{name}/sums/{key}", (batches, *shape), (1, *shape), about)
+    about = "sum_k mu_k gram[k] / trace_k: K_mu up to a constant; tiles on and above the diagonal"
     for learned, method in dict.fromkeys(task.cell for task in plan.of(CombineTask)):
-        digests |= store.create(
-            COMBINED, f"{name}/{learned}/{method}", (trials, m, m), (1, plan.tile, plan.tile), about
-        )
-    return digests
+        yield ArrayPlan(COMBINED, f"{name}/{learned}/{method}", (trials, m, m), (1, plan.tile, plan.tile), about)
 
 
-def _rank_one_arrays(store: RunStore, plan: DatasetPlan, samples: Samples) -> dict[str, str]:
+def _rank_one_arrays(plan: DatasetPlan) -> Iterator[ArrayPlan]:
     """The columns, as a sparse array by rows, with what was taken off each to keep the digits of what varies."""
+    outline = plan.outline
+    lengths = {"data": outline.entries, "indices": outline.entries, "indptr": outline.rows + 1}
+    about = "feature columns of samples order[i], compressed by rows"
+    for key, length in lengths.items():
+        dtype = "float64" if key == "data" else "int64"
+        name = f"{plan.name}/columns/{key}"
+        # Of a table, entries that become zero are not kept.
+        yield ArrayPlan(DATA, name, (length,), (length,), about, dtype, is_bound=key != "indptr")
+    columns = (outline.columns,)
+    yield ArrayPlan(DATA, f"{plan.name}/columns/offset", columns, columns, "taken off each column")
+
+
+def _stored_values(plan: DatasetPlan, samples: Samples) -> dict[str, Any]:
+    """The arrays that hold the data themselves, by key."""
+    values = {
+        f"{GRAM}/{plan.name}/order": samples.order,
+        f"{GRAM}/{plan.name}/fold": samples.fold,
+        f"{DATA}/{plan.name}/targets": np.column_stack([samples.targets[task] for task in plan.tasks_learned]),
+    }
+    if not plan.rank_one:
+        return values | {f"{DATA}/{plan.name}/features": np.asarray(samples.features)}
     columns, offset = split_columns(samples.features)
     parts = {"data": columns.data, "indices": columns.indices, "indptr": columns.indptr, "offset": offset}
-    digests: dict[str, str] = {}
-    for key, values in parts.items():
-        about = (
-            "feature columns of samples order[i], compressed by rows" if key != "offset" else "taken off each column"
-        )
-        digests |= _keep(store, f"{plan.name}/columns/{key}", values, about)
-    return digests
+    return values | {f"{DATA}/{plan.name}/columns/{key}": part for key, part in parts.items()}
 
 
 def split_columns(features: Floats | scipy.sparse.csr_array) -> tuple[scipy.sparse.csr_array, Floats]:
@@ -129,9 +149,3 @@ def split_columns(features: Floats | scipy.sparse.csr_array) -> tuple[scipy.spar
     shifted = features.copy()
     shifted.data = features.data - offset[features.indices]
     return shifted, offset
-
-
-def _keep(store: RunStore, name: str, values: Any, about: str) -> dict[str, str]:
-    dtype = "float64" if values.dtype.kind == "f" else "int64"
-    described = store.create(DATA, name, values.shape, values.shape, about, dtype=dtype)
-    return described | store.write(DATA, name, values)

@@ -7,12 +7,16 @@ what its ledger says, and all else in it is checked against that.
 import json
 
 from pipeline.errors import RefusedError
+from pipeline.ledger_entries import check_entry
 from pipeline.storage.digests import content_digest
 from pipeline.storage.files import quoted
+from pipeline.storage.json_text import parse_json
 from pipeline.storage.root import Root
 from pipeline.task import Finished
 
 CHECK = b', "check": "'
+ZEROED = bytes(512)
+"""A sector without content, which no line has: what a power cut may leave of lines that were being written."""
 
 
 class Ledger:
@@ -23,13 +27,18 @@ class Ledger:
         self._entries: dict[str, Finished] | None = None
 
     def read(self) -> dict[str, Finished]:
-        """What is finished by name, the latest line of each. A torn last line, from a crash, counts as absent.
+        """What is finished by name, the latest line of each. Lines that a crash tore or zeroed count as absent.
 
         The lines are read once: nobody else writes them.
         """
         if self._entries is None:
             self._entries = self._read()
         return dict(self._entries)
+
+    def versions(self, name: str) -> list[Finished]:
+        """All lines of a name, the latest last."""
+        entries = (_parse(line) for line in self.journal.lines())
+        return [entry for entry in entries if entry and entry.name == name]
 
     def named_files(self) -> set[str]:
         """The keys of all files that any line names, also those that a later line of the same name does not."""
@@ -40,6 +49,8 @@ class Ledger:
         finished = {}
         for number, line in enumerate(self.journal.lines(), 1):
             entry = _parse(line)
+            if entry is None and ZEROED in line:
+                continue
             if entry is None:
                 raise RefusedError(
                     f"{self.journal}, line {number} is not a ledger line: something else changed the file. "
@@ -54,14 +65,25 @@ class Ledger:
         if self._entries is not None:
             self._entries |= {entry.name: entry for entry in entries}
 
+    def zeroed(self) -> list[int]:
+        """The numbers of the lines that a power cut zeroed."""
+        return [number for number, line in enumerate(self.journal.lines(), 1) if ZEROED in line]
+
+    def drop_zeroed(self) -> list[int]:
+        """Leave out the lines that a power cut zeroed; gives their numbers. All others carry their own checksums."""
+        return self._drop(self.zeroed())
+
     def drop_garbage(self) -> list[int]:
         """Leave out every line that is none; gives their numbers. What they spoke of is then not finished."""
-        lines = self.journal.lines()
-        garbage = [number for number, line in enumerate(lines, 1) if _parse(line) is None]
-        if garbage:
-            self.journal.rewrite([line for line in lines if _parse(line) is not None])
+        return self._drop([number for number, line in enumerate(self.journal.lines(), 1) if _parse(line) is None])
+
+    def _drop(self, numbers: list[int]) -> list[int]:
+        if numbers:
+            dropped = set(numbers)
+            kept = [line for number, line in enumerate(self.journal.lines(), 1) if number not in dropped]
+            self.journal.rewrite(kept)
             self._entries = None
-        return garbage
+        return numbers
 
     def close(self) -> None:
         """Let the file go."""
@@ -75,10 +97,13 @@ def _line(entry: Finished) -> bytes:
 
 
 def _parse(line: bytes) -> Finished | None:
+    """What a line says; None if its checksum is wrong, or if it says what no run writes."""
     body, _, check = line.rpartition(CHECK)
     if check != content_digest(body).encode() + b'"}':
         return None
     try:
-        return Finished(**json.loads(body + b"}"))
+        values = parse_json(body + b"}")
+        check_entry(values)
+        return Finished(**values)
     except (ValueError, TypeError):
         return None

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from pipeline.errors import TooLargeError
 from tasks.svm import CACHE_MEGABYTES
 
 FLOAT = 8
@@ -13,6 +14,26 @@ FLOAT = 8
 RESERVED = 512 << 20
 # Sparse columns: as read, of the training set and of the others, scaled, by row and by column, with their places.
 COPIES_OF_COLUMNS = 12
+
+
+# Tables of at most this size are not held against the memory of the machine, which takes a while to find out.
+SMALL_TABLE = 256 << 20
+# A table of samples is in memory as it is read, encoded, sampled and in fold order.
+COPIES_OF_TABLE = 4
+
+
+def check_table(rows: int, columns: int, dataset: str) -> None:
+    """Refuse a table of samples that this machine has no memory for, before it is made."""
+    needed = FLOAT * rows * columns * COPIES_OF_TABLE
+    if needed <= SMALL_TABLE:
+        return
+    from distributed.system import MEMORY_LIMIT
+
+    if needed > MEMORY_LIMIT:
+        raise TooLargeError(
+            f"dataset {dataset!r}: {rows:,} rows with {columns:,} features need about {text(needed)} of memory to be "
+            f"made ready, and this machine has {text(MEMORY_LIMIT)}. Choose fewer rows or features"
+        )
 
 
 def sum_floats(samples: int, kernels: int, folds: int, targets: int) -> int:
@@ -42,7 +63,7 @@ def gram_projection(
     sums = sum_floats(samples, kernels, folds, len(tasks))
     train = training_samples(samples, folds)
     floats = {
-        "tiles": 3 * kernels * chunk + 2 * samples * features + 3 * sums,
+        "tiles": 3 * kernels * chunk + 3 * samples * features + 3 * sums,
         "reduce": 3 * sums + 2 * samples * kernels,
         "weights": 8 * kernels**2,
         "combine": (2 * kernels + folds + 2) * chunk,

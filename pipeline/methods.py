@@ -12,10 +12,14 @@ MethodName = Literal[
 
 
 class AlignMethod(Model):
-    """`align` with its parameter: weights proportional to the q' = 1 / (q - 1) power of the alignment."""
+    """`align` with its parameter: weights proportional to `<K_k, yy'>` of the trace-one kernels to the 1 / (q - 1)."""
 
     method: Literal["align"]
-    q: float = Field(ge=1, allow_inf_nan=False, description="of the L_q norm that bounds the weights; 2 without it")
+    q: float = Field(
+        ge=1,
+        allow_inf_nan=False,
+        description="of the L_q norm that bounds the weights (problem 4); without it, equation 3",
+    )
 
 
 Method = MethodName | AlignMethod

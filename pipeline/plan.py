@@ -13,11 +13,16 @@ from pipeline.datasets import Dataset, Fitting
 from pipeline.errors import ConfigError, TooLargeError
 from pipeline.gram_plan import gram_stages
 from pipeline.methods import EACH_KERNEL, label, why_unfit
+from pipeline.notes import Note
 from pipeline.outline import Outline
+from pipeline.plan_size import check_plan_size
 from pipeline.rank_one_plan import rank_one_stages
 from pipeline.task import Task
 
 T = TypeVar("T", bound=Task)
+
+# Number of columns that a note names; there may be very many.
+NAMED_COLUMNS = 5
 
 
 @dataclass(frozen=True)
@@ -90,20 +95,16 @@ class Plan:
             key=lambda item: item[0],
         )
 
-    def notes(self) -> list[str]:
-        """What a person should know: rows and methods that are left out."""
-        notes = [
-            f"note: dataset {dataset.name!r}: {dataset.outline.left_out} rows are left out, for missing = 'drop'"
-            for dataset in self.datasets
-            if dataset.outline.left_out
-        ]
-        places: dict[tuple[str, str], list[str]] = {}
+    def notes(self) -> list[Note]:
+        """Return what a user should know before the run: what is left out, and distances that take longer."""
+        notes = []
         for dataset in self.datasets:
-            for task, method, why in dataset.unfit:
-                places.setdefault((method, why), []).append(f"{dataset.name} ({task})")
-        return notes + [
-            f"note: {method} is left out for {', '.join(where)}: {why}" for (method, why), where in places.items()
-        ]
+            if dataset.outline.left_out:
+                notes.append(Note(dataset.name, f"{dataset.outline.left_out} rows are left out, for missing = 'drop'"))
+            if dataset.outline.direct:
+                notes.append(Note(dataset.name, _direct_distances(dataset.outline)))
+            notes += [Note(dataset.name, f"left out, since {why}", task, method) for task, method, why in dataset.unfit]
+        return notes
 
     def check_memory(self, limit: int, workers: int) -> None:
         """Refuse a sweep whose largest task does not fit a worker."""
@@ -127,8 +128,18 @@ class Plan:
             )
 
 
+def _direct_distances(outline: Outline) -> str:
+    named = ", ".join(map(repr, outline.direct[:NAMED_COLUMNS]))
+    more = len(outline.direct) - NAMED_COLUMNS
+    return (
+        f"columns {named}{f' and {more:,} more' if more > 0 else ''}: numbers so large, beside most distances or the "
+        "width of a kernel, that squared norms would cancel; differences are computed directly, which is slower"
+    )
+
+
 def make_plan(config: Config, outlines: Sequence[Outline]) -> Plan:
     """Lay out all tasks. The batches depend on sizes only, never on where or by how many workers they run."""
+    check_plan_size(config, outlines)
     datasets = tuple(
         _plan_dataset(config, dataset, outline) for dataset, outline in zip(config.dataset, outlines, strict=True)
     )

@@ -9,6 +9,7 @@ from rich.table import Table
 from cluster.profile import QUEUES, Profile
 from pipeline.memory import text
 from pipeline.methods import label
+from pipeline.notes import lines
 from pipeline.plan import Plan
 from pipeline.stages.tiles import TilesTask
 from pipeline.storage.names import LOGS
@@ -65,6 +66,6 @@ def print_job(console: Console, profile: Profile, root: Path) -> None:
 
 
 def print_notes(console: Console, plan: Plan) -> None:
-    """Print what is left out, and why."""
-    for line in plan.notes():
+    """Print what a user should know before the run."""
+    for line in lines(plan.notes()):
         console.print(line, highlight=False, soft_wrap=True, markup=False)

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from cluster.errors import ProfileError
 from cluster.profile import TAKES, Profile
-from pipeline.config_file import sentences
+from pipeline.config_file import load_toml, sentences
 
 
 def profile_folder() -> Path:
@@ -86,6 +86,6 @@ def _find(asked: str) -> tuple[dict[str, Any], str]:
 
 def _parse_toml(file: Traversable, where: str) -> dict[str, Any]:
     try:
-        return tomllib.loads(file.read_bytes().decode("utf-8-sig"))
+        return load_toml(file.read_bytes().decode("utf-8-sig"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
         raise ProfileError(f"{where} is not valid TOML: {error}") from None

@@ -1,6 +1,5 @@
 """What a run directory says of itself: its config, its data and what is finished."""
 
-import json
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,24 +7,25 @@ from pathlib import Path
 from secrets import token_hex
 
 from pipeline.config import Config
-from pipeline.config_file import differences, parse_config, to_toml
+from pipeline.config_file import differences, load_toml, parse_config, to_toml
 from pipeline.directory import is_run_directory
-from pipeline.environment import FORMAT, environment
-from pipeline.errors import ELSEWHERE, ConfigError, RefusedError, UnreachableError
+from pipeline.environment import FORMAT, OLDEST_FORMAT, environment
+from pipeline.errors import ELSEWHERE, ConfigError, RefusedError, TooLargeError, UnreachableError
 from pipeline.ledger import Ledger
+from pipeline.ledger_entries import ARRAYS, RUN
+from pipeline.ledger_entries import SWEEP as SWEEP
 from pipeline.outline import Outline
 from pipeline.plan import Plan, make_plan
-from pipeline.storage.address import open_root
+from pipeline.source_files import Sources, describe_sources
+from pipeline.storage.address import open_root, parse_s3
 from pipeline.storage.digests import content_digest
-from pipeline.storage.names import CONFIG, ENVIRONMENT
+from pipeline.storage.json_text import parse_json
+from pipeline.storage.names import CONFIG, ENVIRONMENT, MARK
+from pipeline.storage.regular import MAX_RECORD_BYTES
 from pipeline.storage.root import Root
 from pipeline.task import Finished
 from pipeline.verification import TABLES, check_files, data_entry
 
-SWEEP = "sweep"
-"""The entry of the ledger that holds the config and the environment."""
-ARRAYS = "arrays"
-"""What of that entry says where the arrays are, if not in the run directory."""
 WAYS_OUT = f"{ELSEWHERE}, or give --accept-changes to go on here and do again only what depends on them"
 
 
@@ -39,6 +39,15 @@ class Record:
     fingerprints: dict[str, str]
     """Of the data that the config is run with, by dataset."""
     finished: dict[str, Finished]
+    sources: Sources
+    """The files that the data came from, as they were when the config was accepted."""
+    format: int
+    """Version of the layout of the directory."""
+
+    @property
+    def is_current(self) -> bool:
+        """Whether its layout is the one that this version writes."""
+        return self.format == FORMAT
 
     @property
     def is_complete(self) -> bool:
@@ -60,7 +69,14 @@ class Record:
         """The plan of the run, as far as the directory alone tells: None before all data are stored."""
         outlines = [self.outline(dataset.name) for dataset in self.config.dataset]
         known = [outline for outline in outlines if outline]
-        return make_plan(self.config, known) if len(known) == len(outlines) else None
+        return self.plan_of(known) if len(known) == len(outlines) else None
+
+    def plan_of(self, outlines: Sequence[Outline]) -> Plan:
+        """The plan of the run for outlines of its data."""
+        try:
+            return make_plan(self.config, outlines)
+        except (ConfigError, TooLargeError) as error:
+            raise RefusedError(f"{self.root} has no plan that can be run: {error}") from None
 
 
 def read_record(root: Root, ledger: Ledger | None = None) -> Record:
@@ -74,13 +90,24 @@ def read_record(root: Root, ledger: Ledger | None = None) -> Record:
     finished = (ledger or Ledger(root)).read()
     files = finished[SWEEP].result["files"] if SWEEP in finished else _read_files(root)
     try:
-        config = parse_config(tomllib.loads(files[CONFIG]), f"{root}/{CONFIG}")
+        config = parse_config(load_toml(files[CONFIG]), f"{root}/{CONFIG}")
     except (tomllib.TOMLDecodeError, ConfigError) as error:
         raise RefusedError(f"{root}/{CONFIG} is damaged: {error}. {ELSEWHERE}") from None
+    except RecursionError:
+        raise RefusedError(f"{root}/{CONFIG} is damaged: it is nested too deeply. {ELSEWHERE}") from None
+    _check_arrays(root, config, finished)
     try:
-        facts = json.loads(files[ENVIRONMENT])
-        return Record(root, config, Path(facts["data_folder"]), dict(facts["datasets"]), finished)
-    except (ValueError, KeyError, TypeError):
+        facts = parse_json(files[ENVIRONMENT].encode())
+        return Record(
+            root,
+            config,
+            Path(facts["data_folder"]),
+            dict(facts["datasets"]),
+            finished,
+            dict(facts.get("sources", {})),
+            int(facts.get("format", FORMAT)),
+        )
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError):
         raise RefusedError(f"{root}/{ENVIRONMENT} is damaged. {ELSEWHERE}") from None
 
 
@@ -110,9 +137,10 @@ def check_same_data(record: Record, outline: Outline) -> None:
 def write_record(root: Root, plan: Plan, data_folder: Path, ledger: Ledger) -> None:
     """Say in a run directory what it is for: first in the ledger, from which the files can be restored."""
     outlines = [dataset.outline for dataset in plan.datasets]
-    files = {CONFIG: to_toml(plan.config), ENVIRONMENT: environment(outlines, data_folder)}
+    sources = describe_sources(plan.config, data_folder)
+    files = {CONFIG: to_toml(plan.config), ENVIRONMENT: environment(outlines, data_folder, sources)}
     digests = {name: content_digest(content.encode()) for name, content in files.items()}
-    result = {"files": files} | _arrays(plan.config, ledger)
+    result = {"files": files} | _choose_arrays(plan.config, ledger)
     ledger.append(Finished(SWEEP, plan.identity, digests, result, 0.0, 0))
     restore_record(root, ledger)
 
@@ -123,15 +151,53 @@ def arrays_root(root: Root, finished: Mapping[str, Finished]) -> Root:
     return open_root(elsewhere) if elsewhere else root
 
 
-def _arrays(config: Config, ledger: Ledger) -> dict[str, str]:
-    """Where the arrays go, if not into the run directory: a place of this run's own, chosen once."""
+def own_arrays_root(root: Root, finished: Mapping[str, Finished]) -> Root:
+    """Where the arrays of a run are, to write or remove them: a place that has the mark of this run, if elsewhere."""
+    arrays = arrays_root(root, finished)
+    if arrays is root:
+        return root
+    run = finished[SWEEP].result.get(RUN, "")
+    try:
+        mark = arrays.read(MARK, MAX_RECORD_BYTES).decode(errors="replace").strip()
+    except FileNotFoundError:
+        mark = ""
+    if not run or mark != run:
+        found = f"{MARK} is {mark!r} there" if mark else f"there is no {MARK} there"
+        raise RefusedError(
+            f"{arrays} does not say that it belongs to the run in {root}: {found}, and the ledger has {run!r}. Nothing "
+            "is written to or removed from a place of another run, or of a version that left no mark. Run the sweep "
+            "again in another directory with --out, and remove that place yourself if nobody needs it"
+        )
+    return arrays
+
+
+def _check_arrays(root: Root, config: Config, finished: Mapping[str, Finished]) -> None:
+    """Refuse arrays elsewhere that are not right below the place that the config names."""
+    elsewhere = finished[SWEEP].result.get(ARRAYS) if SWEEP in finished else None
+    if elsewhere is None:
+        return
+    try:
+        above = str(parse_s3(elsewhere)).rpartition("/")[0]
+    except ValueError:
+        above = ""
+    if not above or above != config.storage.url:
+        raise RefusedError(
+            f"the ledger of {root} says that the arrays are in {elsewhere!r}, which is not below [storage] url of its "
+            f"config ({config.storage.url}): something else changed the file. {ELSEWHERE}"
+        )
+
+
+def _choose_arrays(config: Config, ledger: Ledger) -> dict[str, str]:
+    """Where the arrays go, if not into the run directory: a place of this run's own, chosen and marked once."""
     if config.storage.url is None:
         return {}
     before = ledger.read().get(SWEEP)
-    chosen = str(before.result.get(ARRAYS, "")) if before else ""
-    if chosen.rpartition("/")[0] != config.storage.url:
-        chosen = f"{config.storage.url}/{config.name}-{token_hex(4)}"
-    return {ARRAYS: chosen}
+    result = before.result if before else {}
+    chosen, run = str(result.get(ARRAYS, "")), str(result.get(RUN, ""))
+    if chosen.rpartition("/")[0] != config.storage.url or not run:
+        chosen, run = f"{config.storage.url}/{config.name}-{token_hex(4)}", token_hex(16)
+        open_root(chosen).write(MARK, f"{run}\n")
+    return {ARRAYS: chosen, RUN: run}
 
 
 def restore_record(root: Root, ledger: Ledger) -> list[str]:
@@ -145,22 +211,23 @@ def restore_record(root: Root, ledger: Ledger) -> list[str]:
     return wrong
 
 
-def check_format(root: Root) -> None:
-    """Refuse a run directory of another format; one that is damaged is for others to tell."""
+def check_format(root: Root) -> int:
+    """Return the format of a run directory, and refuse one that cannot be read; damage is reported by other checks."""
     try:
-        version = int(json.loads(root.read(ENVIRONMENT))["format"])
+        version = int(parse_json(root.read(ENVIRONMENT, MAX_RECORD_BYTES))["format"])
     except UnreachableError:
         raise
-    except (OSError, ValueError, KeyError, TypeError):
-        return
-    if version != FORMAT:
+    except (OSError, ValueError, KeyError, TypeError, OverflowError):
+        return FORMAT
+    if not OLDEST_FORMAT <= version <= FORMAT:
         age = "a newer" if version > FORMAT else "an older"
         raise RefusedError(
-            f"{root} is of format {version}, which {age} version of this software wrote; this one reads format "
-            f"{FORMAT}. {'Update it' if version > FORMAT else ELSEWHERE}"
+            f"{root} is of format {version}, which {age} version of this software wrote; this one reads formats "
+            f"{OLDEST_FORMAT} to {FORMAT}. {'Update it' if version > FORMAT else ELSEWHERE}"
         )
+    return version
 
 
 def _read_files(root: Root) -> dict[str, str]:
     """Config and environment of a directory whose ledger does not have them."""
-    return {name: root.read(name).decode(errors="replace") for name in (CONFIG, ENVIRONMENT)}
+    return {name: root.read(name, MAX_RECORD_BYTES).decode(errors="replace") for name in (CONFIG, ENVIRONMENT)}

@@ -1,11 +1,9 @@
 """One run in its directory: what is finished, what is left, and the tables at the end."""
 
-import hashlib
-import json
 import logging
 import time
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass
 from typing import Literal, TypeVar
 
@@ -15,22 +13,22 @@ from rich.console import Console
 from cluster import open_cluster
 from cluster.profile import Profile
 from pipeline.errors import InterruptedRunError, StorageError
+from pipeline.inputs import InputDigests, Total
 from pipeline.interrupt import Interrupt
 from pipeline.layout import create_arrays, data_identity
 from pipeline.ledger import Ledger
 from pipeline.plan import Plan
 from pipeline.progress import Progress
-from pipeline.record import arrays_root
-from pipeline.run_view import constant_kernels
+from pipeline.record import own_arrays_root
+from pipeline.run_tables import update_tables
 from pipeline.samples import Samples
 from pipeline.schedule import Schedule, failed_and_what_builds_on_it, failures
+from pipeline.storage.fence import Fence, guarded_arrays
 from pipeline.storage.files import quoted
 from pipeline.storage.root import Root
 from pipeline.store import DamagedError, RunStore
-from pipeline.summary import summarise, write_summary
-from pipeline.tables import TABLES_VERSION, read_rows, table_digests, write_tables
-from pipeline.task import STAGES, Finished
-from pipeline.verification import CLEANED, TABLES, Verdict, check_files, data_entry, examine, is_left
+from pipeline.task import STAGES, Finished, Task
+from pipeline.verification import CLEANED, Verdict, data_entry, examine, is_left, superseded_tasks
 
 log = logging.getLogger("pipeline")
 
@@ -54,7 +52,13 @@ class Options:
 
 
 class Run:
-    """One sweep in its directory, whose lock is held."""
+    """One sweep in its directory, whose lock is held.
+
+    Parameters
+    ----------
+    token
+        That of the lock: what is written, here and by workers, is written as long as the lock holds it.
+    """
 
     def __init__(
         self,
@@ -64,16 +68,25 @@ class Run:
         ledger: Ledger,
         options: Options,
         console: Console,
+        token: str = "",
     ) -> None:
         self.root, self.plan, self.options, self.console = root, plan, options, console
         self._samples = samples
         self.ledger = ledger
-        self.store = RunStore(arrays_root(root, ledger.read()))
+        self.store = RunStore(own_arrays_root(root, ledger.read()), token)
+        self._fence = Fence(root, token)
         self.finished: dict[str, Finished] = {}
+        self._lost: dict[str, Finished] = {}
+        """What was finished and is to be done again, as the ledger has it."""
+        self._inputs = InputDigests()
         self.damaged: set[str] = set()
         """The names of what was finished and turned out to be damaged."""
         self._again: set[str] | None = None
         """What is to be tried again and was not yet."""
+
+    def guarded(self) -> AbstractContextManager[None]:
+        """Let workers see, where the arrays are, that this run has the lock."""
+        return guarded_arrays(self.root, self.store.root, self._fence.token)
 
     def examine(self, full: bool) -> Verdict:
         """See what is finished and sound; what failed counts as finished, unless it is to be tried again."""
@@ -85,11 +98,17 @@ class Run:
         for problem in verdict.problems:
             log.warning("%s; %s is done again", problem, problem.entry)
             self.store.root.make_way(problem.key)
-        self.damaged |= {problem.entry for problem in verdict.problems}
-        self.finished = verdict.valid
+        for name in verdict.superseded:
+            log.warning("%s was built on something that has since changed; it is done again", name)
+        self.damaged |= {*verdict.superseded, *(problem.entry for problem in verdict.problems)}
+        self.finished, self._lost, self._inputs = verdict.valid, verdict.lost, verdict.inputs
         if CLEANED in recorded:
             self._forget_cleaning(recorded[CLEANED])
         return verdict
+
+    def inputs_of(self, task: Task) -> tuple[Total, ...]:
+        """The ledger's digests of what a task reads."""
+        return self._inputs.of(task)
 
     def left(self) -> set[str]:
         """The names of tasks that are to do: not finished, and not stuck behind one that failed."""
@@ -112,10 +131,24 @@ class Run:
         return self.tables()
 
     def finish(self, todo: Callable[[], set[str]]) -> None:
-        """Store data that are not stored, and run tasks."""
-        self.store_data()
-        if names := todo():
+        """Store data that are not stored, and run tasks; then those that were built on what came out differently."""
+        may_differ = self.store_data()
+        while True:  # no more often than there are stages, since one that is done again is final
+            if may_differ:
+                self._set_back_superseded()
+            if not (names := todo()):
+                return
+            # In a new run nothing can have been built on anything else.
+            may_differ = any(task.name in self.finished for task in self.plan.tasks)
             self._run_tasks(names)
+
+    def _set_back_superseded(self) -> None:
+        """Take what was built on something that has since come out differently for not finished."""
+        for dataset in self.plan.datasets:
+            for name in superseded_tasks(dataset, self.finished, self._inputs):
+                log.warning("%s was built on something that came out differently now; it is done again", name)
+                self._lost[name] = self.finished.pop(name)
+                self.damaged.add(name)
 
     def mending(self, work: Callable[[], T]) -> T:
         """Do some work, and it again when something that it reads turns out to be damaged, once that is marked so."""
@@ -128,12 +161,14 @@ class Run:
                 self.examine(full=True)
         raise StorageError(f"{self.root} is damaged again and again while the run goes on; look at its disk")
 
-    def store_data(self) -> None:
+    def store_data(self) -> bool:
+        """Store data that are not stored; gives whether there were any."""
+        is_any = False
         for dataset in self.plan.datasets:
             name = data_entry(dataset.name)
             if name not in self.finished:
                 begin = time.perf_counter()
-                digests = create_arrays(self.store.root, dataset, self._samples(dataset.name))
+                digests = create_arrays(self.store, dataset, self._samples(dataset.name))
                 entry = Finished(
                     name=name,
                     identity=data_identity(dataset),
@@ -143,6 +178,8 @@ class Run:
                     peak_memory=0,
                 )
                 self.record([entry])
+                is_any = True
+        return is_any
 
     def _run_tasks(self, todo: set[str]) -> None:
         from pipeline.execution import Execution  # brings distributed, which a finished run does not need
@@ -162,18 +199,26 @@ class Run:
                 self.record(entries)
                 for entry in entries:
                     log.info("done %s in %.3f s %s", entry.name, entry.seconds, entry.failed)
-                    for line in constant_kernels(self.plan, entry):
-                        console.print(line, highlight=False, soft_wrap=True, markup=False)
                     progress.advance(entry)
 
             done = {task.name for task in self.plan.tasks} - todo
             set_aside = {name for name, entry in self.finished.items() if entry.failed}
             schedule = Schedule(self.plan, done, set_aside)
             with closing(Welcome(opened, self.store, self._witness(), self.root.logs().folder)) as welcome:
-                Execution(opened, schedule, self.store, record, welcome, interrupt, options.fail_fast, self._say).run()
-            if interrupt.requested:
+                Execution(
+                    opened,
+                    schedule,
+                    self.store,
+                    record,
+                    welcome,
+                    interrupt,
+                    options.fail_fast,
+                    self._say,
+                    self.inputs_of,
+                ).run()
+            if interrupt.requested and (left := len(self.left())):
                 raise InterruptedRunError(
-                    f"stopped; {len(self.left()):,} of {len(self.plan.tasks):,} tasks are left. `pipeline resume "
+                    f"stopped; {left:,} of {len(self.plan.tasks):,} tasks are left. `pipeline resume "
                     f"{quoted(self.root)}`, or the same command, goes on"
                 )
 
@@ -187,7 +232,12 @@ class Run:
 
     def record(self, entries: list[Finished]) -> None:
         if entries:
+            self.ledger.journal.check_place()
+            self._fence.check()
             self.ledger.append(*entries)
+            for entry in entries:
+                before = self._lost.pop(entry.name, None) or self.finished.get(entry.name)
+                self._inputs.replace(before.digests if before else {}, entry.digests)
             self.finished |= {entry.name: entry for entry in entries}
             if self._again:
                 self._again -= {entry.name for entry in entries}
@@ -201,20 +251,4 @@ class Run:
 
     def tables(self) -> tuple[pd.DataFrame, pd.DataFrame]:
         """The rows and their summary; the tables are written, unless they are there and would be the same."""
-        entry = self.ledger.read().get(TABLES)
-        built_from = self._built_from()
-        if entry and entry.identity == built_from and not any(check_files(entry, {}, self.root)):
-            rows = read_rows(self.root)
-            return rows, summarise(rows)
-        rows = write_tables(self.root, self.store, self.plan, self.finished)
-        summary = summarise(rows)
-        write_summary(self.root, summary)
-        self.ledger.append(
-            Finished(TABLES, built_from, table_digests(self.root), {"sweep": self.plan.identity}, 0.0, 0)
-        )
-        return rows, summary
-
-    def _built_from(self) -> str:
-        """A digest of what the tables are made of: the very runs of tasks that are finished."""
-        done = [(name, entry.identity, entry.seconds) for name, entry in sorted(self.finished.items())]
-        return hashlib.sha256(json.dumps([TABLES_VERSION, self.plan.identity, done]).encode()).hexdigest()[:16]
+        return update_tables(self.root, self.store, self.plan, self.finished, self.ledger, self._fence)

@@ -1,6 +1,6 @@
 """What a person sees of a run before and after its tasks."""
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 
 import pandas as pd
 from rich.console import Console
@@ -8,6 +8,7 @@ from rich.markup import escape
 
 from pipeline import memory
 from pipeline.methods import EACH_KERNEL
+from pipeline.notes import Note, lines
 from pipeline.plan import Plan
 from pipeline.plan_view import print_notes
 from pipeline.storage.files import quoted
@@ -36,29 +37,15 @@ def announce(console: Console, plan: Plan, arrays: Root, left: int, verdict: Ver
         console.print(f"{problem}; it is computed again", highlight=False, soft_wrap=True, markup=False)
     if len(verdict.problems) > MOST_NAMED:
         console.print(f"... and {len(verdict.problems) - MOST_NAMED:,} more pieces", highlight=False)
+    if verdict.superseded:
+        console.print(
+            f"{len(verdict.superseded):,} finished tasks were built on something that has since changed, and are done "
+            "again",
+            highlight=False,
+            soft_wrap=True,
+        )
     if verdict.outdated:
         console.print(f"{len(verdict.outdated):,} finished tasks are outdated and done again", highlight=False)
-
-
-def constant_kernels(plan: Plan, done: Finished) -> Iterator[str]:
-    """Says once, for the kernels of a dataset, which do not vary on the training set of some trials."""
-    constant = done.result.get("constant", {"count": 0, "first": []})
-    if not constant["count"]:
-        return
-    dataset = next(d for d in plan.datasets if d.name == done.name.split("/")[1])
-    named = [
-        f"{dataset.kernels[kernel]} ({'every trial' if len(trials) == dataset.folds else _trials(trials)})"
-        for kernel, trials in constant["first"]
-    ]
-    more = constant["count"] - len(named)
-    yield (
-        f"note: dataset {dataset.name!r}: {constant['count']:,} of {len(dataset.kernels):,} kernels are constant on a "
-        f"training set; their weight there is 0: {', '.join(named)}{f' and {more:,} more' if more else ''}"
-    )
-
-
-def _trials(numbers: list[int]) -> str:
-    return f"trial {', '.join(map(str, numbers))}"
 
 
 def print_results(
@@ -66,13 +53,16 @@ def print_results(
     root: Root,
     rows: pd.DataFrame,
     summary: pd.DataFrame,
+    notes: Sequence[Note],
     failed_tasks: dict[str, Finished],
     seconds: float,
 ) -> None:
-    """Show the summary, the cells that failed, and where everything is."""
+    """Show the summary, the notes, the cells that failed, and where everything is."""
     print_summary(console, summary)
     if (correlation := read_correlation(root)) is not None:
         print_correlation(console, correlation)
+    for line in lines(notes):
+        console.print(line, highlight=False, soft_wrap=True, markup=False)
     failed = rows[rows["status"] != OK]
     for row in failed.itertuples():
         console.print(
@@ -87,7 +77,7 @@ def print_results(
     again = f" `pipeline resume {here} --retry-failed` tries what failed again." if failed_tasks else ""
     console.print(
         f"Done in {seconds:.1f} s. The tables are in {where}/results: "
-        "rows.csv (a row a trial), summary.md, summary.tex, path.csv, kernels.csv, bounds.csv and more.\n"
+        "rows.csv (one row per trial), summary.md, summary.tex, path.csv, kernels.csv, notes.csv and more.\n"
         f"Look further: `pipeline status {here}`.{again}",
         highlight=False,
         soft_wrap=True,

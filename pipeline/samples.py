@@ -24,8 +24,10 @@ from pipeline.errors import DataError
 from pipeline.outline import Outline
 from pipeline.sources import Table, read_source
 from pipeline.sparse_sources import read_sparse
+from pipeline.text import printable
 from tasks.arrays import Floats, Integers
 from tasks.folds import deal_folds
+from tasks.gaussian import direct_columns, largest_gamma
 
 # A trial takes two folds away from training, so a class needs samples in three.
 LEAST_OF_A_CLASS = 3
@@ -49,6 +51,8 @@ class Samples:
     fold: Integers
     left_out: int
     """Rows of the source that had gaps."""
+    direct: tuple[str, ...] = ()
+    """Names of the columns whose differences are computed directly."""
 
     @property
     def fingerprint(self) -> str:
@@ -72,6 +76,7 @@ class Samples:
             entries=self.features.size,
             kernels=self.kernels,
             left_out=self.left_out,
+            direct=self.direct,
         )
 
 
@@ -101,7 +106,16 @@ def load_samples(config: Config, dataset: Dataset, folder: Path) -> Samples:
         order=table.rows[chosen[place]],
         fold=fold,
         left_out=table.left_out,
+        direct=_direct(features, table.names, dataset) if isinstance(features, np.ndarray) else (),
     )
+
+
+def _direct(features: Floats, names: list[str], dataset: Dataset) -> tuple[str, ...]:
+    """Name the columns that Gaussian families subtract directly."""
+    if not dataset.gaussians:
+        return ()
+    gamma = largest_gamma([family.log2_gamma for family in dataset.gaussians])
+    return tuple(names[column] for column in direct_columns(features, gamma))
 
 
 def _numbers(config: Config, dataset: NumbersSource, folder: Path) -> Table:
@@ -111,7 +125,7 @@ def _numbers(config: Config, dataset: NumbersSource, folder: Path) -> Table:
     whole = whole_rows(encoded, target, missing, dataset.name)
     return Table(
         features=encoded[whole].to_numpy(np.float64),
-        names=[str(column) for column in encoded.columns],
+        names=[printable(str(column)) for column in encoded.columns],
         target=target[whole],
         rows=np.flatnonzero(whole),
         left_out=int((~whole).sum()),

@@ -22,9 +22,12 @@ from pipeline.datasets import (
 )
 from pipeline.errors import DataError
 from pipeline.formats import TARGET, read_table
+from pipeline.memory import check_table
 from tasks.arrays import Floats, Integers
 
 DATA_DIR_VARIABLE = "PIPELINE_DATA_DIR"
+LEGACY_SEEDS = 2**32
+"""Number of seeds that numpy's older generators, which scikit-learn uses, take as they are."""
 
 
 @dataclass(frozen=True)
@@ -87,8 +90,8 @@ def read_source(dataset: NumbersSource, folder: Path, seed: int) -> tuple[pd.Dat
 
 def _column(table: pd.DataFrame, wanted: int | str, field: str, name: str) -> Hashable:
     """The label of a column given by number, from either end, or by name."""
-    columns = list(table.columns)
-    if isinstance(wanted, int):
+    columns: list[Hashable] = list(table.columns)
+    if isinstance(wanted, int) and wanted not in columns:  # columns without a name have their numbers as labels
         if not -len(columns) <= wanted < len(columns):
             raise DataError(
                 f"dataset {name!r}: {field} = {wanted} is out of range; the table has {len(columns)} columns, "
@@ -141,7 +144,9 @@ def _openml(dataset: OpenmlDataset, folder: Path) -> pd.DataFrame:
 def _synthetic(dataset: SyntheticDataset, seed: int) -> pd.DataFrame:
     from sklearn.datasets import make_friedman1
 
-    features, target = make_friedman1(dataset.rows, dataset.features, noise=dataset.noise, random_state=seed)
+    check_table(dataset.rows, dataset.features, dataset.name)
+    random = np.random.RandomState(seed if seed < LEGACY_SEEDS else np.random.MT19937(np.random.SeedSequence(seed)))
+    features, target = make_friedman1(dataset.rows, dataset.features, noise=dataset.noise, random_state=random)
     if dataset.task == ["classification"]:
         target = np.where(target > np.median(target), 1.0, -1.0)
     table = pd.DataFrame(features)

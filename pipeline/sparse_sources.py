@@ -55,7 +55,7 @@ def read_sparse(dataset: FileDataset | TextDataset | SentimentDataset, folder: P
 
 def _libsvm(dataset: FileDataset, folder: Path) -> Table:
     path = existing(folder / dataset.path, "file", dataset.name)
-    features, target = read_libsvm(path, dataset)
+    features, columns, target = read_libsvm(path, dataset)
     row_of = np.repeat(np.arange(len(target)), np.diff(features.indptr))
     unusable = ~(np.abs(features.data) < LARGEST)  # true for NaN and infinity
     whole = np.abs(target) < LARGEST
@@ -70,7 +70,7 @@ def _libsvm(dataset: FileDataset, folder: Path) -> Table:
         )
     return Table(
         features=_canonical(features[whole]),
-        names=[str(column) for column in range(features.shape[1])],
+        names=[str(column) for column in columns],
         target=pd.Series(target)[whole],
         rows=np.flatnonzero(whole),
         left_out=int((~whole).sum()),
@@ -118,6 +118,19 @@ def _check_labels(labels: list[str], path: Path, name: str) -> None:
         )
 
 
+def sentiment_files(domain: str) -> list[str]:
+    """The files of a domain, below the folder of the reviews."""
+    return [file for side in RATINGS for file in (_reviews(domain, side), _rating_file(domain, side))]
+
+
+def _reviews(domain: str, side: str) -> str:
+    return f"processed_acl/{domain}/{side}.review.gz"
+
+
+def _rating_file(domain: str, side: str) -> str:
+    return f"ratings/{domain}_{side}.txt"
+
+
 def _sentiment(dataset: SentimentDataset, folder: Path) -> _Documents:
     root = folder / dataset.path
     domains = existing(root / "processed_acl", "folder", dataset.name)
@@ -133,7 +146,7 @@ def _sentiment(dataset: SentimentDataset, folder: Path) -> _Documents:
     ratings: list[float] = []
     files = []
     for side in RATINGS:
-        path = domains / dataset.domain / f"{side}.review.gz"
+        path = root / _reviews(dataset.domain, side)
         lines = _lines(path, dataset.name)
         for number, line in enumerate(lines, start=1):
             try:
@@ -145,7 +158,7 @@ def _sentiment(dataset: SentimentDataset, folder: Path) -> _Documents:
                 raise DataError(f"dataset {dataset.name!r}: {path}, line {number} {error}") from None
             ends.append(len(columns))
         files.append((path, len(lines)))
-        ratings += _ratings(root / "ratings" / f"{dataset.domain}_{side}.txt", side, *files[-1], dataset.name)
+        ratings += _ratings(root / _rating_file(dataset.domain, side), side, *files[-1], dataset.name)
     if not column_of:
         raise _nothing_counted(dataset, [path for path, _ in files])
     matrix = scipy.sparse.csr_array(

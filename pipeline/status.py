@@ -5,6 +5,7 @@ from collections import Counter
 from rich.console import Console
 from rich.markup import escape
 
+from pipeline.environment import FORMAT
 from pipeline.plan import Plan
 from pipeline.record import Record, read_record
 from pipeline.run_view import MOST_NAMED
@@ -24,6 +25,11 @@ def print_status(console: Console, root: Root) -> None:
     record = read_record(root)
     plan = record.plan()
     lines, left = _tasks(plan, record) if plan else (["the run has just begun; its data are not stored yet"], 1)
+    if not record.is_current:
+        lines.append(
+            f"It was written by an earlier version (format {record.format}); `pipeline resume {quoted(root)}` computes "
+            f"all of it again, in format {FORMAT}."
+        )
     if (held := root.holder()) is not None:
         lines.append(f"It is running: {held}.")
     if said := submitted(root):
@@ -46,7 +52,7 @@ def print_status(console: Console, root: Root) -> None:
 
 def _tasks(plan: Plan, record: Record) -> tuple[list[str], int]:
     """What is done by stage, and why the rest is not; and how many things are left to do."""
-    verdict = examine(plan, record.finished, record.arrays(), full=False)
+    verdict = examine(plan, record.finished, record.arrays(), full=False, any_version=not record.is_current)
     names = {task.name for task in plan.tasks}
     stuck = {name: why for dataset in plan.datasets for name, why in failures(dataset, verdict.valid).items()}
     failed = stuck | {
@@ -55,14 +61,15 @@ def _tasks(plan: Plan, record: Record) -> tuple[list[str], int]:
     done = Counter(task.stage for task in plan.tasks if task.name in verdict.valid and task.name not in failed)
     totals = Counter(task.stage for task in plan.tasks)
     missing = names - verdict.valid.keys() - stuck.keys()
-    left, outdated = len(missing), missing & set(verdict.outdated)
+    left, outdated, superseded = len(missing), missing & set(verdict.outdated), missing & set(verdict.superseded)
     damaged = missing & {problem.entry for problem in verdict.problems}
     parts = ", ".join(f"{stage} {done[stage]:,} of {totals[stage]:,}" for stage in STAGES if totals[stage])
     lines = [f"{sum(done.values()):,} of {sum(totals.values()):,} tasks are done: {parts}."]
     if left:
         reasons = {
-            "not run yet": left - len(damaged) - len(outdated),
+            "not run yet": left - len(damaged) - len(outdated) - len(superseded),
             "outdated by a change of config, data or algorithm": len(outdated),
+            "built on something that has since changed": len(superseded),
             "damaged": len(damaged),
         }
         lines.append(f"{left:,} are left: {', '.join(f'{n:,} {why}' for why, n in reasons.items() if n)}.")

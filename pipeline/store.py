@@ -6,6 +6,7 @@ A missing chunk reads as NaN, never as a number, and `read` refuses it.
 import errno
 import os
 from collections.abc import Iterable, Sequence
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -15,17 +16,16 @@ from zarr.core.buffer import Buffer
 from zarr.storage import MemoryStore
 
 from cluster.limits import starved
-from pipeline.errors import UnreachableError
+from pipeline.descriptions import parse_description
+from pipeline.errors import RefusedError, UnreachableError
+from pipeline.storage.access import Access
 from pipeline.storage.digests import content_digest
+from pipeline.storage.fence import Fence
+from pipeline.storage.names import GROUPS
 from pipeline.storage.root import Root
 from tasks.arrays import Floats
 
-DATA = "data.zarr"
-GRAM = "gram.zarr"
-STATISTICS = "statistics.zarr"
-WEIGHTS = "weights.zarr"
-COMBINED = "combined.zarr"
-GROUPS = (DATA, GRAM, STATISTICS, WEIGHTS, COMBINED)
+DATA, GRAM, STATISTICS, WEIGHTS, COMBINED = GROUPS
 
 
 class DamagedError(RuntimeError):
@@ -33,16 +33,27 @@ class DamagedError(RuntimeError):
 
 
 class RunStore:
-    """The arrays of one run. Cheap to make and to send: it holds an address only."""
+    """The arrays of one run. Cheap to make and to send: it holds an address and a token only.
 
-    def __init__(self, root: Root) -> None:
-        self.root = root
+    Parameters
+    ----------
+    token
+        That of the lock under which arrays are written; without one, nothing guards them.
+    """
+
+    def __init__(self, root: Root, token: str = "") -> None:
+        self.root, self.fence = root, Fence(root, token)
+        self.access = Access(self.fence.check)
         self._opened: dict[str, zarr.Array[Any]] = {}
         self._described: dict[str, str] = {}
         """Digests of descriptions that are known to be there; many arrays share the groups around them."""
 
-    def __reduce__(self) -> tuple[type["RunStore"], tuple[Root]]:
-        return RunStore, (self.root,)
+    def __reduce__(self) -> tuple[type["RunStore"], tuple[Root, str]]:
+        return RunStore, (self.root, self.fence.token)
+
+    def anew(self) -> "RunStore":
+        """The same arrays, of which nothing was read or written yet."""
+        return RunStore(self.root, self.fence.token)
 
     def create(
         self,
@@ -84,7 +95,8 @@ class RunStore:
     def _describe(self, key: str, content: bytes) -> None:
         digest = content_digest(content)
         if self._described.get(key) != digest:
-            if self.root.digests([key])[key] != digest:
+            if self.root.digests([key], expected={key: digest})[key] != digest:
+                self.fence.check()
                 self.root.write(key, content, sync=False)
             self._described[key] = digest
 
@@ -93,9 +105,16 @@ class RunStore:
         key = f"{group}/{name}"
         if key not in self._opened:
             try:
-                self._opened[key] = zarr.open_array(store=self.root.arrays(group), path=name, mode="r+")
+                parse_description(self.root.read(f"{key}/zarr.json"))  # before zarr looks for what decodes it
+                # Not a property of the stored array: without it a chunk of nothing but NaN would not be written.
+                with zarr.config.set({"array.write_empty_chunks": True}):
+                    self._opened[key] = zarr.open_array(
+                        store=self.root.arrays(group, self.access), path=name, mode="r+", zarr_format=3
+                    )
+            except (UnreachableError, RefusedError):
+                raise
             except Exception as error:  # a description may be wrong in any way
-                if isinstance(error, UnreachableError) or not _is_damage(error):
+                if not _is_damage(error):
                     raise
                 raise DamagedError(f"{key}/zarr.json does not describe an array: {error}") from error
         return self._opened[key]
@@ -130,13 +149,28 @@ class RunStore:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), f"{self.root}/{described}")
         return array
 
-    def _digests(self, group: str, name: str, chunks: Iterable[tuple[int, ...]]) -> dict[str, str]:
+    def _keys(self, group: str, name: str, chunks: Iterable[tuple[int, ...]]) -> list[str]:
         encode = self.array(group, name).metadata.encode_chunk_key
-        keys = [f"{group}/{name}/{encode(chunk)}" for chunk in chunks]
-        return self.root.digests(keys, full=self.root.reads_back)
+        return [f"{group}/{name}/{encode(chunk)}" for chunk in chunks]
 
-    def read(self, group: str, name: str, selection: Any = ...) -> Any:
-        """Read a part of an array; every value must have been written."""
+    def _digests(self, group: str, name: str, chunks: Iterable[tuple[int, ...]]) -> dict[str, str]:
+        """The digests of chunks that were just written, which have to be there."""
+        keys = self._keys(group, name, chunks)
+        written = {key: self.access.written[key] for key in keys}
+        for key, found in self.root.digests(keys, full=self.root.reads_back).items():
+            if found != written[key]:  # the disk, or someone else who writes there
+                raise OSError(errno.EIO, "what was just written is not what is there", f"{self.root}/{key}")
+        return written
+
+    def read(self, group: str, name: str, selection: Any = ..., undefined: bool = False) -> Any:
+        """Read a part of an array; every value must have been written.
+
+        Parameters
+        ----------
+        undefined
+            Whether a value may be NaN because it is not defined. Then the chunks have to be there, since a missing one
+            reads as NaN as well; of an array with one chunk per trial, those of the selected trial.
+        """
         array = self.array(group, name)
         try:
             values = np.asarray(array[selection])
@@ -144,7 +178,12 @@ class RunStore:
             if not _is_damage(error):
                 raise
             raise DamagedError(f"{group}/{name} cannot be read: {error}") from error
-        if values.dtype.kind == "f" and np.isnan(values).any():
+        missing = values.dtype.kind == "f" and bool(np.isnan(values).any())
+        if missing and undefined:
+            first, *others = (range(count) for count in array.cdata_shape)
+            chunks = product([selection] if isinstance(selection, int) else first, *others)
+            missing = not all(self.root.digests(self._keys(group, name, chunks), full=False).values())
+        if missing:
             raise DamagedError(f"{group}/{name} lacks values that a finished task should have written")
         return values
 

@@ -1,24 +1,31 @@
 """Hand a sweep over to a batch system, and look after it from elsewhere."""
 
 import json
+import re
 import sys
 from pathlib import Path
+from secrets import token_hex
 
 from rich.console import Console
 
 from cluster import batch
+from cluster.errors import ClusterError, LateAnswerError
 from pipeline.config import Config
 from pipeline.directory import default_directory
 from pipeline.errors import RefusedError
 from pipeline.run import Options
 from pipeline.storage.files import make_private, quoted, write_whole
+from pipeline.storage.json_text import parse_json
 from pipeline.storage.local_root import LocalRoot
 from pipeline.storage.names import LOGS
+from pipeline.storage.regular import MAX_RECORD_BYTES
 from pipeline.storage.root import Root
 from pipeline.sweep import begin_sweep
 
 SCRIPT = "submitted.sh"
 JOB = f"{LOGS}/submitted.json"
+JOB_NUMBER = re.compile(r"[0-9]+(?:_[0-9]+)?")
+JOB_NAME = re.compile(rf"{batch.JOB_NAME}-[0-9a-f]+")
 
 
 def submit_sweep(
@@ -41,9 +48,17 @@ def submit_sweep(
         _check_not_submitted(root)
     make_private(logs)
     command = [sys.executable, "-P", "-m", "pipeline", "resume", root.address, *again]
-    write_whole(logs / SCRIPT, batch.driver_script(options.profile, command, logs))
-    job = batch.submit(logs / SCRIPT)
-    root.write(JOB, json.dumps({"job": job}))
+    name = f"{batch.JOB_NAME}-{token_hex(8)}"
+    write_whole(logs / SCRIPT, batch.driver_script(options.profile, command, logs, name))
+    root.write(JOB, json.dumps({"name": name}))  # a kill after sbatch, and the job is still found
+    try:
+        job = batch.submit(logs / SCRIPT)
+    except LateAnswerError as error:
+        raise LateAnswerError(f"{error}; `pipeline status {quoted(root)}` tells whether it took the job") from None
+    except ClusterError:
+        root.remove(JOB)
+        raise
+    root.write(JOB, json.dumps({"name": name, "job": job}))
     console.print(
         f"Submitted as job {job}. You can log out: it ends by itself, through as many wall times as it needs.\n"
         f"Look: `pipeline status {quoted(root)}`; its words are in {logs}/submitted-{job}.out.\n"
@@ -57,7 +72,7 @@ def submit_sweep(
 def _folder_of_logs(root: Root, config: Config) -> Path:
     """Where the queue writes, which it does to files only, also for a run in an object store."""
     if isinstance(root, LocalRoot):
-        return root.path / LOGS
+        return root.logs().folder
     directory = default_directory(config)
     return directory.with_name(f"{directory.name}-submitted")
 
@@ -70,8 +85,15 @@ def _check_not_submitted(root: Root) -> None:
 def submitted(root: Root) -> str:
     """What the queue says of the job that a run was handed to; empty if there is none, or it is over."""
     try:
-        job = str(json.loads(root.read(JOB))["job"])
-    except (OSError, ValueError, KeyError, TypeError):
+        known = parse_json(root.read(JOB, MAX_RECORD_BYTES))
+        job, name = str(known.get("job", "")), str(known.get("name", ""))
+    except (OSError, ValueError, AttributeError):
         return ""
-    state = batch.state(job)
-    return f"job {job}, {state}; `scancel {job}` stops it" if state else ""
+    job, name = (text if form.fullmatch(text) else "" for text, form in ((job, JOB_NUMBER), (name, JOB_NAME)))
+    if not (job or name):
+        return ""
+    try:
+        number, state = batch.find(job, name)
+    except ClusterError as error:
+        return f"job {job or name}; {error}, so its state is not known"
+    return f"job {number}, {state}; `scancel {number}` stops it" if number else ""

@@ -16,6 +16,7 @@ TITLES = {
     "misclassification": "Classification: misclassification rate",
 }
 FAILED = "failed"
+UNDEFINED = "-"
 CAPTION = "above, alignment on the test fold below; mean ± standard deviation over {trials} trials"
 
 
@@ -109,8 +110,8 @@ def _grids(summary: pd.DataFrame) -> list[Grid]:
                 datasets=datasets,
                 cells={
                     (str(record["method"]), str(record["dataset"])): Cell(
-                        error=_plus_minus(record["error_mean"], record["error_sd"]),
-                        alignment=_plus_minus(record["alignment_test_mean"], record["alignment_test_sd"]),
+                        error=_plus_minus(record["error_mean"], record["error_sd"], FAILED),
+                        alignment=_plus_minus(record["alignment_test_mean"], record["alignment_test_sd"], UNDEFINED),
                         best=record["error_mean"] == least[str(record["dataset"])],
                     )
                     for record in records
@@ -120,12 +121,15 @@ def _grids(summary: pd.DataFrame) -> list[Grid]:
     return grids
 
 
-def _plus_minus(mean: float, deviation: float) -> str:
-    """Three digits behind the point as in the paper; three that count where numbers are small or large."""
+def _plus_minus(mean: float, deviation: float, without: str) -> str:
+    """Three decimals as in the paper, or three significant digits where numbers are small or large.
+
+    The deviation of a single trial is not defined and is left out.
+    """
     if pd.isna(mean):
-        return FAILED
+        return without
     style = ".3f" if 0.01 <= abs(mean) < 10 or mean == 0 else ".1f" if 10 <= abs(mean) < 10_000 else ".3g"
-    return f"{mean:{style}} ± {deviation:{style}}"
+    return f"{mean:{style}}" if pd.isna(deviation) else f"{mean:{style}} ± {deviation:{style}}"
 
 
 def _markdown(grid: Grid) -> str:

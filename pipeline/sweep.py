@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from pipeline import memory
 from pipeline.config import Config
 from pipeline.directory import check_place, default_directory, is_run_directory
 from pipeline.environment import version_changes
-from pipeline.errors import FailedError, StorageError, UnreachableError
+from pipeline.errors import CHECK_DISK, DISK_IS_FULL, FailedError, StorageError, UnreachableError
 from pipeline.ledger import Ledger
 from pipeline.plan import Plan, make_plan
 from pipeline.record import (
@@ -26,14 +26,16 @@ from pipeline.record import (
     restore_record,
     write_record,
 )
+from pipeline.result_notes import result_notes
 from pipeline.run import Options, Run
 from pipeline.run_view import announce, print_results
 from pipeline.samples import Samples, load_samples
+from pipeline.source_files import changed_source
 from pipeline.storage.address import open_root
 from pipeline.storage.digests import size_of
 from pipeline.storage.local_root import LocalRoot
 from pipeline.storage.logs import driver_log
-from pipeline.storage.names import ENVIRONMENT
+from pipeline.storage.names import ENVIRONMENT, LEDGER
 from pipeline.storage.root import Root
 from pipeline.verification import sweep_temporary_files
 from pipeline.worker_modules import worker_modules
@@ -66,15 +68,15 @@ def begin_sweep(config: Config, folder: Path, root: Root, options: Options, cons
     if not root.journal().exists() and (free := arrays.free_bytes()) is not None:
         plan.check_disk(free, str(arrays))
     root.make()
-    with root.locked():
+    with root.locked() as token:
         check_place(root)
-        ledger = Ledger(root)
+        ledger = _open_ledger(root, console)
         record = read_record(root, ledger) if is_run_directory(root) else None
         if record and not options.accept_changes:
             check_same_sweep(record, config, outlines)
         if record is None or not _says_the_same(record, plan):
             write_record(root, plan, folder, ledger)
-        yield Run(root, plan, samples.__getitem__, ledger, options, console)
+        yield Run(root, plan, samples.__getitem__, ledger, options, console, token)
 
 
 def resume_sweep(root: Root, data_dir: Path | None, options: Options, console: Console) -> int:
@@ -82,13 +84,13 @@ def resume_sweep(root: Root, data_dir: Path | None, options: Options, console: C
     if not is_run_directory(root):
         raise no_run_directory(root)
     check_driver(options.profile, root.logs().folder)
-    with root.locked():
-        return _go_on(open_run(root, data_dir, options, console))
+    with root.locked() as token:
+        return _go_on(open_run(root, data_dir, options, console, token))
 
 
-def open_run(root: Root, data_dir: Path | None, options: Options, console: Console) -> Run:
-    """The run of a directory, whose lock is held; data are read from their source only where they are not stored."""
-    ledger = Ledger(root)
+def open_run(root: Root, data_dir: Path | None, options: Options, console: Console, token: str) -> Run:
+    """The run of a directory, whose lock holds a token; data are read from their source only where not stored."""
+    ledger = _open_ledger(root, console)
     record = read_record(root, ledger)
     if not record.is_complete:  # else workers are hardly needed, and would only take a core from who checks it
         warm_up(options.profile, worker_modules(record.config))
@@ -102,17 +104,42 @@ def open_run(root: Root, data_dir: Path | None, options: Options, console: Conso
         return loaded[name]
 
     outlines = [record.outline(d.name) or samples(d.name).outline for d in record.config.dataset]
-    plan = make_plan(record.config, outlines)
-    if SWEEP not in record.finished:
+    _report_changed_sources(record, loaded, data_dir or record.data_folder, console)
+    plan = record.plan_of(outlines)
+    if SWEEP not in record.finished or not record.is_current:
         write_record(root, plan, data_dir or record.data_folder, ledger)
-    return Run(root, plan, samples, ledger, options, console)
+    return Run(root, plan, samples, ledger, options, console, token)
+
+
+def _report_changed_sources(record: Record, loaded: Container[str], folder: Path, console: Console) -> None:
+    """Say which data, of those that are stored and were not read again, have changed at their source."""
+    for dataset in record.config.dataset:
+        changed = None if dataset.name in loaded else changed_source(dataset, record.sources, folder)
+        if changed is not None:
+            console.print(
+                f"note: the data of {dataset.name!r} have changed since this run began: {changed}. The copy stored "
+                "with the run is used; `pipeline run` with --accept-changes computes with the new data",
+                highlight=False,
+                soft_wrap=True,
+                markup=False,
+            )
+
+
+def _open_ledger(root: Root, console: Console) -> Ledger:
+    """The ledger of a run whose lock is held, without what a power cut zeroed."""
+    ledger = Ledger(root)
+    for number in ledger.drop_zeroed():
+        console.print(
+            f"{LEDGER}, line {number} was lost in a power cut; what it spoke of is done again", highlight=False
+        )
+    return ledger
 
 
 def _go_on(run: Run) -> int:
     begin = time.monotonic()
     for name in restore_record(run.root, run.ledger):
         run.console.print(f"{name} is not as it was written, and is restored", highlight=False)
-    with driver_log(run.root), storage_errors(run):
+    with driver_log(run.root), storage_errors(run), run.guarded():
         verdict = run.examine(run.options.verify == "full")
         left = len(run.left())
         if left:
@@ -127,7 +154,8 @@ def _go_on(run: Run) -> int:
         sweep_temporary_files(run.root, touched)  # of workers that died on the way
         log.info("end after %.1f s", time.monotonic() - begin)
     failed = {name: entry for name, entry in run.finished.items() if entry.failures}
-    print_results(run.console, run.root, rows, summary, failed, time.monotonic() - begin)
+    notes = result_notes(run.plan, run.finished)
+    print_results(run.console, run.root, rows, summary, notes, failed, time.monotonic() - begin)
     return FailedError.exit_code if failed else 0
 
 
@@ -139,7 +167,7 @@ def _check_sizes(plan: Plan, options: Options) -> None:
 
 def _says_the_same(record: Record, plan: Plan) -> bool:
     """Whether a directory says of itself what a plan would say."""
-    return record.finished.get(SWEEP) is not None and record.finished[SWEEP].identity == plan.identity
+    return record.is_current and SWEEP in record.finished and record.finished[SWEEP].identity == plan.identity
 
 
 @contextmanager
@@ -152,10 +180,13 @@ def storage_errors(run: Run) -> Iterator[None]:
             f"{error.filename}: {error.strerror}. What is done is kept: once that is mended, the same command goes on"
         ) from None
     except OSError as error:
+        what = f"cannot write {error.filename or run.root}: {error.strerror}."
+        if error.errno not in DISK_IS_FULL:
+            raise StorageError(f"{what} What is done is kept. {CHECK_DISK}") from error
         stored = sum(size_of(digest) for entry in run.finished.values() for digest in entry.digests.values())
         needed = max(0, run.plan.disk_bytes - stored)
         raise StorageError(
-            f"cannot write {error.filename or run.root}: {error.strerror}. The arrays still to be written need about "
+            f"{what} The arrays still to be written need about "
             f"{memory.text(needed)}, and {run.root} has {_free(run.root)} free. What is done is kept: make space, and "
             "the same command goes on"
         ) from error

@@ -1,13 +1,14 @@
 """Result tables, rebuilt each time from the ledger and the store, in an order that nothing changes."""
 
-import io
 from collections.abc import Iterator
 from typing import Any
 
 import pandas as pd
 
 from pipeline.kernel_tables import correlation_table, joined, kernel_table
+from pipeline.notes import note_table
 from pipeline.plan import DatasetPlan, Plan
+from pipeline.result_notes import result_notes
 from pipeline.schedule import failures
 from pipeline.stages.cells import CellTask
 from pipeline.stages.one_stage import EachKernelTask
@@ -15,13 +16,27 @@ from pipeline.stages.weights import WeightsTask
 from pipeline.storage.names import RESULTS
 from pipeline.storage.root import Root
 from pipeline.store import RunStore
+from pipeline.stored_tables import read_table
+from pipeline.summary import MEASURES
 from pipeline.task import Finished
+from pipeline.text import spreadsheet_safe
 from tasks.paths import METRICS
 
-TABLES_VERSION = 1
+TABLES_VERSION = 2
 """Raised when the tables change for the same results."""
 
+ROWS = f"{RESULTS}/rows.csv"
 CORRELATION = f"{RESULTS}/correlation.csv"
+CORRELATION_COLUMNS = ("dataset", "task", "kernels", "centered", "uncentered")
+TABLE_FILES = tuple(
+    f"{RESULTS}/{name}"
+    for name in (
+        *(f"{table}.csv" for table in ("rows", "path", "bounds", "kernels", "correlation", "notes", "timings")),
+        "rows.parquet",
+        *(f"summary.{kind}" for kind in ("csv", "md", "tex")),
+    )
+)
+"""All tables that a run writes."""
 
 KEYS = ("dataset", "task", "method", "trial")
 ROW_COLUMNS = (
@@ -35,10 +50,12 @@ ROW_COLUMNS = (
     "n_kernels",
     "n_active",
     "certificate",
+    "at_edge",
     "status",
 )
 WORDS = ("metric", "status")
-COUNTS = {"n_kernels": "Int64", "n_active": "Int64"}
+# Columns in which a failed cell leaves a gap.
+WITH_GAPS = {"n_kernels": "Int64", "n_active": "Int64", "at_edge": "boolean"}
 PATH_COLUMNS = (
     *KEYS,
     "gamma",
@@ -52,27 +69,28 @@ PATH_COLUMNS = (
 BOUND_COLUMNS = (
     *KEYS,
     "alignment_train",
-    "alignment_bound",
     "predictor_error",
-    "predictor_bound",
-    "generalisation_bound",
+    "theorem12_evaluated",
+    "theorem13_evaluated",
+    "theorem14_evaluated",
+    "theorem17_evaluated",
 )
 
 
 def write_tables(root: Root, store: RunStore, plan: Plan, finished: dict[str, Finished]) -> pd.DataFrame:
-    """Write rows, path, bounds, kernels, correlation and timings.
+    """Write rows, path, bounds, kernels, correlation, notes and timings.
 
     Returns
     -------
-    The rows: one a dataset, task, method and trial.
+    The rows: one per dataset, task, method and trial.
     """
     frames: list[tuple[pd.DataFrame, pd.DataFrame]] = []
 
     def paths() -> Iterator[bytes]:  # the largest table by far
         for dataset in plan.datasets:
-            cells, path, guarantees = _cells(dataset, finished)
+            cells, path, theorems = _cells(dataset, finished)
             yield _csv(path, header=not frames)
-            frames.append((cells, guarantees))
+            frames.append((cells, theorems))
 
     root.write(f"{RESULTS}/path.csv", paths())
     rows, bounds = map(joined, zip(*frames, strict=True))
@@ -86,6 +104,7 @@ def write_tables(root: Root, store: RunStore, plan: Plan, finished: dict[str, Fi
         "rows": rows,
         "bounds": bounds,
         "kernels": joined(kernels),
+        "notes": note_table([*plan.notes(), *result_notes(plan, finished)]),
         "timings": pd.DataFrame(timings),
     }
     if (correlation := correlation_table(tables["kernels"])) is not None:
@@ -99,18 +118,19 @@ def write_tables(root: Root, store: RunStore, plan: Plan, finished: dict[str, Fi
 
 
 def table_digests(root: Root) -> dict[str, str]:
-    """The digests of all result tables, by key."""
-    return root.digests(sorted(root.keys(RESULTS)))
+    """The digests of all result tables, by key; files that others put beside them are not among them."""
+    return {key: digest for key, digest in root.digests(TABLE_FILES).items() if digest}
 
 
 def read_rows(root: Root) -> pd.DataFrame:
     """The rows of a run, as its table has them."""
-    return pd.read_csv(io.BytesIO(root.read(f"{RESULTS}/rows.csv")), dtype=COUNTS)
+    rows = read_table(root, ROWS, (*KEYS, *MEASURES, *WORDS), WITH_GAPS)
+    return rows[rows["metric"].isin(METRICS.values())]
 
 
 def read_correlation(root: Root) -> pd.DataFrame | None:
     """The correlation table of a run, if it has one."""
-    return pd.read_csv(io.BytesIO(root.read(CORRELATION))) if root.exists(CORRELATION) else None
+    return read_table(root, CORRELATION, CORRELATION_COLUMNS) if root.exists(CORRELATION) else None
 
 
 def _cells(dataset: DatasetPlan, finished: dict[str, Finished]) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
@@ -127,17 +147,22 @@ def _cells(dataset: DatasetPlan, finished: dict[str, Finished]) -> tuple[pd.Data
             rows.append(row)
             paths.extend(_path(row))
             bounds.extend(_bounds(row))
-    return _frame(rows, ROW_COLUMNS).astype(COUNTS), _frame(paths, PATH_COLUMNS), _frame(bounds, BOUND_COLUMNS)
+    return _frame(rows, ROW_COLUMNS).astype(WITH_GAPS), _frame(paths, PATH_COLUMNS), _frame(bounds, BOUND_COLUMNS)
 
 
 def _frame(rows: list[dict[str, Any]], columns: tuple[str, ...]) -> pd.DataFrame:
     """Columns of one type each, also where a dataset has no number in one of them."""
     found = pd.DataFrame(rows, columns=list(columns))
-    numbers = [name for name in columns if name not in (*KEYS, *WORDS, *COUNTS)]
+    numbers = [name for name in columns if name not in (*KEYS, *WORDS, *WITH_GAPS)]
     return found.astype(dict.fromkeys(numbers, float))
 
 
 def _csv(table: pd.DataFrame, header: bool = True) -> bytes:
+    for name in [str(name) for name in table if not pd.api.types.is_numeric_dtype(table[name])]:
+        texts = [text for text in table[name].unique() if isinstance(text, str)]  # few, for many cells
+        unsafe = {text: safe for text in texts if (safe := spreadsheet_safe(text)) != text}
+        if unsafe:
+            table = table.assign(**{name: [unsafe.get(text, text) for text in table[name]]})
     return str(table.to_csv(index=False, header=header, lineterminator="\n")).encode()
 
 
@@ -203,5 +228,9 @@ def _path(row: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _bounds(row: dict[str, Any]) -> list[dict[str, Any]]:
-    """What the theorems say of a cell's kernel, if it is one of a two-stage method."""
-    return [{**row, **row["guarantees"]}] if "guarantees" in row else []
+    """Return the theorems evaluated for a cell's kernel: of two-stage methods without negative weights."""
+    theorems = {
+        f"{name}_evaluated" if name.startswith("theorem") else name: value
+        for name, value in row.get("theorems", {}).items()
+    }
+    return [{**row, **theorems}] if theorems else []

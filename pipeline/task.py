@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
+from pipeline.inputs import Input
 from pipeline.store import RunStore
 
 STAGES = ("tiles", "reduce", "weights", "combine", "fits")
-DATA_VERSION = 1
+DATA_VERSION = 2
 """Raised when data are stored in another way, on which every task builds."""
 OK = "ok"
 """The status of a cell that has a result."""
@@ -63,6 +64,10 @@ class Task(ABC):
         return {"data": DATA_VERSION} | upstream | {cls.stage: cls.version}
 
     @abstractmethod
+    def inputs(self) -> tuple[Input, ...]:
+        """What `run` may read: it is checked against the ledger, and reading anything else is an error."""
+
+    @abstractmethod
     def run(self, store: RunStore) -> "Output":
         """Do the work: read from the store, write whole chunks, say what was written."""
 
@@ -96,7 +101,7 @@ class Output:
 class Finished:
     """What is done, as the ledger keeps it. A driver holds very many of them, so results are held as text."""
 
-    __slots__ = ("_text", "digests", "failed", "identity", "name", "peak_memory", "seconds")
+    __slots__ = ("_text", "digests", "failed", "identity", "inputs", "name", "peak_memory", "seconds")
 
     def __init__(
         self,
@@ -107,6 +112,7 @@ class Finished:
         seconds: float,
         peak_memory: int,
         failed: str = "",
+        inputs: str = "",
     ) -> None:
         """Note what is done.
 
@@ -114,9 +120,12 @@ class Finished:
         ----------
         failed
             Why it has no outputs, if it failed; it is then set aside until someone asks to try again.
+        inputs
+            The digest of what it was built on (`pipeline.inputs.ledger_digest`). Empty for what is no task, for a task
+            that failed, and in ledgers of earlier versions.
         """
         self.name, self.identity, self.digests = name, identity, digests
-        self.seconds, self.peak_memory, self.failed = seconds, peak_memory, failed
+        self.seconds, self.peak_memory, self.failed, self.inputs = seconds, peak_memory, failed, inputs
         self._text = json.dumps(result, allow_nan=False).encode()
 
     def __eq__(self, other: object) -> bool:
@@ -138,4 +147,5 @@ class Finished:
     def values(self) -> dict[str, Any]:
         """All that it is made of, by name."""
         names = ("name", "identity", "digests", "result", "seconds", "peak_memory", "failed")
-        return {name: getattr(self, name) for name in names}
+        values = {name: getattr(self, name) for name in names}
+        return values | ({"inputs": self.inputs} if self.inputs else {})

@@ -1,21 +1,30 @@
 """What of a run directory is as its ledger says, and what is not: missing, damaged, swapped, foreign or outdated."""
 
+import re
 from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from pipeline.inputs import InputDigests, is_built_on_others
 from pipeline.layout import data_identity
+from pipeline.ledger_entries import CLEANED as CLEANED
+from pipeline.ledger_entries import TABLES as TABLES
+from pipeline.ledger_entries import data_entry as data_entry
 from pipeline.plan import DatasetPlan, Plan
+from pipeline.planned_files import unplanned_files
 from pipeline.schedule import failures
-from pipeline.storage.digests import DAMAGED
-from pipeline.storage.names import RESULTS
+from pipeline.storage.digests import DAMAGED, IRREGULAR
+from pipeline.storage.files import is_temporary
+from pipeline.storage.keys import array_of
+from pipeline.storage.names import GROUPS, RESULTS
 from pipeline.storage.root import Root
-from pipeline.store import COMBINED, DATA, GRAM, GROUPS, STATISTICS
+from pipeline.store import COMBINED, DATA, GRAM, STATISTICS
 from pipeline.task import Finished
 
-TABLES = "tables"
-"""The entry of the ledger that names the result tables."""
-CLEANED = "cleaned"
-"""The entry of the ledger that names the datasets whose big arrays were removed."""
+FOREIGN = "belongs to no finished task"
+UNPLANNED = "unplanned"
+"""In the place of the digest of a file that is not read, since it is not one of the plan."""
+ARRAY_PART = re.compile(r"[^/]+\.zarr/([^/]+)(?:/[^/]+)*?/(?:zarr\.json|c(?:/\d+)*)")
+"""Keys of what zarr writes for an array or a group of a dataset, whose name is the group."""
 
 
 @dataclass(frozen=True)
@@ -42,11 +51,12 @@ class Verdict:
     """How many files were found as they were written."""
     outdated: list[str] = field(default_factory=list)
     """What was finished under another config, other data or an older algorithm."""
-
-
-def data_entry(dataset: str) -> str:
-    """The name in the ledger of a dataset's stored data and described arrays."""
-    return f"data/{dataset}"
+    superseded: list[str] = field(default_factory=list)
+    """What was built on something that has since been computed again with another result."""
+    lost: dict[str, Finished] = field(default_factory=dict)
+    """What was finished and belongs to the plan, but is not valid: damaged or superseded."""
+    inputs: InputDigests = field(default_factory=InputDigests)
+    """The digests of what tasks read, as the ledger has them."""
 
 
 def big_arrays(dataset: str) -> tuple[str, ...]:
@@ -60,27 +70,36 @@ def big_arrays(dataset: str) -> tuple[str, ...]:
 
 
 def examine(
-    plan: Plan, recorded: Mapping[str, Finished], arrays: Root, full: bool, again: Container[str] = ()
+    plan: Plan,
+    recorded: Mapping[str, Finished],
+    arrays: Root,
+    full: bool,
+    again: Container[str] = (),
+    any_version: bool = False,
 ) -> Verdict:
-    """Hold what the ledger says of a plan's tasks and data against the plan and the files.
+    """Compare what the ledger says about a plan's tasks and data with the plan and the files.
 
     Parameters
     ----------
     again
         Names of what is to be done again, whatever the ledger says.
+    any_version
+        Whether what other versions of this software did counts as well: to read a run, not to resume it.
     """
     recorded = {name: entry for name, entry in recorded.items() if name not in again}
     verdict = Verdict()
     cleaned = recorded[CLEANED].result["datasets"] if CLEANED in recorded else []
     for dataset in plan.datasets:
         without = big_arrays(dataset.name) if dataset.name in cleaned else ()
-        found = _examine_dataset(dataset, recorded, arrays, full, without)
+        current = _current(dataset, recorded, any_version, verdict)
+        sound = _built_on_what_is_there(dataset, current, verdict)
+        found = _examine_files(dataset, sound, recorded, arrays, full, without, any_version)
         if without and is_left(dataset, found.valid):  # it needs what was removed
-            found = _examine_dataset(dataset, recorded, arrays, full, ())
+            found = _examine_files(dataset, sound, recorded, arrays, full, (), any_version)
         verdict.valid |= found.valid
         verdict.problems += found.problems
-        verdict.outdated += found.outdated
         verdict.files += found.files
+        verdict.lost |= {entry.name: entry for entry in current if entry.name not in found.valid}
     return verdict
 
 
@@ -90,20 +109,59 @@ def is_left(dataset: DatasetPlan, valid: Mapping[str, Finished]) -> bool:
     return bool(names - valid.keys() - failures(dataset, valid).keys())
 
 
-def _examine_dataset(
-    dataset: DatasetPlan, recorded: Mapping[str, Finished], arrays: Root, full: bool, without: tuple[str, ...]
-) -> Verdict:
-    verdict = Verdict()
+def _current(
+    dataset: DatasetPlan, recorded: Mapping[str, Finished], any_version: bool, verdict: Verdict
+) -> list[Finished]:
+    """What is finished of a dataset and belongs to the plan; what does not is noted as outdated."""
     expected = {data_entry(dataset.name): data_identity(dataset)}
     expected |= {task.name: task.identity for task in dataset.tasks}
     known = [recorded[name] for name in expected if name in recorded]
-    verdict.outdated = [entry.name for entry in known if entry.identity != expected[entry.name]]
-    current = [entry for entry in known if entry.identity == expected[entry.name]]
-    wanted = {entry.name: [key for key in entry.digests if not key.startswith(without)] for entry in current}
-    # All at once: a place that is far away answers many questions in the time of one.
-    found = arrays.digests((key for keys in wanted.values() for key in keys), full)
+    verdict.outdated += [e.name for e in known if not any_version and e.identity != expected[e.name]]
+    return [entry for entry in known if any_version or entry.identity == expected[entry.name]]
+
+
+def _built_on_what_is_there(dataset: DatasetPlan, current: list[Finished], verdict: Verdict) -> list[Finished]:
+    """Leave out what was built on something else than the ledger has now.
+
+    Damage does not count: what is damaged may well come out the same when it is computed again.
+    """
     for entry in current:
-        problems = list(_problems(entry, recorded, {key: found[key] for key in wanted[entry.name]}))
+        verdict.inputs.add(entry.digests)
+    superseded = superseded_tasks(dataset, {entry.name: entry for entry in current}, verdict.inputs)
+    verdict.superseded += superseded
+    return [entry for entry in current if entry.name not in set(superseded)]
+
+
+def superseded_tasks(dataset: DatasetPlan, finished: Mapping[str, Finished], inputs: InputDigests) -> list[str]:
+    """The names of finished tasks that were built on something that has since changed."""
+    return [
+        task.name
+        for task in dataset.tasks
+        if task.name in finished
+        and finished[task.name].inputs
+        and is_built_on_others(finished[task.name].inputs, inputs.of(task))
+    ]
+
+
+def _examine_files(
+    dataset: DatasetPlan,
+    current: list[Finished],
+    recorded: Mapping[str, Finished],
+    arrays: Root,
+    full: bool,
+    without: tuple[str, ...],
+    any_version: bool,
+) -> Verdict:
+    verdict = Verdict()
+    wanted = {entry.name: [key for key in entry.digests if not key.startswith(without)] for entry in current}
+    # Layouts of other versions are not known here; nothing but digests is read of them.
+    misdescribed, unplanned = ({}, {}) if any_version else unplanned_files(dataset, current, arrays, without)
+    # All at once: a place that is far away answers many questions in the time of one.
+    digests = {key: entry.digests[key] for entry in current for key in wanted[entry.name] if key not in unplanned}
+    found = arrays.digests(digests, full, digests) | dict.fromkeys(unplanned, UNPLANNED)
+    for entry in current:
+        checked = {key: found[key] for key in wanted[entry.name]}
+        problems = list(_problems(entry, recorded, checked, misdescribed | unplanned))
         verdict.problems += problems
         if not problems:
             verdict.valid[entry.name] = entry
@@ -113,18 +171,24 @@ def _examine_dataset(
 
 def check_files(entry: Finished, recorded: Mapping[str, Finished], root: Root) -> Iterator[Problem]:
     """The files of an entry that are not as it says."""
-    return _problems(entry, recorded, root.digests(entry.digests))
+    return _problems(entry, recorded, root.digests(entry.digests, expected=entry.digests), {})
 
 
-def _problems(entry: Finished, recorded: Mapping[str, Finished], found: Mapping[str, str]) -> Iterator[Problem]:
+def _problems(
+    entry: Finished, recorded: Mapping[str, Finished], found: Mapping[str, str], unplanned: Mapping[str, str]
+) -> Iterator[Problem]:
     for key, digest in found.items():
-        if digest != entry.digests[key]:
+        if digest not in (entry.digests[key], UNPLANNED):
             yield Problem(key, _what(key, entry.digests[key], digest, recorded), entry.name)
+        elif key in unplanned:
+            yield Problem(key, unplanned[key], entry.name)
 
 
 def _what(key: str, digest: str, found: str, recorded: Mapping[str, Finished]) -> str:
     if not found:
         return "is missing"
+    if found == IRREGULAR:
+        return "is not a regular file, or lies behind a link"
     owners = (other for entry in recorded.values() for other, theirs in entry.digests.items() if theirs == found)
     if not found.startswith(DAMAGED) and (owner := next((other for other in owners if other != key), None)):
         return f"holds what belongs to {owner}"
@@ -139,19 +203,30 @@ def stored_files(root: Root, arrays: Root) -> Iterator[str]:
     yield from root.keys(RESULTS)
 
 
-def foreign_files(root: Root, arrays: Root, named: Container[str], unfinished: bool = False) -> list[Problem]:
+def foreign_files(
+    root: Root, arrays: Root, named: Container[str], unfinished: bool = False, abandoned: Container[str] = ()
+) -> list[Problem]:
     """Files among arrays and tables that no line of the ledger names.
 
     Parameters
     ----------
     unfinished
         Whether tasks are still to do, or failed: they may have left chunks of arrays that are known.
+    abandoned
+        Names of datasets: a change of the config that was given up may have left parts of their arrays.
     """
     return [
-        Problem(key, "belongs to no finished task", "")
+        Problem(key, FOREIGN, "")
         for key in sorted(stored_files(root, arrays))
-        if key not in named and not (unfinished and f"{key.partition('/c/')[0]}/zarr.json" in named)
+        if key not in named
+        and not (unfinished and f"{array_of(key)}/zarr.json" in named)
+        and not ((part := ARRAY_PART.fullmatch(key)) and part[1] in abandoned)
     ]
+
+
+def is_own(key: str, named: Container[str]) -> bool:
+    """Return whether a run wrote a file among its arrays: named by the ledger, or left by a task that did not end."""
+    return key in named or f"{array_of(key)}/zarr.json" in named or is_temporary(key.rpartition("/")[2])
 
 
 def sweep_temporary_files(root: Root, arrays: Root | None) -> None:

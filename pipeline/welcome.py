@@ -43,7 +43,8 @@ class Welcome:
         """Take from workers that stay what they were set up with; those that do not answer are past caring."""
         scheduler = self._client.scheduler  # None once the connection is given up
         if self._stays and self._is_set_up and scheduler is not None:
-            with suppress(OSError):
+            # A ValueError where another driver of the same directory, which took it over, has done so before.
+            with suppress(OSError, ValueError):
                 forget = scheduler.unregister_worker_plugin
                 self._client.sync(forget, name=self._setup.name, callback_timeout=SECONDS_TO_FORGET)
 

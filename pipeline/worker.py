@@ -11,6 +11,7 @@ from distributed import Worker, get_worker
 from cluster.errors import ClusterError, LimitError, UnseenError
 from cluster.limits import starved
 from cluster.versions import fingerprint
+from pipeline.inputs import Total, check_inputs, ledger_digest
 from pipeline.memory import measured_peak
 from pipeline.store import DamagedError, RunStore
 from pipeline.task import Finished, Task
@@ -22,11 +23,15 @@ STOPPING = "pipeline_runs_that_stop"
 """Where a worker keeps the runs that it is to take no more work of; it may work for others, and for later ones."""
 
 
-def run_errand(tasks: Sequence[Task], store: RunStore, run: str, code: str) -> list[Finished]:
+def run_errand(
+    tasks: Sequence[Task], inputs: Sequence[tuple[Total, ...]], store: RunStore, run: str, code: str
+) -> list[Finished]:
     """Run the tasks of one errand and report what they left; nothing, if the run is to stop.
 
     Parameters
     ----------
+    inputs
+        The ledger's digests of what each task reads; none where nothing is to be checked.
     code
         The driver's fingerprint of all that is installed: a worker that has just come may have other versions.
     """
@@ -34,8 +39,11 @@ def run_errand(tasks: Sequence[Task], store: RunStore, run: str, code: str) -> l
         raise ClusterError("a worker came that does not run the versions of this driver")
     if run in getattr(get_worker(), STOPPING, ()):
         return []
+    store = store.anew()  # a worker in the driver's process gets the driver's own
     try:
-        return run_tasks(tasks, store)
+        finished = run_tasks(tasks, store, inputs)
+        store.fence.check(now=True)  # where a look at the lock counts for a while, it may have been the last one
+        return finished
     except DamagedError as error:
         damage = str(error)
     except MemoryError as error:
@@ -70,14 +78,21 @@ def end_process() -> None:
     os._exit(1)
 
 
-def run_tasks(tasks: Sequence[Task], store: RunStore) -> list[Finished]:
-    """Run tasks that belong together."""
+def run_tasks(tasks: Sequence[Task], store: RunStore, inputs: Sequence[tuple[Total, ...]] = ()) -> list[Finished]:
+    """Run tasks that belong together, and check what they have read, unless the digests of that are not given."""
     first, *others = tasks
     named = f"{first.name} and {len(others)} more" if others else first.name
     log.info("start %s", named)
     begin = time.perf_counter()
     with measured_peak() as peak:
-        outputs = type(first).run_together(tasks, store)
+        try:
+            outputs = type(first).run_together(tasks, store)
+        except Exception:
+            if inputs:  # what is damaged may be why it failed
+                check_inputs(tasks, inputs, store.access.read, to_the_end=False)
+            raise
+    if inputs:
+        check_inputs(tasks, inputs, store.access.read, to_the_end=True)
     seconds = time.perf_counter() - begin
     log.info("done %s in %.3f s", named, seconds)
     return [
@@ -88,6 +103,7 @@ def run_tasks(tasks: Sequence[Task], store: RunStore) -> list[Finished]:
             result=output.result,
             seconds=round(seconds / len(tasks), 6),
             peak_memory=peak[0],
+            inputs=ledger_digest(totals) if totals else "",
         )
-        for task, output in zip(tasks, outputs, strict=True)
+        for task, output, totals in zip(tasks, outputs, inputs or [()] * len(tasks), strict=True)
     ]

@@ -1,4 +1,4 @@
-"""`align-krr`: the paper's single-stage algorithm (its problem 19, section 3.4).
+"""`align-krr`: the paper's single-stage algorithm (its equation 9).
 
     min_{mu >= 0}  y'(K_mu + I)^-1 y - gamma mu'a + mu'(gamma'' M + gamma' I) mu
 

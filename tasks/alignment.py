@@ -4,6 +4,9 @@ import numpy as np
 
 from tasks.arrays import Floats
 
+# A kernel whose centered norm is this small beside its own norm does not vary: what is left is rounding.
+CONSTANT = 1e-13
+
 
 def centered(kernel: Floats) -> Floats:
     """The kernel matrix of centered features (the paper, equation 1), up to rounding symmetric if the kernel is."""
@@ -28,11 +31,25 @@ def unnormalised_alignment(kernel: Floats, other: Floats) -> float:
 
 
 def alignment_with_labels(kernel: Floats, labels: Floats) -> float:
-    """`centered_alignment(kernel, y y')`, without forming `y y'`."""
+    """Compute `centered_alignment(kernel, y y')` without forming `y y'`.
+
+    NaN where it is not defined, since the kernel or the labels do not vary.
+    """
+    if np.ptp(labels) == 0.0:
+        return float("nan")
     deviations = labels - labels.mean()
     matrix = centered(kernel)
-    norm = float(np.linalg.norm(matrix)) * float(deviations @ deviations)
-    return float(deviations @ matrix @ deviations) / norm if norm > 0 else 0.0
+    norm = float(np.linalg.norm(matrix))
+    if not norm > CONSTANT * float(np.linalg.norm(kernel)):
+        return float("nan")
+    return float(deviations @ matrix @ deviations) / (norm * float(deviations @ deviations))
+
+
+def positive_part_alignment(kernel: Floats, labels: Floats) -> float:
+    """Compute the alignment of the positive part of a kernel, centered on its samples, with the labels."""
+    values, vectors = np.linalg.eigh(centered(kernel))
+    kept = values > 0
+    return alignment_with_labels((vectors[:, kept] * values[kept]) @ vectors[:, kept].T, labels)
 
 
 def alignment_predictor(train: Floats, others: Floats, labels: Floats) -> Floats:

@@ -21,9 +21,14 @@ def center_on(kernel: Floats, train: Integers) -> Floats:
 
 
 def positive_part(centered: Floats, train: Integers) -> Floats:
-    """The same for the nearest positive semi-definite kernel: negative directions of the training part are cut off.
+    """Return the nearest positive semi-definite kernel: negative directions of the training part are cut off.
 
-    Weights of any sign may give an indefinite kernel, of which an SVM would make something in silence.
+    Weights of any sign may give an indefinite kernel, which an SVM would accept silently.
+
+    Parameters
+    ----------
+    centered
+        (m, n): from `center_on`.
     """
     values, vectors = np.linalg.eigh(centered[train])
     kept = vectors[:, values > 0]

@@ -10,6 +10,7 @@ import numpy as np
 
 from tasks.arrays import Booleans, Floats, Integers
 from tasks.base_kernels import dense_solver
+from tasks.qp import active_set, kkt_residual
 
 TOLERANCE = 1e-10
 FIRST_SET = 1000
@@ -37,9 +38,8 @@ def solve_by_columns(a: Floats, products: Products, pricing: Pricing) -> tuple[F
         return v, 0.0
     working = np.argsort(-a, kind="stable")[:FIRST_SET]
     working = working[a[working] > 0]
-    passive = np.zeros(len(working), dtype=bool)
     for _ in range(ROUNDS):
-        solution = block_pivoting(products(working), a[working], passive)
+        solution = _solve(products(working), a[working], v[working])
         support, weights = working[solution > 0], solution[solution > 0]
         v[:] = 0.0
         v[support] = weights
@@ -53,8 +53,20 @@ def solve_by_columns(a: Floats, products: Products, pricing: Pricing) -> tuple[F
         # As many again as there are: the working set grows to its size in a few rounds.
         chosen = paying[np.argsort(gradient[paying], kind="stable")][: max(FIRST_SET, len(support))]
         working = np.concatenate([support, chosen])
-        passive = np.arange(len(working)) < len(support)
     return v, residual
+
+
+def _solve(M: Floats, a: Floats, start: Floats) -> Floats:
+    """Solve the program for one M, from the positive weights of `start`.
+
+    Block pivoting is the faster method, and the active-set method solves what it cannot: with many more kernels than
+    pairs of samples M is singular, and whole blocks of exchanges meet sets of dependent kernels.
+    """
+    solution = block_pivoting(M, a, start > 0)
+    if kkt_residual(M, a, solution) <= TOLERANCE:
+        return solution
+    scale = float(a.max())
+    return active_set(M, a / scale, start / scale) * scale
 
 
 def block_pivoting(M: Floats, a: Floats, passive: Booleans) -> Floats:

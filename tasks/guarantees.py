@@ -1,6 +1,16 @@
-"""What the paper's theorems promise of a learned kernel, with expectations taken over the training set.
+"""The right-hand sides of the paper's theorems about a kernel, evaluated on the training set.
 
-They hold for all distributions, and are far from tight: below one of them is news.
+What each of them is:
+
+- Theorem 12 bounds how far the alignment on a sample is from that of the distribution, with probability 0.95, for a
+  kernel that was fixed before the sample was drawn: a base kernel. For a kernel that was learned on the same sample it
+  is only an evaluation of the formula.
+- Theorems 13 and 14 are statements about the distribution, without a probability: they hold where the sample is the
+  distribution. Evaluated with the alignment on a sample, they are estimates, and the error may exceed them.
+- Theorem 17 bounds the error of two-stage kernel ridge regression with probability 0.95, for labels and kernel values
+  that are bounded everywhere as they are on the training set.
+
+Expectations and suprema are taken over the training set in all of them. They hold for all distributions and are loose.
 """
 
 import math
@@ -15,8 +25,8 @@ from tasks.paths import misclassification, rmse
 CONFIDENCE = 0.95
 
 
-def concentration_bound(samples: int, ratio: float, delta: float = 1 - CONFIDENCE) -> float:
-    """Theorem 12: how far the alignment of a sample may be from that of its distribution, with probability 1 - delta.
+def theorem12(samples: int, ratio: float, delta: float = 1 - CONFIDENCE) -> float:
+    """Bound the distance of a fixed kernel's alignment from that of the distribution, with probability 1 - delta.
 
     Parameters
     ----------
@@ -27,8 +37,8 @@ def concentration_bound(samples: int, ratio: float, delta: float = 1 - CONFIDENC
     return 18 * ratio * (3 / samples + 8 * math.sqrt(math.log(6 / delta) / (2 * samples)))
 
 
-def alignment_bounds(squared_norms: Floats, largest: Floats, labels: Floats) -> Floats:
-    """`concentration_bound` of each base kernel with the labels; infinite for a constant kernel or constant labels.
+def theorem12_of_kernels(squared_norms: Floats, largest: Floats, labels: Floats) -> Floats:
+    """Evaluate Theorem 12 for each base kernel and the labels; NaN for a constant kernel or constant labels.
 
     Parameters
     ----------
@@ -38,18 +48,18 @@ def alignment_bounds(squared_norms: Floats, largest: Floats, labels: Floats) -> 
     n = len(labels)
     of_labels = _label_ratio(labels)
     of_kernels = np.divide(
-        largest**2, squared_norms / n**2, out=np.full_like(squared_norms, np.inf), where=squared_norms > 0
+        largest**2, squared_norms / n**2, out=np.full_like(squared_norms, np.nan), where=squared_norms > 0
     )
-    return np.asarray(concentration_bound(n, 1.0) * np.maximum(of_kernels, of_labels))
+    return np.asarray(theorem12(n, 1.0) * np.maximum(of_kernels, of_labels))
 
 
 def _label_ratio(labels: Floats) -> float:
-    """`R'^4 / E[K'_c^2]` of the kernel `y y'` of centered labels; infinite for constant ones."""
+    """Return `R'^4 / E[K'_c^2]` of the kernel `y y'` of centered labels; NaN for constant labels."""
     squares = (labels - labels.mean()) ** 2
-    return float(squares.max() / squares.mean()) ** 2 if squares.any() else math.inf
+    return float(squares.max() / squares.mean()) ** 2 if squares.any() else math.nan
 
 
-def generalisation_bound(
+def theorem17(
     empirical: float,
     samples: int,
     ridge: float,
@@ -57,7 +67,7 @@ def generalisation_bound(
     largest_kernel: float,
     delta: float = 1 - CONFIDENCE,
 ) -> float:
-    """Theorem 17: the error (RMSE) of two-stage kernel ridge regression, with probability 1 - delta.
+    """Bound the error (RMSE) of two-stage kernel ridge regression, with probability 1 - delta.
 
     For weights that sum to one (`Lambda_1` = 1) and kernels of trace one, for which `||D mu|| ||K_c||` is at most 2. As
     the paper states it; from the theorem that it rests on, `M_1^2 / 4` would follow where it has `M_1 M_2 / 4`.
@@ -79,31 +89,31 @@ def generalisation_bound(
 
 
 @dataclass(frozen=True)
-class Guarantees:
-    """Of one learned kernel."""
+class Evaluations:
+    """The theorems, evaluated for one learned kernel; errors are in the metric of the problem."""
 
-    alignment_bound: float
-    """How far its alignment on the training set may be from the true one (Theorem 12)."""
-    predictor_bound: float
-    """On the error of the alignment predictor: `1 - rho / Gamma` (Theorem 13, with the Gamma of its footnote, which
-    asks for no centered labels), or the root of `2 (1 - rho)` times the labels' variance (Theorem 14)."""
+    theorem12: float
     predictor_error: float
-    """Of the alignment predictor on the test fold; both are in the task's own measure, as errors are."""
+    """Error of the alignment predictor on the test fold; measured, not evaluated."""
+    theorem13: float | None = None
+    """`1 - rho / Gamma` (classification), with the Gamma of the theorem's footnote, which needs no centered labels."""
+    theorem14: float | None = None
+    """The root of `2 (1 - rho)` times the standard deviation of the labels (regression)."""
 
 
-def guarantees(task: str, kernel: Floats, target: Floats, train: Integers, test: Integers) -> Guarantees:
+def evaluate_theorems(task: str, kernel: Floats, target: Floats, train: Integers, test: Integers) -> Evaluations:
     """Evaluate the theorems for a kernel of all samples against the training samples, (m, n), centered on these."""
     matrix, labels = kernel[train], target[train]
     mean, deviation = float(labels.mean()), float(labels.std())
     mean_square = float(np.mean(matrix**2))
     rho = float(np.mean((labels - mean) / deviation * alignment_predictor(matrix, matrix, labels)))
     ratio = max(float(np.diag(matrix).max()) ** 2 / mean_square, _label_ratio(labels))
-    # of labels -1 and +1 as they are: scaled to variance one, the rarer class would have labels above 1
-    gamma = math.sqrt(float(np.mean(matrix**2, axis=1).max()) / mean_square) / deviation**2
     predicted = alignment_predictor(matrix, kernel[test], labels)
+    fixed = theorem12(len(train), ratio)
     if task == "classification":
-        bound, error = 1 - rho / gamma, misclassification(predicted[:, None], target[test])
-    else:
-        bound = deviation * math.sqrt(max(2 * (1 - rho), 0.0))
-        error = rmse((mean + deviation * predicted)[:, None], target[test])
-    return Guarantees(concentration_bound(len(train), ratio), bound, float(error[0]))
+        # of labels -1 and +1 as they are: scaled to variance one, the rarer class would have labels above 1
+        gamma = math.sqrt(float(np.mean(matrix**2, axis=1).max()) / mean_square) / deviation**2
+        error = misclassification(predicted[:, None], target[test])
+        return Evaluations(fixed, float(error[0]), theorem13=1 - rho / gamma)
+    error = rmse((mean + deviation * predicted)[:, None], target[test])
+    return Evaluations(fixed, float(error[0]), theorem14=deviation * math.sqrt(max(2 * (1 - rho), 0.0)))

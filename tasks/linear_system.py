@@ -6,8 +6,11 @@ from scipy.linalg import lapack
 
 from tasks.arrays import Floats, require_finite
 
-# A worse conditioned matrix is taken for singular; directions below its rounding are left out.
+# A worse conditioned matrix is treated as singular, and directions below its rounding are left out.
 WELL_CONDITIONED = 1e-10
+# Rounding of M, which is a difference of sums, in units of eps: with kernels that are nearly equal, the solution in a
+# direction below it would be noise times a large number.
+ROUNDING = 64
 
 
 def minimum_norm_solution(M: Floats, a: Floats) -> tuple[Floats, float]:
@@ -33,7 +36,7 @@ def _least_norm(M: Floats, a: Floats) -> Floats:
     v = _by_cholesky(M, a)
     if v is None:
         values, vectors = np.linalg.eigh(M)
-        reached = values > np.finfo(float).eps * len(a) * values[-1]
+        reached = values > ROUNDING * np.finfo(float).eps * len(a) * values[-1]
         v = vectors[:, reached] @ ((vectors[:, reached].T @ a) / values[reached])
     return v
 

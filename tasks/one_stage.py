@@ -14,7 +14,7 @@ from tasks.l1_svm import l1_svm_path
 from tasks.l2_krr import PROMISED_GAP as PROMISED_KRR_GAP
 from tasks.l2_krr import l2_krr_path
 from tasks.learned import Learned
-from tasks.paths import PathResult, choose, misclassification, rmse
+from tasks.paths import PathResult, choose, misclassification, rmse, with_majority
 
 Parameters = tuple[float, ...]
 Learner = Callable[[BaseKernels, Floats, Sequence[Parameters]], list[Learned]]
@@ -86,6 +86,8 @@ def learn(
         error(held_out[len(validation) :], target[test]),
         [found.certificate for found in learned],
     )
+    if method == "l1-svm":
+        path = with_majority(path, held_out[len(validation) :], target[train])
     best = learned[path.best]
     weights = np.zeros(kernels.count)
     weights[varying] = best.weights / best.weights.sum()

@@ -1,7 +1,7 @@
 """A regularisation path: one fit a value, the best on the validation fold, its error on the test fold."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -25,7 +25,28 @@ class PathResult:
     test_errors: list[float | None]
     best: int
     certificates: list[float] | None = None
-    """Of each fit, where a method has one a value."""
+    """Of each fit, where a method has one per value."""
+    majority_only: bool = False
+    """Whether the best fit predicts the training set's majority class for every test sample (classification)."""
+
+    @property
+    def at_edge(self) -> bool:
+        """Whether the best regularisation value, the last parameter, is the first or the last of several."""
+        grid = {value[-1] for value in self.values}
+        return len(grid) > 1 and self.values[self.best][-1] in (min(grid), max(grid))
+
+    def in_units(self, unit: float) -> "PathResult":
+        """The same path with errors of labels that are `unit` times as large; a power of two changes no digit."""
+
+        def scaled(errors: list[float | None]) -> list[float | None]:
+            return [None if error is None else unit * error for error in errors]
+
+        return replace(
+            self,
+            train_errors=scaled(self.train_errors),
+            validation_errors=scaled(self.validation_errors),
+            test_errors=scaled(self.test_errors),
+        )
 
 
 def misclassification(predictions: Floats, labels: Floats) -> Floats:
@@ -66,12 +87,19 @@ def fit_path(
     measured = np.concatenate([train, validation, test])
     predictions = fit(centered[train], target[train], centered[measured], values)
     parts = np.split(predictions, [len(train), len(train) + len(validation)])
-    return choose(
+    path = choose(
         [(float(value),) for value in values],
         error(parts[0], target[train]),
         error(parts[1], target[validation]),
         error(parts[2], target[test]),
     )
+    return with_majority(path, parts[2], target[train]) if task == "classification" else path
+
+
+def with_majority(path: PathResult, test_predictions: Floats, labels: Floats) -> PathResult:
+    """Note whether the best fit predicts the majority class of the training labels only; 0 counts as +1."""
+    majority = float(labels.mean()) >= 0
+    return replace(path, majority_only=bool(np.all((test_predictions[:, path.best] >= 0) == majority)))
 
 
 def choose(

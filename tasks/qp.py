@@ -58,7 +58,7 @@ def nonnegative_qp(M: Floats, a: Floats) -> tuple[Floats, float]:
     unit_a = a[alive] / norms
     unit_a /= (size := float(unit_a.max()))
     proposal = _osqp(unit_M, unit_a)
-    best = min((proposal, _finish(unit_M, unit_a, proposal)), key=lambda x: kkt_residual(unit_M, unit_a, x))
+    best = min((proposal, active_set(unit_M, unit_a, proposal)), key=lambda x: kkt_residual(unit_M, unit_a, x))
     v[alive] = best * size / norms
     return v, kkt_residual(M, a, v)
 
@@ -79,7 +79,7 @@ def _osqp(M: Floats, a: Floats) -> Floats:
             eps_abs=TOLERANCE,
             eps_rel=TOLERANCE,
             max_iter=20_000,
-            polishing=False,  # `_finish` does it better, and OSQP's own prints to the terminal
+            polishing=False,  # `active_set` does it better, and OSQP's own prints to the terminal
             adaptive_rho_interval=50,  # counted in iterations, so that the same input gives the same bytes
             verbose=False,
         )
@@ -93,8 +93,16 @@ def _osqp(M: Floats, a: Floats) -> Floats:
     return x
 
 
-def _finish(M: Floats, a: Floats, start: Floats) -> Floats:
-    """Lawson and Hanson's active-set method, started from the positive weights of `start`."""
+def active_set(M: Floats, a: Floats, start: Floats) -> Floats:
+    """Solve the program by Lawson and Hanson's active-set method, started from the positive weights of `start`.
+
+    A kernel that enters is never a combination of those that are in, so that M may be singular.
+
+    Parameters
+    ----------
+    M, a
+        In units in which M has a unit diagonal and the largest entry of a is 1.
+    """
     v = start.copy()
     support = v > 0
     best, best_residual = v.copy(), kkt_residual(M, a, v)

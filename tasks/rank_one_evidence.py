@@ -7,7 +7,7 @@ import scipy.sparse
 
 from tasks.arrays import Booleans, Floats, Integers
 from tasks.column_generation import solve_by_columns
-from tasks.guarantees import alignment_bounds
+from tasks.guarantees import theorem12_of_kernels
 from tasks.linear_system import minimum_norm_solution
 from tasks.rank_one import RankOneKernels
 
@@ -31,9 +31,14 @@ class RankOneEvidence:
         return self.kernels.varies
 
     def own_alignments(self) -> Floats:
-        """`a_k / ||yc yc'||`, since each kernel has norm one."""
-        products = self.kernels.images(self.centered_labels).forms
-        return products / self.label_norm if self.label_norm > 0 else np.zeros_like(products)
+        """`a_k / ||yc yc'||`, since each kernel has norm one; NaN where it is not defined."""
+        defined = self.varies & (self.label_norm > 0)
+        products = self.label_products()
+        return np.divide(products, self.label_norm, out=np.full_like(products, np.nan), where=defined)
+
+    def label_products(self) -> Floats:
+        """`a_k = (v_k . yc)^2`."""
+        return self.kernels.images(self.centered_labels).forms
 
     def largest_alignment(self) -> tuple[Floats, float]:
         """By column generation over distinct columns."""
@@ -69,14 +74,14 @@ def rank_one_statistics(
     evidence = RankOneEvidence(training, labels - labels.mean())
     test_evidence = RankOneEvidence(testing, test_labels - test_labels.mean())
     return {
-        "a": training.images(evidence.centered_labels).forms,
+        "a": evidence.label_products(),
         "trace": training.trace,
         "label_norms": np.array([evidence.label_norm, test_evidence.label_norm]),
         "alignment": evidence.own_alignments(),
         "alignment_test": test_evidence.own_alignments(),
         "uncentered": _uncentered_alignments(columns[train], offset, labels),
-        "unnormalised": training.images(evidence.centered_labels).forms / len(labels) ** 2,
-        "alignment_bound": alignment_bounds(training.varies.astype(np.float64), training.largest_diagonals(), labels),
+        "unnormalised": evidence.label_products() / len(labels) ** 2,
+        "theorem12": theorem12_of_kernels(training.varies.astype(np.float64), training.largest_diagonals(), labels),
     }
 
 
@@ -86,4 +91,4 @@ def _uncentered_alignments(columns: scipy.sparse.csr_array, offset: Floats, labe
     products = (columns.T @ labels + offset * labels.sum()) ** 2
     squares = np.asarray(columns.multiply(columns).sum(axis=0)) + 2 * offset * sums + n * offset**2
     norms = squares * float(labels @ labels)
-    return np.asarray(np.divide(products, norms, out=np.zeros_like(norms), where=norms > 0))
+    return np.asarray(np.divide(products, norms, out=np.full_like(norms, np.nan), where=norms > 0))

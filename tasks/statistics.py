@@ -8,7 +8,7 @@ With `r_k` the row sums of `E_k` over a set T of n samples, `t_k` their total an
     trace_k = tr E_k - t_k / n
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,8 +18,11 @@ from tasks.linear_system import minimum_norm_solution
 from tasks.qp import nonnegative_qp
 from tasks.sums import Sums
 
-# A kernel whose centered trace is this small beside its uncentered one does not vary: what is left is rounding.
+# A kernel whose centered trace is this small beside the sums that it is computed from does not vary: what is left is
+# rounding. The sums are of E = K - shift, so that a wide kernel, whose K is 1 up to rounding, still counts.
 CONSTANT = 1e-13
+# Squares of smaller numbers lose digits, and `M` with them.
+SMALLEST_TRACE = float(np.sqrt(np.finfo(float).tiny / np.finfo(float).eps))
 
 
 @dataclass(frozen=True)
@@ -41,9 +44,16 @@ class Statistics:
         return np.asarray(self.trace > 0)
 
     def own_alignments(self) -> Floats:
-        """Centered alignment of each kernel with the labels (Definition 4 of the paper); 0 for a constant kernel."""
+        """Centered alignment of each kernel with the labels (Definition 4 of the paper).
+
+        NaN where it is not defined: for a constant kernel, and for constant labels.
+        """
         norms = np.sqrt(np.maximum(np.diag(self.M), 0.0)) * self.label_norm
-        return np.divide(self.a, norms, out=np.zeros_like(norms), where=norms > 0)
+        return np.divide(self.a, norms, out=np.full_like(norms, np.nan), where=norms > 0)
+
+    def label_products(self) -> Floats:
+        """`<K_k, y y'>` of the centered kernels."""
+        return self.a
 
     def largest_alignment(self) -> tuple[Floats, float]:
         """The weights of the largest alignment, up to a factor (the paper's Proposition 9), and their KKT residual."""
@@ -64,18 +74,16 @@ class Statistics:
         )
 
 
-def statistics(
-    sums: Sums, target: Floats, index: int, folds: Iterable[int], bounds: Integers, shift: float
-) -> Statistics:
-    """The statistics of the samples in `folds`, for target number `index`.
+def statistics(sums: Sums, target: Floats, index: int, folds: Iterable[int], bounds: Integers) -> Statistics:
+    """Compute the statistics of the samples in `folds`, for target number `index`.
 
     Parameters
     ----------
+    sums
+        Sums of the kernels, from which any constant may have been subtracted: centering ignores it.
     target
         The labels that the sums were taken with. They may be shifted by any constant, which changes nothing that is
         centered: taking off their mean first keeps digits where it is large.
-    shift
-        The constant that was taken off the kernels: the sums are of `E = K - shift`.
     """
     part = _restrict(sums, index, folds, bounds)
     y = target[part.inside]
@@ -86,7 +94,7 @@ def statistics(
     M = part.products - (2.0 / n) * (r @ r.T) + np.outer(t, t) / n**2
     a = part.labels - 2.0 * ybar * (r @ y) + ybar**2 * t
     trace = part.diagonal - t / n
-    constant = trace <= CONSTANT * (np.abs(part.diagonal + shift * n) + np.abs(t) / n)
+    constant = trace <= np.maximum(CONSTANT * (np.abs(part.diagonal) + np.abs(t) / n), SMALLEST_TRACE)
     M[constant, :] = M[:, constant] = 0.0
     a[constant] = trace[constant] = 0.0
     if np.ptp(y) == 0.0:  # constant labels: what centering leaves of them is rounding
@@ -108,9 +116,10 @@ def uncentered_alignments(
     shift: float,
     offset: float,
 ) -> Floats:
-    """The alignment of each kernel with the labels as they are, without centering (Cristianini et al. 2001).
+    """Compute the alignment of each kernel with the labels without centering (Cristianini et al. 2001).
 
-    The sums are of `E = K - shift` and of `target`, where the labels are `target + offset`; both shifts are undone.
+    The sums are of `E = K - shift` and of `target`, where the labels are `target + offset`; both shifts are undone. NaN
+    where the alignment is not defined, since the kernel or all labels are 0.
     """
     part = _restrict(sums, index, folds, bounds)
     y = target[part.inside]
@@ -119,7 +128,46 @@ def uncentered_alignments(
     products = part.labels + 2.0 * offset * (r @ y) + offset**2 * t + shift * labels.sum() ** 2
     norms = np.sqrt(np.diag(part.products) + 2.0 * shift * t + shift**2 * n**2)
     norms *= float(labels @ labels)
-    return np.asarray(np.divide(products, norms, out=np.zeros_like(norms), where=norms > 0))
+    return np.asarray(np.divide(products, norms, out=np.full_like(norms, np.nan), where=norms > 0))
+
+
+def diagonal_means(sums: Sums, folds: Sequence[int], bounds: Integers, shift: float) -> Floats:
+    """(p,): the mean of `K(x, x)` over the samples in `folds`, not centered."""
+    count = sum(int(bounds[fold + 1] - bounds[fold]) for fold in folds)
+    return np.asarray(sums.diagonal[list(folds)].sum(axis=0) / count + shift)
+
+
+@dataclass(frozen=True)
+class Degenerate:
+    """Kernels of which a user should know that they are extreme."""
+
+    constant: Booleans
+    """(p,): the centered kernel is 0; it gets no weight."""
+    flat: Booleans
+    """(p,): `K` is a constant up to rounding; `E = K - shift`, which holds the rest of its digits, is not."""
+    identity: Booleans
+    """(p,): the centered kernel is a multiple of the centered identity, up to rounding of its norm."""
+
+
+def degenerate(trace: Floats, squared_norms: Floats, diagonal: Floats, samples: int) -> Degenerate:
+    """Find kernels that are constant, or constant or the identity up to rounding, on a training set.
+
+    Parameters
+    ----------
+    trace
+        (p,): of the centered kernels, 0 for those without any variance.
+    squared_norms
+        (p,): `<K_k, K_k>` of the centered kernels, scaled to trace one. It is at least 1 / (n - 1), the value of the
+        centered identity.
+    diagonal
+        (p,): the mean of `K(x, x)`, not centered.
+    """
+    eps = np.finfo(float).eps
+    return Degenerate(
+        constant=np.asarray(trace == 0),
+        flat=np.asarray((trace > 0) & (trace <= eps * samples * np.abs(diagonal))),
+        identity=np.asarray((trace > 0) & (squared_norms * (samples - 1) <= 1.0 + 16 * eps * samples) & (samples > 2)),
+    )
 
 
 @dataclass(frozen=True)
@@ -147,6 +195,6 @@ def _restrict(sums: Sums, index: int, folds: Iterable[int], bounds: Integers) ->
 
 
 def alignment(stats: Statistics, mu: Floats) -> float:
-    """Centered alignment of `sum_k mu_k K_k` with the labels; 0 if that kernel does not vary."""
+    """Centered alignment of `sum_k mu_k K_k` with the labels; NaN if that kernel or the labels do not vary."""
     norm = max(float(mu @ stats.M @ mu), 0.0) ** 0.5 * stats.label_norm
-    return float(mu @ stats.a) / norm if norm > 0 else 0.0
+    return float(mu @ stats.a) / norm if norm > 0 else float("nan")

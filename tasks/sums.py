@@ -38,12 +38,17 @@ class Sums:
     @classmethod
     def zeros(cls, folds: int, kernels: int, targets: int, samples: int) -> "Sums":
         """Sums over no tile."""
-        return cls(
-            products=np.zeros((folds, folds, kernels, kernels)),
-            labels=np.zeros((targets, folds, folds, kernels)),
-            rows=np.zeros((folds, kernels, samples)),
-            diagonal=np.zeros((folds, kernels)),
-        )
+        return cls(**{name: np.zeros(shape) for name, shape in cls.shapes(folds, kernels, targets, samples).items()})
+
+    @staticmethod
+    def shapes(folds: int, kernels: int, targets: int, samples: int) -> dict[str, tuple[int, ...]]:
+        """The shapes of the four arrays by name."""
+        return {
+            "products": (folds, folds, kernels, kernels),
+            "labels": (targets, folds, folds, kernels),
+            "rows": (folds, kernels, samples),
+            "diagonal": (folds, kernels),
+        }
 
     def arrays(self) -> dict[str, Floats]:
         """The four arrays by name."""

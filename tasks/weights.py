@@ -21,7 +21,10 @@ class Evidence(Protocol):
         """(p,): which kernels are not constant."""
 
     def own_alignments(self) -> Floats:
-        """(p,): the centered alignment of each kernel with the labels, 0 for a constant one."""
+        """(p,): the centered alignment of each kernel with the labels, NaN where it is not defined."""
+
+    def label_products(self) -> Floats:
+        """(p,): `a_k = <K_k, y y'>` of the centered kernels, 0 for a constant one."""
 
     def largest_alignment(self) -> tuple[Floats, float]:
         """The solution of `min_{v >= 0} v'Mv - 2 v'a`, and its KKT residual relative to max|a|."""
@@ -38,22 +41,25 @@ Rule = Callable[[Evidence], tuple[Floats, float]]
 
 def unif(evidence: Evidence) -> tuple[Floats, float]:
     """Equal weights for all kernels that vary on the training set."""
-    return _sum_to_one(evidence.varies.astype(np.float64)), 0.0
+    return _proportional(evidence.varies.astype(np.float64)), 0.0
 
 
-def align(evidence: Evidence, q: float = 2.0) -> tuple[Floats, float]:
-    """Weights proportional to each kernel's own centered alignment (the paper, equation 4).
+def align(evidence: Evidence) -> tuple[Floats, float]:
+    """Weights proportional to each kernel's own centered alignment (the paper, equation 3)."""
+    return _proportional(_relative(_defined_alignments(evidence))), 0.0
 
-    With `q` they are the solution of its problem 5 for kernels of norm one, whose weights are bounded in the L_q norm:
-    proportional to the power 1 / (q - 1) of the alignment (Proposition 7). As q goes to 1, the best kernel takes all.
+
+def align_q(evidence: Evidence, q: float) -> tuple[Floats, float]:
+    """Solve the paper's problem 4: the largest `<K_mu, y y'>` of trace-one kernels with weights bounded in L_q norm.
+
+    The weights are proportional to `a_k^(1/(q-1))` (Proposition 7). As q goes to 1, the kernel with the largest `a_k`
+    takes all the weight. With q = 2 they are proportional to `a_k`, while those of `align` are proportional to
+    `a_k / ||K_k||_F`: the two agree only for kernels of equal norm.
     """
+    values = evidence.label_products()
     if q == 1.0:
-        return best_kernel(evidence)
-    values = evidence.own_alignments()
-    largest = float(values.max(initial=0.0))
-    if largest <= 0.0:
-        raise NoWeightsError
-    return _sum_to_one((values / largest) ** (1.0 / (q - 1.0))), 0.0
+        return _all_on_the_largest(values), 0.0
+    return _proportional(_relative(values) ** (1.0 / (q - 1.0))), 0.0
 
 
 def alignf(evidence: Evidence) -> tuple[Floats, float]:
@@ -68,11 +74,7 @@ def alignf_linear(evidence: Evidence) -> tuple[Floats, float]:
 
 def best_kernel(evidence: Evidence) -> tuple[Floats, float]:
     """All weight on the kernel of the largest alignment; the first of equals."""
-    values = evidence.own_alignments()
-    mu = np.zeros_like(values)
-    best = int(np.argmax(values))
-    mu[best] = values[best] > 0
-    return _sum_to_one(mu), 0.0
+    return _all_on_the_largest(_defined_alignments(evidence)), 0.0
 
 
 RULES: dict[str, Rule] = {
@@ -87,13 +89,35 @@ RULES: dict[str, Rule] = {
 def _solved(v: Floats, residual: float, promised: float) -> tuple[Floats, float]:
     if not residual <= promised:
         raise NotSolvedError(
-            f"the weights were found only to a residual of {residual:.1e}; {promised:g} is promised. Numbers that "
-            "differ by many orders of magnitude do that: scale the features"
+            f"the weights were found only to a residual of {residual:.1e}, and {promised:g} is promised. The kernels "
+            "are too nearly dependent on this training set: use fewer kernels, more samples or `align`, or scale "
+            "features whose sizes differ by many orders of magnitude"
         )
-    return _sum_to_one(v), residual
+    return _proportional(v), residual
 
 
-def _sum_to_one(values: Floats) -> Floats:
+def _defined_alignments(evidence: Evidence) -> Floats:
+    """The kernels' own alignments, 0 where they are not defined."""
+    return np.nan_to_num(evidence.own_alignments(), nan=0.0)
+
+
+def _relative(values: Floats) -> Floats:
+    """Divide values by the largest one, which keeps their powers in range."""
+    largest = float(values.max(initial=0.0))
+    if largest <= 0.0:
+        raise NoWeightsError
+    return values / largest
+
+
+def _all_on_the_largest(values: Floats) -> Floats:
+    weights = np.zeros_like(values)
+    best = int(np.argmax(values))
+    weights[best] = values[best] > 0
+    return _proportional(weights)
+
+
+def _proportional(values: Floats) -> Floats:
+    """Scale values so that their absolute values sum to one."""
     total = float(np.abs(values).sum())
     if not total > 0:
         raise NoWeightsError

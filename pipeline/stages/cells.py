@@ -5,17 +5,22 @@ from typing import Any
 
 import numpy as np
 
-from pipeline.store import DATA, GRAM, WEIGHTS, RunStore
+from pipeline.inputs import Input, whole
+from pipeline.stages.labels import label_input, read_labels
+from pipeline.store import GRAM, WEIGHTS, RunStore
 from pipeline.task import Output, Task
+from tasks.alignment import positive_part_alignment
 from tasks.arrays import Floats, Integers
 from tasks.centering import center_on, positive_part
 from tasks.errors import NoResultError
 from tasks.folds import trials
-from tasks.guarantees import generalisation_bound, guarantees
+from tasks.guarantees import evaluate_theorems, theorem17
 from tasks.paths import PathResult, fit_path
 
 # What makes a cell a row without numbers; the rest of the sweep goes on.
 NO_RESULT = (NoResultError, np.linalg.LinAlgError)
+# Evaluations that are errors of a regression, and so have the unit of the labels.
+ERRORS = ("predictor_error", "theorem14", "theorem17")
 
 
 @dataclass(frozen=True)
@@ -23,9 +28,11 @@ class Split:
     """The samples of one trial."""
 
     target: Floats
+    """In its unit."""
     train: Integers
     validation: Integers
     test: Integers
+    unit: float = 1.0
 
     @property
     def held_out(self) -> Integers:
@@ -50,12 +57,18 @@ class CellTask(Task):
     def cell(self) -> tuple[str, str]:
         return self.task, self.method
 
+    def split_inputs(self) -> tuple[Input, ...]:
+        """What `split` reads, as inputs."""
+        return whole(GRAM, f"{self.dataset}/fold"), label_input(self.dataset)
+
     def split(self, store: RunStore) -> Split:
         """The labels of all samples, and which of them train, validate and test."""
         fold = store.read(GRAM, f"{self.dataset}/fold")
         trial = trials(int(fold[-1]) + 1)[self.trial]
+        labels, units = read_labels(store, self.dataset)
         return Split(
-            target=store.read(DATA, f"{self.dataset}/targets")[:, self.task_index],
+            target=labels[:, self.task_index],
+            unit=float(units[self.task_index]),
             train=np.flatnonzero(np.isin(fold, trial.train)),
             validation=np.flatnonzero(fold == trial.validation),
             test=np.flatnonzero(fold == trial.test),
@@ -69,45 +82,67 @@ class CellTask(Task):
         )
 
 
-def measured(weights: Floats, certificate: float, alignment_train: float, alignment_test: float) -> dict[str, Any]:
-    """What a row says of weights."""
+def measured(weights: Floats, certificate: float) -> dict[str, Any]:
+    """Return what a row reports about weights."""
     return {
         "certificate": certificate,
-        "alignment_train": alignment_train,
-        "alignment_test": alignment_test,
         "n_kernels": len(weights),
         "n_active": int(np.count_nonzero(weights)),
     }
 
 
+def alignments(train: float, test: float) -> dict[str, float | None]:
+    """Return the alignments of a row; NaN, which JSON does not have, becomes None."""
+    named = {"alignment_train": train, "alignment_test": test}
+    return {name: value if np.isfinite(value) else None for name, value in named.items()}
+
+
+def path_result(path: PathResult, split: Split) -> dict[str, Any]:
+    """Return a path as a row and `path.csv` report it, its errors in the unit of the data."""
+    return {"path": asdict(path.in_units(split.unit)), "at_edge": path.at_edge}
+
+
 def fit_kernel(
     task: str, kernel: Floats, split: Split, values: tuple[float, ...], signed: bool, largest: float
 ) -> dict[str, Any]:
-    """Fit the path of a combined kernel over all samples, (m, m), and evaluate what theorems say of it.
+    """Fit the path of a combined kernel over all samples, (m, m), and evaluate the theorems for it.
 
     Parameters
     ----------
+    kernel
+        It may be shifted by any constant, which centering takes away.
     signed
-        Whether weights may be negative, and the kernel with them indefinite.
+        Whether weights may be negative, and the kernel with them indefinite. Then its positive part is fitted, and the
+        result has the alignments of the positive part: of the kernel centered on the training set, and of the kernel
+        centered on the test fold.
     largest
         A bound on `K_k(x, x)` of the base kernels, scaled to trace one.
     """
     centered = center_on(kernel, split.train)
+    found: dict[str, Any] = {}
     if signed:
         centered = positive_part(centered, split.train)
+        found = alignments(*(_positive_alignment(kernel, split, samples) for samples in (split.train, split.test)))
     path = fit_path(task, centered, split.target, split.train, split.validation, split.test, values)
+    found |= path_result(path, split)
     if signed or np.ptp(split.target[split.train]) == 0:  # the theorems are about neither
-        return {"path": asdict(path)}
-    found = asdict(guarantees(task, centered, split.target, split.train, split.test))
+        return found
+    theorems = asdict(evaluate_theorems(task, centered, split.target, split.train, split.test))
     if task == "regression":
-        found["generalisation_bound"] = _error_bound(path, split, largest)
-    return {"path": asdict(path), "guarantees": {key: value for key, value in found.items() if np.isfinite(value)}}
+        theorems["theorem17"] = _theorem17(path, split, largest)
+    theorems |= {name: split.unit * theorems[name] for name in ERRORS if theorems.get(name) is not None}
+    defined = {name: value for name, value in theorems.items() if value is not None and np.isfinite(value)}
+    return found | {"theorems": defined}
 
 
-def _error_bound(path: PathResult, split: Split, largest: float) -> float:
+def _positive_alignment(kernel: Floats, split: Split, samples: Integers) -> float:
+    return positive_part_alignment(kernel[np.ix_(samples, samples)], split.target[samples])
+
+
+def _theorem17(path: PathResult, split: Split, largest: float) -> float:
     labels = split.target[split.train]
     (ridge,) = path.values[path.best]
-    return generalisation_bound(
+    return theorem17(
         empirical=float(path.train_errors[path.best] or 0.0),
         samples=len(labels),
         ridge=ridge,

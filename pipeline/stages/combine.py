@@ -1,4 +1,8 @@
-"""Combine: one pass over the stored tiles builds `K_mu` of all methods and trials."""
+"""Combine: one pass over the stored tiles builds `K_mu` of all methods and trials.
+
+The tiles are of `E_k = K_k - shift_k`, and so are their combinations `sum_k mu_k E_k`: centering takes the shifts away,
+and `K` itself would lose the digits of wide kernels.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,6 +10,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
+from pipeline.inputs import Input, tiles_of, whole
 from pipeline.stages.tiles import TileBatchTask, TilesTask, tile_slices
 from pipeline.stages.weights import WeightsTask
 from pipeline.store import COMBINED, GRAM, STATISTICS, WEIGHTS, RunStore
@@ -18,7 +23,7 @@ class CombineTask(TileBatchTask):
     """Computes a batch of tiles of the combined kernels of one method, for all trials."""
 
     stage: ClassVar[str] = "combine"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
     reads: ClassVar[tuple[type[Task], ...]] = (TilesTask, WeightsTask)
 
     task: str
@@ -35,6 +40,13 @@ class CombineTask(TileBatchTask):
     @property
     def errand(self) -> str:
         return f"{self.stage}/{self.dataset}/{self.number}"
+
+    def inputs(self) -> tuple[Input, ...]:
+        return (
+            tiles_of(f"{self.dataset}/gram", self.tiles),
+            whole(WEIGHTS, self._name),
+            whole(STATISTICS, f"{self.dataset}/{self.task}/trace"),
+        )
 
     def run(self, store: RunStore) -> Output:
         (output,) = self.run_together([self], store)
@@ -60,7 +72,7 @@ class CombineTask(TileBatchTask):
         return f"{self.dataset}/{self.task}/{self.method}"
 
     def _weights(self, store: RunStore) -> Floats:
-        """(trials, p): weights of the kernels as they are stored, so that `K_mu` has trace one."""
-        mu = store.read(WEIGHTS, self._name)
+        """(trials, p): weights of the kernels as stored, so that `K_mu` has trace one; 0 for a failed solve."""
+        mu = np.nan_to_num(store.read(WEIGHTS, self._name, undefined=True), nan=0.0)
         trace = store.read(STATISTICS, f"{self.dataset}/{self.task}/trace")
         return np.asarray(np.divide(mu, trace, out=np.zeros_like(mu), where=trace > 0))

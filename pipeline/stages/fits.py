@@ -1,8 +1,11 @@
-"""Fits: one task a cell of a two-stage method, with its whole regularisation path."""
+"""Fits: one task per cell of a two-stage method, with its whole regularisation path."""
 
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+
+from pipeline.inputs import Input, trials_of
 from pipeline.stages.cells import NO_RESULT, CellTask, failed, fit_kernel
 from pipeline.stages.combine import CombineTask
 from pipeline.stages.matrices import read_symmetric
@@ -17,16 +20,25 @@ class FitTask(CellTask, GramTask):
     """The fits of one combined kernel."""
 
     stage: ClassVar[str] = "fits"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
     reads: ClassVar[tuple[type[Task], ...]] = (CombineTask,)
 
     values: tuple[float, ...]
 
+    def inputs(self) -> tuple[Input, ...]:
+        group, trial = f"{self.dataset}/{self.task}", (self.trial,)
+        return (
+            *self.split_inputs(),
+            trials_of(WEIGHTS, f"{group}/{self.method}", trial),
+            trials_of(STATISTICS, f"{group}/trace", trial),
+            trials_of(COMBINED, f"{group}/{self.method}", trial),
+        )
+
     def run(self, store: RunStore) -> Output:
         group = f"{self.dataset}/{self.task}"
-        mu = store.read(WEIGHTS, f"{group}/{self.method}", self.trial)
-        if not mu.any():
-            return Output(result={"status": "failed: there are no weights"})  # which say more of it
+        mu = store.read(WEIGHTS, f"{group}/{self.method}", self.trial, undefined=True)
+        if np.isnan(mu).any():
+            return Output(result={"status": "failed: there are no weights"})  # the weights task reports why
         trace = store.read(STATISTICS, f"{group}/trace", self.trial)
         kernel = read_symmetric(store, COMBINED, f"{group}/{self.method}", self.trial)
         largest = LARGEST_CENTERED / float(trace[trace > 0].min())

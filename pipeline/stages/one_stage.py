@@ -1,17 +1,19 @@
 """One-stage cells of Gram families, and fits of every base kernel alone: tasks that read the base Gram matrices."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from pipeline.stages.cells import NO_RESULT, CellTask, failed, measured
+from pipeline.inputs import Input, trials_of, whole
+from pipeline.stages.cells import NO_RESULT, CellTask, Split, alignments, failed, measured, path_result
 from pipeline.stages.matrices import read_symmetric
 from pipeline.stages.reduce import ReduceTask
-from pipeline.stages.statistics import read_statistics
+from pipeline.stages.statistics import read_statistics, statistics_inputs
 from pipeline.stages.tiles import GramTask, TilesTask
 from pipeline.store import GRAM, STATISTICS, RunStore
 from pipeline.task import OK, Output, Task
+from tasks.arrays import Floats
 from tasks.base_kernels import GramKernels
 from tasks.centering import center_on
 from tasks.one_stage import learn
@@ -27,10 +29,17 @@ class OneStageTask(CellTask, GramTask):
     """The weights and the path of one cell of a one-stage method."""
 
     stage: ClassVar[str] = "fits"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     reads: ClassVar[tuple[type[Task], ...]] = (TilesTask, ReduceTask)
 
     values: tuple[tuple[float, ...], ...]
+
+    def inputs(self) -> tuple[Input, ...]:
+        return (
+            *self.split_inputs(),
+            whole(GRAM, f"{self.dataset}/gram"),
+            *statistics_inputs(self.dataset, self.task, [self.trial]),  # the traces are among them
+        )
 
     def run(self, store: RunStore) -> Output:
         split = self.split(store)
@@ -43,12 +52,11 @@ class OneStageTask(CellTask, GramTask):
         except NO_RESULT as error:
             return failed(error)
         ((train, test),) = read_statistics(store, self.dataset, self.task, [self.trial])
-        row = measured(
-            found.weights, found.certificate, alignment(train, found.weights), alignment(test, found.weights)
-        )
+        row = measured(found.weights, found.certificate)
+        row |= alignments(alignment(train, found.weights), alignment(test, found.weights))
         return Output(
             digests=self.write_weights(store, found.weights, found.certificate),
-            result={"status": OK, "weights": row, "path": asdict(found.path)},
+            result={"status": OK, "weights": row, **path_result(found.path, split)},
         )
 
 
@@ -57,7 +65,7 @@ class EachKernelTask(CellTask, GramTask):
     """The fits of some base kernels, each alone."""
 
     stage: ClassVar[str] = "fits"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     reads: ClassVar[tuple[type[Task], ...]] = (TilesTask, ReduceTask)
 
     kernels: tuple[int, ...]
@@ -68,27 +76,32 @@ class EachKernelTask(CellTask, GramTask):
     def part(self) -> str:
         return f"{super().part}/{self.kernels[0]}-{self.kernels[-1]}"
 
+    def inputs(self) -> tuple[Input, ...]:
+        return (
+            *self.split_inputs(),
+            whole(GRAM, f"{self.dataset}/gram"),
+            trials_of(STATISTICS, f"{self.dataset}/{self.task}/trace", [self.trial]),
+        )
+
     def run(self, store: RunStore) -> Output:
         split = self.split(store)
         traces = store.read(STATISTICS, f"{self.dataset}/{self.task}/trace", self.trial)
         chosen = slice(self.kernels[0], self.kernels[-1] + 1)
         grams = read_symmetric(store, GRAM, f"{self.dataset}/gram", chosen)
-        errors: list[float | None] = []
-        for gram, trace in zip(grams, traces[chosen], strict=True):
-            if trace == 0.0:
-                errors.append(None)  # a constant kernel predicts nothing
-                continue
-            centered = center_on(gram, split.train)
-            centered /= trace
-            try:
-                path = fit_path(
-                    self.task, centered, split.target, split.train, split.validation, split.test, self.values
-                )
-            except NO_RESULT:
-                errors.append(None)
-            else:
-                errors.append(path.test_errors[path.best])
-        return Output(result={"errors": errors})
+        found = [self._fit(gram, float(trace), split) for gram, trace in zip(grams, traces[chosen], strict=True)]
+        return Output(result={"errors": [error for error, _ in found], "statuses": [status for _, status in found]})
+
+    def _fit(self, gram: Floats, trace: float, split: Split) -> tuple[float | None, str]:
+        """Return the test error of one kernel, and its status: why it has no error, if it has none."""
+        if trace == 0.0:
+            return None, "failed: the kernel is constant on the training set"
+        centered = center_on(gram, split.train)
+        centered /= trace
+        try:
+            path = fit_path(self.task, centered, split.target, split.train, split.validation, split.test, self.values)
+        except NO_RESULT as error:
+            return None, f"failed: {error}"
+        return path.in_units(split.unit).test_errors[path.best], OK
 
 
 def kernel_batches(kernels: int, samples: int) -> list[tuple[int, ...]]:

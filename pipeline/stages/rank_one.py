@@ -1,14 +1,16 @@
 """Rank-one families: statistics and whole cells from sparse columns; no Gram matrix of a base kernel is ever formed."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse
 
+from pipeline.inputs import Input, whole
 from pipeline.methods import ONE_STAGE
-from pipeline.stages.cells import NO_RESULT, CellTask, Split, failed, fit_kernel, measured
-from pipeline.stages.statistics import constant_kernels
+from pipeline.stages.cells import NO_RESULT, CellTask, Split, alignments, failed, fit_kernel, measured, path_result
+from pipeline.stages.labels import label_input, read_labels
+from pipeline.stages.statistics import first_kernels
 from pipeline.stages.weights import find_rule
 from pipeline.store import DATA, GRAM, STATISTICS, RunStore
 from pipeline.task import OK, Output, Task
@@ -28,12 +30,17 @@ def read_columns(store: RunStore, dataset: str) -> tuple[scipy.sparse.csr_array,
     return scipy.sparse.csr_array((data, indices, indptr), shape=(len(indptr) - 1, len(offset))), offset
 
 
+def column_inputs(dataset: str) -> tuple[Input, ...]:
+    """What `read_columns` reads, as the inputs of a task."""
+    return tuple(whole(DATA, f"{dataset}/columns/{name}") for name in COLUMNS)
+
+
 @dataclass(frozen=True, kw_only=True)
 class RankOneStatisticsTask(Task):
     """The alignments of every base kernel, for each task and trial."""
 
     stage: ClassVar[str] = "reduce"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
 
     tasks: tuple[str, ...]
     folds: int
@@ -42,9 +49,12 @@ class RankOneStatisticsTask(Task):
     def part(self) -> str:
         return "-".join(self.tasks)
 
+    def inputs(self) -> tuple[Input, ...]:
+        return (*column_inputs(self.dataset), label_input(self.dataset), whole(GRAM, f"{self.dataset}/fold"))
+
     def run(self, store: RunStore) -> Output:
         columns, offset = read_columns(store, self.dataset)
-        targets = store.read(DATA, f"{self.dataset}/targets")
+        targets, _ = read_labels(store, self.dataset)
         fold = store.read(GRAM, f"{self.dataset}/fold")
         output = Output()
         for index, task in enumerate(self.tasks):
@@ -60,7 +70,7 @@ class RankOneStatisticsTask(Task):
                     key = f"{self.dataset}/{task}/{name}"
                     output.digests |= store.write_trials(STATISTICS, key, [number], values[None])
         traces = store.read(STATISTICS, f"{self.dataset}/{self.tasks[0]}/trace")
-        output.result["constant"] = constant_kernels(traces)
+        output.result["constant"] = first_kernels(traces == 0)
         return output
 
 
@@ -69,11 +79,14 @@ class RankOneCellTask(CellTask):
     """The weights and the fits of one cell."""
 
     stage: ClassVar[str] = "fits"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     reads: ClassVar[tuple[type[Task], ...]] = (RankOneStatisticsTask,)
 
     q: float | None
     values: tuple[tuple[float, ...], ...]
+
+    def inputs(self) -> tuple[Input, ...]:
+        return (*self.split_inputs(), *column_inputs(self.dataset))
 
     def run(self, store: RunStore) -> Output:
         split = self.split(store)
@@ -84,7 +97,7 @@ class RankOneCellTask(CellTask):
                 found = learn(
                     self.method, kernels, split.target, split.train, split.validation, split.test, self.values
                 )
-                weights, certificate, fits = found.weights, found.certificate, {"path": asdict(found.path)}
+                weights, certificate, fits = found.weights, found.certificate, path_result(found.path, split)
                 kernel = _combined(columns, weights, kernels.trace)
             else:
                 labels = split.target[split.train]
@@ -94,7 +107,9 @@ class RankOneCellTask(CellTask):
                 fits = self._fit(kernel, split, weights, kernels)
         except NO_RESULT as error:
             return failed(error)
-        row = measured(weights, certificate, *(_alignment(kernel, split, part) for part in (split.train, split.test)))
+        row = measured(weights, certificate)
+        if not (weights < 0).any():  # else `fits` has the alignments of the positive part
+            row |= alignments(*(_alignment(kernel, split, part) for part in (split.train, split.test)))
         return Output(
             digests=self.write_weights(store, weights, certificate),
             result={"status": OK, "weights": row, **fits},

@@ -5,15 +5,17 @@ from typing import ClassVar
 
 import numpy as np
 
-from pipeline.stages.statistics import constant_kernels
+from pipeline.inputs import Input, whole
+from pipeline.stages.labels import label_input, read_labels
+from pipeline.stages.statistics import first_kernels
 from pipeline.stages.tiles import GramTask, TilesTask
-from pipeline.store import DATA, GRAM, STATISTICS, RunStore
+from pipeline.store import GRAM, STATISTICS, RunStore
 from pipeline.task import Output, Task
 from tasks.arrays import Floats
 from tasks.folds import fold_bounds, trials
 from tasks.gaussian import SHIFT
-from tasks.guarantees import alignment_bounds
-from tasks.statistics import Statistics, statistics, uncentered_alignments
+from tasks.guarantees import theorem12_of_kernels
+from tasks.statistics import Statistics, degenerate, diagonal_means, statistics, uncentered_alignments
 from tasks.sums import Sums
 
 
@@ -22,7 +24,7 @@ class ReduceTask(GramTask):
     """The statistics of one dataset, for each of its tasks."""
 
     stage: ClassVar[str] = "reduce"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
     reads: ClassVar[tuple[type[Task], ...]] = (TilesTask,)
 
     tasks: tuple[str, ...]
@@ -33,9 +35,13 @@ class ReduceTask(GramTask):
     def part(self) -> str:
         return "-".join(self.tasks)
 
+    def inputs(self) -> tuple[Input, ...]:
+        sums = (whole(STATISTICS, f"{self.dataset}/sums/{field.name}") for field in fields(Sums))
+        return (*sums, label_input(self.dataset), whole(GRAM, f"{self.dataset}/fold"))
+
     def run(self, store: RunStore) -> Output:
         sums = self._total(store)
-        targets = store.read(DATA, f"{self.dataset}/targets")
+        targets, _ = read_labels(store, self.dataset)
         offsets = targets.mean(axis=0)
         targets -= offsets  # as the tiles did
         fold = store.read(GRAM, f"{self.dataset}/fold")
@@ -45,16 +51,23 @@ class ReduceTask(GramTask):
             target, offset = targets[:, index], float(offsets[index])
             by_trial = []
             for trial in trials(self.folds):
-                train = statistics(sums, target, index, trial.train, bounds, SHIFT)
-                test = statistics(sums, target, index, [trial.test], bounds, SHIFT)
+                train = statistics(sums, target, index, trial.train, bounds)
+                test = statistics(sums, target, index, [trial.test], bounds)
                 uncentered = uncentered_alignments(sums, target, index, trial.train, bounds, SHIFT, offset)
                 inside = np.isin(fold, trial.train)
                 by_trial.append(_arrays(train, test, uncentered, target[inside]))
             for name in by_trial[0]:
                 values = np.stack([arrays[name] for arrays in by_trial])
                 output.digests |= store.write(STATISTICS, f"{self.dataset}/{task}/{name}", values)
-        traces = np.stack([arrays["trace"] for arrays in by_trial])
-        output.result["constant"] = constant_kernels(traces)  # no label has a part in it
+        # The labels have no part in these, so those of the last task serve for all.
+        means = [diagonal_means(sums, trial.train, bounds, SHIFT) for trial in trials(self.folds)]
+        sizes = [int(np.isin(fold, trial.train).sum()) for trial in trials(self.folds)]
+        found = [
+            degenerate(arrays["trace"], np.diag(arrays["M"]), mean, size)
+            for arrays, mean, size in zip(by_trial, means, sizes, strict=True)
+        ]
+        for kind in ("constant", "flat", "identity"):
+            output.result[kind] = first_kernels(np.stack([getattr(kernels, kind) for kernels in found]))
         return output
 
     def _total(self, store: RunStore) -> Sums:
@@ -72,7 +85,7 @@ class ReduceTask(GramTask):
 
 def _arrays(train: Statistics, test: Statistics, uncentered: Floats, labels: Floats) -> dict[str, Floats]:
     """What is stored of one trial: the statistics of kernels that have trace one on the training set."""
-    bounds = alignment_bounds(np.diag(train.M), np.ones_like(train.a), labels)  # K(x, x) is 1
+    theorem12 = theorem12_of_kernels(np.diag(train.M), np.ones_like(train.a), labels)  # K(x, x) is 1
     scaled, scaled_test = train.scaled(train.trace), test.scaled(train.trace)
     return {
         "M": scaled.M,
@@ -85,5 +98,5 @@ def _arrays(train: Statistics, test: Statistics, uncentered: Floats, labels: Flo
         "alignment_test": test.own_alignments(),
         "uncentered": uncentered,
         "unnormalised": scaled.a / len(labels) ** 2,
-        "alignment_bound": bounds,
+        "theorem12": theorem12,
     }

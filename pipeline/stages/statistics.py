@@ -1,16 +1,19 @@
-"""The statistics of trials, as the tasks behind `reduce` read them, and what is said of them."""
+"""Read the statistics of trials, and list kernels that a note should name."""
 
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from pipeline.inputs import Input, trials_of
 from pipeline.store import STATISTICS, RunStore
-from tasks.arrays import Floats
+from tasks.arrays import Booleans
 from tasks.statistics import Statistics
 
-# So many constant kernels are named; there may be very many.
+# Number of kernels that a note names; there may be very many.
 NAMED = 5
+# What `read_statistics` reads.
+ARRAYS = ("M", "a", "M_test", "a_test", "trace", "label_norms")
 
 
 def read_statistics(
@@ -18,8 +21,7 @@ def read_statistics(
 ) -> list[tuple[Statistics, Statistics]]:
     """By trial, of the kernels scaled to trace one on the training set: there, and on the test fold."""
     chosen = slice(trials[0], trials[-1] + 1)
-    names = ("M", "a", "M_test", "a_test", "trace", "label_norms")
-    arrays = [store.read(STATISTICS, f"{dataset}/{task}/{name}", chosen) for name in names]
+    arrays = [store.read(STATISTICS, f"{dataset}/{task}/{name}", chosen) for name in ARRAYS]
     return [
         (
             Statistics(M, a, (trace > 0).astype(np.float64), float(norms[0])),
@@ -29,11 +31,21 @@ def read_statistics(
     ]
 
 
-def constant_kernels(traces: Floats) -> dict[str, Any]:
-    """How many kernels are constant on the training set of some trial, and which ones, the first of them."""
-    constant = traces == 0
-    kernels = np.flatnonzero(constant.any(axis=0))
+def statistics_inputs(dataset: str, task: str, trials: Sequence[int]) -> tuple[Input, ...]:
+    """What `read_statistics` reads, as the inputs of a task."""
+    return tuple(trials_of(STATISTICS, f"{dataset}/{task}/{name}", trials) for name in ARRAYS)
+
+
+def first_kernels(marked: Booleans) -> dict[str, Any]:
+    """Count the kernels that are marked in some trial, and list the first of them.
+
+    Parameters
+    ----------
+    marked
+        (trials, p)
+    """
+    kernels = np.flatnonzero(marked.any(axis=0))
     return {
         "count": len(kernels),
-        "first": [[int(kernel), np.flatnonzero(constant[:, kernel]).tolist()] for kernel in kernels[:NAMED]],
+        "first": [[int(kernel), np.flatnonzero(marked[:, kernel]).tolist()] for kernel in kernels[:NAMED]],
     }

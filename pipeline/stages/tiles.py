@@ -1,4 +1,7 @@
-"""Tiles: compute the base Gram matrices tile by tile, store them, and sum what the statistics need, in one pass."""
+"""Tiles: compute the base Gram matrices tile by tile, store them, and sum what the statistics need, in one pass.
+
+What is stored is `E = K - shift`, with the shifts as an attribute of the array.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -7,10 +10,12 @@ from typing import ClassVar
 
 import numpy as np
 
+from pipeline.inputs import Input, whole
+from pipeline.stages.labels import label_input, read_labels
 from pipeline.store import DATA, GRAM, STATISTICS, RunStore
 from pipeline.task import Output, Task
 from tasks.folds import fold_bounds
-from tasks.gaussian import SHIFT, families_of_kernels
+from tasks.gaussian import families_of_kernels, largest_gamma, prepare_features
 from tasks.sums import Sums, add_tile
 
 # Entries of base kernels that make about a second of work, writing included.
@@ -72,12 +77,20 @@ class TilesTask(TileBatchTask):
     """Computes a batch of tiles of the base Gram matrices."""
 
     stage: ClassVar[str] = "tiles"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
+
+    def inputs(self) -> tuple[Input, ...]:
+        return (
+            whole(DATA, f"{self.dataset}/features"),
+            label_input(self.dataset),
+            whole(GRAM, f"{self.dataset}/fold"),
+        )
 
     def run(self, store: RunStore) -> Output:
-        features = store.read(DATA, f"{self.dataset}/features")
-        features -= features.mean(axis=0)  # distances do not notice, and their digits gain
-        targets = store.read(DATA, f"{self.dataset}/targets")
+        features, direct = prepare_features(
+            store.read(DATA, f"{self.dataset}/features"), largest_gamma(self.log2_gammas)
+        )
+        targets, _ = read_labels(store, self.dataset)
         targets -= targets.mean(axis=0)  # likewise for what is centered
         bounds = fold_bounds(store.read(GRAM, f"{self.dataset}/fold"))
         samples, kernels = len(features), sum(hi - lo + 1 for lo, hi in self.log2_gammas)
@@ -88,8 +101,9 @@ class TilesTask(TileBatchTask):
             span = tile_slices(tile, self.tile, samples)
             shape = (kernels, span[0].stop - span[0].start, span[1].stop - span[1].start)
             values = memory[: np.prod(shape)].reshape(shape)
-            add_tile(sums, partial(families_of_kernels, self.log2_gammas), features, targets, bounds, span, values)
-            values += SHIFT
+            add_tile(
+                sums, partial(families_of_kernels, self.log2_gammas, direct), features, targets, bounds, span, values
+            )
             output.digests |= store.write_chunk(GRAM, f"{self.dataset}/gram", (0, *tile), values)
         for name, values in sums.arrays().items():
             chunk = (self.number, *[0] * values.ndim)

@@ -1,4 +1,4 @@
-"""Weights: one solve a two-stage method and trial, from the statistics alone."""
+"""Weights: one solve per two-stage method and trial, from the statistics alone."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -6,15 +6,16 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from pipeline.stages.cells import NO_RESULT, measured
+from pipeline.inputs import Input
+from pipeline.stages.cells import NO_RESULT, alignments, measured
 from pipeline.stages.reduce import ReduceTask
-from pipeline.stages.statistics import read_statistics
+from pipeline.stages.statistics import read_statistics, statistics_inputs
 from pipeline.stages.tiles import GramTask
 from pipeline.store import WEIGHTS, RunStore
 from pipeline.task import Output, Task
 from tasks.arrays import Floats
 from tasks.statistics import Statistics, alignment
-from tasks.weights import RULES, Rule, align
+from tasks.weights import RULES, Rule, align_q
 
 # Up to so many kernels a solve takes milliseconds, and one task takes all trials.
 KERNELS_OF_A_SHORT_SOLVE = 1000
@@ -28,8 +29,8 @@ def trial_batches(trials: int, kernels: int) -> list[tuple[int, ...]]:
 
 
 def find_rule(method: str, q: float | None) -> Rule:
-    """The rule of a method; `q` is that of `align`, where it is given."""
-    return RULES[method] if q is None else partial(align, q=q)
+    """Return the rule of a method; `q` is that of `align`, where it is given."""
+    return RULES[method] if q is None else partial(align_q, q=q)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,7 +38,7 @@ class WeightsTask(GramTask):
     """The weights of one method, for consecutive trials."""
 
     stage: ClassVar[str] = "weights"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     reads: ClassVar[tuple[type[Task], ...]] = (ReduceTask,)
 
     task: str
@@ -53,11 +54,14 @@ class WeightsTask(GramTask):
     def cell(self) -> tuple[str, str]:
         return self.task, self.method
 
+    def inputs(self) -> tuple[Input, ...]:
+        return statistics_inputs(self.dataset, self.task, self.trials)
+
     def run(self, store: RunStore) -> Output:
         statistics = read_statistics(store, self.dataset, self.task, self.trials)
         solved = [self._solve(train, test) for train, test in statistics]
         group = f"{self.dataset}/{self.task}"
-        certificates = [result["certificate"] for _, result in solved]
+        certificates = [result["certificate"] for _, result in solved]  # None becomes NaN
         output = Output(result={"trials": {str(t): result for t, (_, result) in zip(self.trials, solved, strict=True)}})
         output.digests |= store.write_trials(WEIGHTS, f"{group}/{self.method}", self.trials, [mu for mu, _ in solved])
         output.digests |= store.write_trials(WEIGHTS, f"{group}/certificate/{self.method}", self.trials, certificates)
@@ -67,6 +71,8 @@ class WeightsTask(GramTask):
         try:
             mu, certificate = find_rule(self.method, self.q)(train)
         except NO_RESULT as error:
-            mu = np.zeros_like(train.a)  # the fit then has nothing to do
-            return mu, {"certificate": 0.0, "n_kernels": len(mu), "n_active": 0, "status": f"failed: {error}"}
-        return mu, measured(mu, certificate, alignment(train, mu), alignment(test, mu))
+            mu = np.full_like(train.a, np.nan)  # the fit then has nothing to do
+            return mu, {"certificate": None, "n_kernels": len(mu), "status": f"failed: {error}"}
+        if (mu < 0).any():  # the fit reports the alignment of the positive part, which is what it fits
+            return mu, measured(mu, certificate)
+        return mu, measured(mu, certificate) | alignments(alignment(train, mu), alignment(test, mu))

@@ -2,12 +2,16 @@
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from io import FileIO
 from pathlib import Path
 
-from pipeline.errors import StorageError
+from pipeline.errors import RefusedError, StorageError
 from pipeline.storage.files import sync_folder, write_whole
+from pipeline.storage.regular import check_size, is_regular, open_regular
+
+MAX_LEDGER_BYTES = 2 << 30
+MAX_LINE_BYTES = 128 << 20
 
 
 class Journal(ABC):
@@ -62,17 +66,29 @@ class FileJournal(Journal):
         return str(self.path)
 
     def exists(self) -> bool:
-        return self.path.exists()
+        return os.path.lexists(self.path)
 
     def has_lines(self) -> bool:
-        return self.path.is_file() and b"\n" in self.path.read_bytes()
+        return is_regular(self.path) and any(True for _ in self._lines())
 
     def lines(self) -> list[bytes]:
         try:
-            *lines, _torn = self.path.read_bytes().split(b"\n")
+            return list(self._lines())
         except FileNotFoundError:
             return []
-        return lines
+
+    def _lines(self) -> Iterator[bytes]:
+        descriptor = open_regular(self.path)
+        with os.fdopen(descriptor, "rb") as file:
+            check_size(self.path, os.fstat(descriptor).st_size, MAX_LEDGER_BYTES)
+            while line := file.readline(MAX_LINE_BYTES):
+                if line.endswith(b"\n"):
+                    yield line.removesuffix(b"\n")
+                elif len(line) == MAX_LINE_BYTES:
+                    raise RefusedError(
+                        f"{self.path} has a line of more than {MAX_LINE_BYTES:,} bytes: something else changed the "
+                        "file. Restore it from a copy"
+                    )
 
     def append(self, content: bytes) -> None:
         file = self._file = self._file or self._open()
@@ -92,7 +108,7 @@ class FileJournal(Journal):
 
     def check_place(self) -> None:
         try:
-            in_place = self._file is None or self.path.stat().st_ino == os.fstat(self._file.fileno()).st_ino
+            in_place = self._file is None or self.path.lstat().st_ino == os.fstat(self._file.fileno()).st_ino
         except OSError:
             in_place = False
         if not in_place:
@@ -105,7 +121,8 @@ class FileJournal(Journal):
 
     def _open(self) -> FileIO:
         """Open to append, behind the last whole line; without a buffer, which a full disk would leave half-written."""
-        file = self.path.open("r+b" if self.path.exists() else "xb", buffering=0)
+        new = 0 if self.exists() else os.O_CREAT | os.O_EXCL
+        file = FileIO(open_regular(self.path, os.O_RDWR | new), "r+")
         file.truncate(sum(len(line) + 1 for line in self.lines()))
         sync_folder(self.path.parent)
         return file

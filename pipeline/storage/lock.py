@@ -14,17 +14,24 @@ import socket
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
 from pathlib import Path
+from secrets import token_hex
 from typing import Self
 
-from pipeline.errors import RefusedError, StorageError
+from pipeline.errors import CHECK_DISK, DISK_IS_FULL, RefusedError, StorageError
 from pipeline.storage.files import quoted
+from pipeline.storage.json_text import parse_json
 from pipeline.storage.names import LOCK
+from pipeline.storage.regular import open_regular, read_regular
+from pipeline.storage.system import FIRST_PROCESSES, system_facts
 
 NO_LOCKS = (errno.ENOSYS, errno.ENOTSUP, errno.ENOLCK, errno.EINVAL)
 """What a file system says that has no such locks; some of clusters have none."""
+
+MAX_BYTES = 1 << 16
+"""Of what a lock says."""
 
 PATIENCE = 0.2
 """Seconds before a lock counts as held: who only looks whether it is, holds it for an instant."""
@@ -41,6 +48,12 @@ class Holder:
     """The job of Slurm that it runs in, if any."""
     life: int = 0
     """How often that job has gone back to the queue."""
+    machine: str = ""
+    boot: str = ""
+    processes: str = ""
+    """The system that it runs in (`pipeline.storage.system`)."""
+    token: str = ""
+    """Random, so that no two holders have the same; tasks carry it (`pipeline.storage.fence`)."""
 
     def __str__(self) -> str:
         job = f" in job {self.job}" if self.job else ""
@@ -51,12 +64,31 @@ class Holder:
         """Who would hold a lock that is taken now."""
         now = datetime.now(UTC).astimezone().isoformat(sep=" ", timespec="seconds")
         job, life = os.environ.get("SLURM_JOB_ID", ""), os.environ.get("SLURM_RESTART_COUNT", "")
-        return cls(socket.gethostname(), os.getpid(), now, job, int(life) if life.isdigit() else 0)
+        restarts = int(life) if life.isdigit() else 0
+        return cls(socket.gethostname(), os.getpid(), now, job, restarts, **system_facts(), token=token_hex(8))
 
     @property
     def is_here(self) -> bool:
         """Whether it is, or was, a process of this host."""
         return self.host == socket.gethostname()
+
+    @property
+    def is_of_this_system(self) -> bool:
+        """Whether its process number is one of those that this process sees.
+
+        Only locks of earlier versions, which do not say, go by the name of the host alone.
+        """
+        now = self.this_process()
+        known = bool(self.boot)
+        return self.is_here and (not known or (self.boot, self.processes) == (now.boot, now.processes))
+
+    @property
+    def is_earlier_boot(self) -> bool:
+        """Whether it was a process of this machine, outside any container, before the machine was started again."""
+        now = self.this_process()
+        is_same_machine = self.is_here and bool(self.machine) and self.machine == now.machine
+        outside = self.processes == now.processes == FIRST_PROCESSES
+        return is_same_machine and outside and self.boot != now.boot
 
     @property
     def is_earlier_life(self) -> bool:
@@ -72,18 +104,20 @@ class Holder:
     def of(cls, content: bytes) -> Self | None:
         """From what a lock says; None if it says nothing, being just made."""
         try:
-            return cls(**json.loads(content))
+            found = cls(**parse_json(content))
         except (ValueError, TypeError):
             return None
+        values = ((getattr(found, field.name), field.type) for field in fields(cls))
+        return found if all(type(value) is kind for value, kind in values) else None
 
 
 @contextmanager
-def locked(root: Path) -> Iterator[None]:
-    """Hold the lock of a run directory, or refuse to go on, saying who holds it."""
-    path = root / LOCK
-    descriptor = _take(path)
+def locked(root: Path) -> Iterator[str]:
+    """Hold the lock of a run directory, or refuse to go on, saying who holds it; gives the token of the lock."""
+    path, own = root / LOCK, Holder.this_process()
+    descriptor = _take(path, own)
     try:
-        yield
+        yield own.token
     finally:
         if _is_still(path, descriptor):
             path.unlink()  # while it is still held: who waits for it finds that it is gone
@@ -120,7 +154,7 @@ def unlock(root: Path) -> Holder | None:
         os.close(descriptor)
 
 
-def _take(path: Path) -> int:
+def _take(path: Path, own: Holder) -> int:
     end = time.monotonic() + PATIENCE
     while True:
         try:
@@ -133,6 +167,9 @@ def _take(path: Path) -> int:
         if free is None:  # the best that can be done without locks
             found = _read(path)
             free = is_new or (found is not None and found.is_earlier_life)
+            if not free:
+                os.close(descriptor)
+                raise _may_be_in_use(path.parent, found)
         if free and _is_still(path, descriptor):
             break
         os.close(descriptor)  # someone holds it, or removed it as we came
@@ -144,13 +181,13 @@ def _take(path: Path) -> int:
         if found and not (found.is_here or found.is_earlier_life):
             raise in_use(path.parent, _read(path))
         os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, Holder.this_process().content(), 0)
+        os.pwrite(descriptor, own.content(), 0)
+        os.fdatasync(descriptor)  # it stays open, and workers on other hosts read it
     except OSError as error:
         path.unlink()
         os.close(descriptor)
-        raise StorageError(
-            f"{path.parent} cannot be written to: {error.strerror}. Make space, and the same command goes on"
-        ) from error
+        remedy = "Make space, and the same command goes on" if error.errno in DISK_IS_FULL else CHECK_DISK
+        raise StorageError(f"{path.parent} cannot be written to: {error.strerror}. {remedy}") from error
     except RefusedError:
         os.close(descriptor)
         raise
@@ -159,11 +196,18 @@ def _take(path: Path) -> int:
 
 def _try(path: Path, flags: int) -> tuple[int, bool | None]:
     """Open a lock and try to get hold of it: whether it was free, or None where the file system has no locks."""
-    descriptor = os.open(path, flags | os.O_CLOEXEC, 0o644)
+    descriptor = open_regular(path, flags, 0o644)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return descriptor, False
     except OSError as error:
-        return descriptor, None if error.errno in NO_LOCKS else False
+        if error.errno in NO_LOCKS:
+            return descriptor, None
+        if flags & os.O_EXCL:
+            path.unlink()
+        os.close(descriptor)
+        raise StorageError(f"{path} cannot be locked: {error.strerror}. {CHECK_DISK}") from error
     return descriptor, True
 
 
@@ -174,9 +218,17 @@ def in_use(root: object, found: Holder | None) -> RefusedError:
     return RefusedError(f"{root} is in use by {found or 'a run that is just starting'}. {out}")
 
 
+def _may_be_in_use(root: object, found: Holder | None) -> RefusedError:
+    """For a lock file on a file system without locks, where a dead holder cannot be told from one that lives."""
+    return RefusedError(
+        f"{root} may be in use by {found or 'a run that is just starting'}: its file system has no locks that would "
+        f"tell. If that run is dead, `pipeline unlock {quoted(root)}` removes its lock"
+    )
+
+
 def _is_still(path: Path, descriptor: int) -> bool:
     try:
-        return path.stat().st_ino == os.fstat(descriptor).st_ino
+        return path.lstat().st_ino == os.fstat(descriptor).st_ino
     except FileNotFoundError:
         return False
 
@@ -184,6 +236,6 @@ def _is_still(path: Path, descriptor: int) -> bool:
 def _read(path: Path) -> Holder | None:
     """What a lock says of its holder; None if it says nothing, being just made."""
     try:
-        return Holder.of(path.read_bytes())
-    except OSError:
+        return Holder.of(read_regular(path, MAX_BYTES))
+    except (OSError, RefusedError):
         return None

@@ -6,3 +6,6 @@ LEDGER = "ledger.jsonl"
 RESULTS = "results"
 LOGS = "logs"
 LOCK = "lock"
+MARK = "run-id"
+"""Where arrays are kept apart from the run directory: the id of the run that they belong to."""
+GROUPS = ("data.zarr", "gram.zarr", "statistics.zarr", "weights.zarr", "combined.zarr")

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pipeline.errors import RefusedError
-from pipeline.storage.journal import Journal, moved
+from pipeline.storage.journal import MAX_LEDGER_BYTES, Journal, moved
+from pipeline.storage.regular import check_size
 
 if TYPE_CHECKING:
     from pipeline.storage.object_root import ObjectRoot
@@ -36,11 +37,13 @@ class SegmentJournal(Journal):
 
     def lines(self) -> list[bytes]:
         numbers = self._numbers()
-        contents = dict(zip(numbers, self._root.read_many([_key(number) for number in numbers]), strict=True))
-        lines = []
-        for number in range(1, max(numbers, default=0) + 1):
-            # Every segment was written whole: one that is gone, or cut off, is a line that says nothing.
-            *whole, rest = contents.get(number, b"?").split(b"\n")
+        check_size(self, self._root.size(SEGMENTS), MAX_LEDGER_BYTES)
+        contents = self._root.read_many([_key(number) for number in numbers])
+        lines: list[bytes] = []
+        # Every segment was written whole: one that is gone, or cut off, is a line that says nothing.
+        for before, number, content in zip([0, *numbers], numbers, contents, strict=False):
+            lines += [b"?"] if number != before + 1 else []
+            *whole, rest = (b"?" if content is None else content).split(b"\n")
             lines += [*whole, rest] if rest else whole
         return lines
 

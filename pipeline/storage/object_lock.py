@@ -1,19 +1,18 @@
 """One run at a time in an object store, by puts that name what they expect to find.
 
-No lock of an object ends with its holder. One of this host is held for as long as its process lives; one of another
-host until it is removed by hand, but for one of the same batch job, which is of an earlier life of it.
+No lock of an object ends with its holder. One of this system is held for as long as its process lives; one of another
+host or container until it is removed by hand, but for one of the same batch job, which is of an earlier life of it.
 """
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import datetime
-from secrets import token_hex
 from typing import TYPE_CHECKING
 
 import psutil
 
 from pipeline.errors import ELSEWHERE, RefusedError, UnreachableError
-from pipeline.storage.lock import Holder, in_use
+from pipeline.storage.lock import MAX_BYTES, Holder, in_use
 from pipeline.storage.names import LOCK
 
 if TYPE_CHECKING:
@@ -24,16 +23,17 @@ CLOCK_SECONDS = 2.0
 
 
 @contextmanager
-def locked(root: "ObjectRoot") -> Iterator[None]:
-    """Hold the lock of a run, or refuse to go on, saying who holds it."""
-    # A second line tells this lock from any other: hosts in containers may share names and process numbers.
-    own = Holder.this_process().content() + b"\n" + token_hex(8).encode()
+def locked(root: "ObjectRoot") -> Iterator[str]:
+    """Hold the lock of a run, or refuse to go on, saying who holds it; gives the token of the lock."""
+    # The token tells this lock from any other: hosts in containers may share names and process numbers.
+    holder = Holder.this_process()
+    own = holder.content()
     try:
         _take(root, own)
     except UnreachableError as error:
         raise RefusedError(f"{root} cannot be written to: {error.strerror}. {ELSEWHERE}") from None
     try:
-        yield
+        yield holder.token
     finally:
         # A store that is away keeps the lock; once this process is gone, the next run takes it over.
         with suppress(UnreachableError, FileNotFoundError):
@@ -50,7 +50,7 @@ def holder(root: "ObjectRoot") -> Holder | None:
 def unlock(root: "ObjectRoot") -> Holder | None:
     """Remove the lock that a dead run left; gives its holder. One that is known to live is left alone."""
     found, tag = _read(root)
-    if found and found.is_here and not _is_over(found):
+    if found and found.is_of_this_system and not _is_over(found):
         raise in_use(root, found)
     if tag:
         root.remove(LOCK)
@@ -70,15 +70,17 @@ def _take(root: "ObjectRoot", own: bytes) -> None:
 def _read(root: "ObjectRoot") -> tuple[Holder | None, str]:
     """What a lock says of its holder, if it can be read, and its tag, if there is one."""
     try:
-        content, tag = root.read_tagged(LOCK)
+        content, tag = root.read_tagged(LOCK, MAX_BYTES)
     except FileNotFoundError:
         return None, ""
-    return Holder.of(content.partition(b"\n")[0]), tag
+    return Holder.of(content), tag
 
 
 def _is_over(found: Holder) -> bool:
     """Whether the run that took a lock has ended, for all that can be told from here."""
-    return not _lives(found) if found.is_here else found.is_earlier_life
+    if found.is_of_this_system:
+        return not _lives(found)
+    return found.is_earlier_life or found.is_earlier_boot
 
 
 def _lives(found: Holder) -> bool:

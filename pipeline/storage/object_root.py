@@ -1,7 +1,7 @@
 """A run in an object store: every file an object, whole as soon as it is there."""
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, suppress
 from functools import cache
@@ -13,19 +13,23 @@ from zarr.storage import StorePath
 
 from pipeline.errors import RefusedError, UnreachableError
 from pipeline.storage import object_lock
+from pipeline.storage.access import Access
 from pipeline.storage.address import S3Address, root_of
 from pipeline.storage.digests import (
+    BLOCK_BYTES,
     CHECKSUM_BYTES,
-    chunk_content_digest,
+    DAMAGED,
     chunk_end_digest,
-    content_digest,
+    digest_of,
     is_chunk,
+    is_unexpected,
 )
 from pipeline.storage.lock import Holder
 from pipeline.storage.names import CONFIG
 from pipeline.storage.object_journal import SEGMENTS, SegmentJournal
 from pipeline.storage.object_logs import ScratchLogs
 from pipeline.storage.object_store import BRISK, ArrayStore, Connection, in_words, status_of
+from pipeline.storage.regular import MAX_FILE_BYTES, check_size
 from pipeline.storage.root import Root
 
 T = TypeVar("T")
@@ -42,6 +46,7 @@ class ObjectRoot(Root):
     """A prefix of a bucket; keys are what follows it."""
 
     reads_back = False
+    seconds_to_trust_lock = 1.0
 
     def __init__(self, place: S3Address, connection: Connection | None = None) -> None:
         self._place = place
@@ -55,18 +60,24 @@ class ObjectRoot(Root):
     def address(self) -> str:
         return str(self._place)
 
-    def read(self, key: str) -> bytes:
-        return self.read_tagged(key)[0]
+    def read(self, key: str, limit: int = MAX_FILE_BYTES) -> bytes:
+        return self.read_tagged(key, limit)[0]
 
-    def read_tagged(self, key: str) -> tuple[bytes, str]:
+    def read_tagged(self, key: str, limit: int = MAX_FILE_BYTES) -> tuple[bytes, str]:
         """All of a file, and the tag of what it is now, which `replace` asks for."""
         with self._in_words(key):
             found = obstore.get(self._store, key)
+            check_size(f"{self}/{key}", found.meta["size"], limit)
             return bytes(found.bytes()), found.meta["e_tag"] or ""
 
-    def read_many(self, keys: Sequence[str]) -> list[bytes]:
-        """All of several files."""
-        return _at_once(self.read, keys, SMALL_AT_ONCE)
+    def read_many(self, keys: Sequence[str]) -> list[bytes | None]:
+        return _at_once(self._read_if_there, keys, SMALL_AT_ONCE)
+
+    def _read_if_there(self, key: str) -> bytes | None:
+        try:
+            return self.read(key)
+        except (FileNotFoundError, RefusedError):
+            return None
 
     def write(self, key: str, content: str | bytes | Iterator[bytes], sync: bool = True) -> None:
         with self._in_words(key):
@@ -119,10 +130,11 @@ class ObjectRoot(Root):
     def make_way(self, key: str) -> None:
         """There are no folders that could stand in the way."""
 
-    def remove_folder(self, folder: str) -> None:
+    def remove_files(self, folder: str, is_own: Callable[[str], bool]) -> list[str]:
         keys = list(self.keys(folder))
         with self._in_words(folder):
-            obstore.delete(self._store, keys)
+            obstore.delete(self._store, [key for key in keys if is_own(key)])
+        return [key for key in keys if not is_own(key)]
 
     def names(self) -> Iterator[str]:
         # By the objects alone: some stores also list folders that have become empty.
@@ -134,25 +146,32 @@ class ObjectRoot(Root):
     def size(self, folder: str = "") -> int:
         return sum(size for _, size, _ in self._list(folder))
 
-    def digests(self, keys: Iterable[str], full: bool = True) -> dict[str, str]:
+    def digests(
+        self, keys: Iterable[str], full: bool = True, expected: Mapping[str, str] | None = None
+    ) -> dict[str, str]:
         wanted = list(keys)
-        if full:
-            found = _at_once(self._content_digest, wanted, LARGE_AT_ONCE)
-        else:
-            found = _at_once(self._quick_digest, wanted, SMALL_AT_ONCE)
+
+        def digest(key: str) -> str:
+            """By the end of a chunk, of which the store also says the size; other files are read."""
+            if is_chunk(key) and not full:
+                return self._quick_digest(key)
+            return self._content_digest(key, expected.get(key, "") if expected else "")
+
+        found = _at_once(digest, wanted, LARGE_AT_ONCE if full else SMALL_AT_ONCE)
         return dict(zip(wanted, found, strict=True))
 
-    def _content_digest(self, key: str) -> str:
+    def _content_digest(self, key: str, expected: str) -> str:
         try:
-            content = self.read(key)
+            with self._in_words(key):
+                found = obstore.get(self._store, key)
+                size = found.meta["size"]
+                if is_unexpected(size, expected):
+                    return f"{DAMAGED}:{size}"
+                return digest_of(map(bytes, found.stream(BLOCK_BYTES)), is_chunk(key))
         except FileNotFoundError:
             return ""
-        return chunk_content_digest(content) if is_chunk(key) else content_digest(content)
 
     def _quick_digest(self, key: str) -> str:
-        """By the end of a chunk, of which the store also says the size; other files are read."""
-        if not is_chunk(key):
-            return self._content_digest(key)
         try:
             with self._in_words(key):
                 return self._end_digest(key)
@@ -168,13 +187,13 @@ class ObjectRoot(Root):
             raise
         return chunk_end_digest(bytes(found.bytes()), found.meta["size"])
 
-    def arrays(self, group: str) -> StorePath:
-        return StorePath(ArrayStore(self._store), group)
+    def arrays(self, group: str, access: Access) -> StorePath:
+        return StorePath(ArrayStore(self._store, access), group)
 
     def journal(self) -> SegmentJournal:
         return SegmentJournal(self)
 
-    def locked(self) -> AbstractContextManager[None]:
+    def locked(self) -> AbstractContextManager[str]:
         return object_lock.locked(self)
 
     def holder(self) -> Holder | None:

@@ -3,6 +3,7 @@
 Credentials come from where boto3 finds them and go to the store alone: nothing here keeps, shows or sends them.
 """
 
+import asyncio
 import errno
 import os
 import re
@@ -29,6 +30,7 @@ from zarr.core.buffer import Buffer, BufferPrototype
 from zarr.storage import ObjectStore
 
 from pipeline.errors import RefusedError, UnreachableError
+from pipeline.storage.access import Access
 
 if TYPE_CHECKING:
     from obstore.store import ClientConfig, RetryConfig
@@ -127,15 +129,28 @@ def _unreachable(error: BaseError, where: str) -> UnreachableError:
 class ArrayStore(ObjectStore[S3Store]):
     """What zarr reads and writes chunks by."""
 
+    def __init__(self, store: S3Store, access: Access, *, read_only: bool = False) -> None:
+        super().__init__(store, read_only=read_only)
+        self._access = access
+
+    def with_read_only(self, read_only: bool = False) -> "ArrayStore":
+        return ArrayStore(self.store, self._access, read_only=read_only)
+
     async def get(self, key: str, prototype: BufferPrototype, byte_range: ByteRequest | None = None) -> Buffer | None:
         """A chunk or a description; None if there is none."""
         with in_words(self._where(key)):
-            return await super().get(key, prototype, byte_range)
+            found = await super().get(key, prototype, byte_range)
+        if found is not None and byte_range is None:
+            self._access.note_read(key, memoryview(found.as_buffer_like()))
+        return found
 
     async def set(self, key: str, value: Buffer) -> None:
         """Replace a chunk or a description, whole."""
+        await asyncio.to_thread(self._access.check)
+        content = value.as_buffer_like()
         with in_words(self._where(key)):
-            await obstore.put_async(self.store, key, value.as_buffer_like(), chunk_size=BYTES_IN_ONE_REQUEST)
+            await obstore.put_async(self.store, key, content, chunk_size=BYTES_IN_ONE_REQUEST)
+        self._access.note_written(key, memoryview(content))
 
     def _where(self, key: str) -> str:
         return "/".join(filter(None, (f"s3://{self.store.config['bucket']}", self.store.prefix, key)))

@@ -1,13 +1,15 @@
 """Where a run is kept: a folder, or a prefix of an object store. All else speaks of it by keys alone."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, ClassVar
 
+from pipeline.storage.access import Access
 from pipeline.storage.journal import Journal
 from pipeline.storage.lock import Holder
 from pipeline.storage.logs import Logs
+from pipeline.storage.regular import MAX_FILE_BYTES
 
 if TYPE_CHECKING:
     from zarr.storage import StorePath
@@ -21,6 +23,8 @@ class Root(ABC):
 
     reads_back: ClassVar[bool]
     """Whether what was just written is cheap to read in full, to see that it arrived."""
+    seconds_to_trust_lock: ClassVar[float]
+    """For how long a look at the lock counts, before the lock is read again: 0 where that costs next to nothing."""
 
     @property
     @abstractmethod
@@ -31,8 +35,12 @@ class Root(ABC):
         return self.address
 
     @abstractmethod
-    def read(self, key: str) -> bytes:
-        """All of a file; a `FileNotFoundError` if there is none."""
+    def read(self, key: str, limit: int = MAX_FILE_BYTES) -> bytes:
+        """All of a file; a `FileNotFoundError` if there is none. One of more than `limit` bytes is refused."""
+
+    @abstractmethod
+    def read_many(self, keys: Sequence[str]) -> list[bytes | None]:
+        """All of several files; None for one that is not there or cannot be read."""
 
     @abstractmethod
     def write(self, key: str, content: str | bytes | Iterator[bytes], sync: bool = True) -> None:
@@ -56,11 +64,11 @@ class Root(ABC):
 
     @abstractmethod
     def make_way(self, key: str) -> None:
-        """Remove what is no file and stands where one is to be written."""
+        """Remove empty folders that stand where a file is to be written; one with files in it is refused."""
 
     @abstractmethod
-    def remove_folder(self, folder: str) -> None:
-        """Remove all files below a folder."""
+    def remove_files(self, folder: str, is_own: Callable[[str], bool]) -> list[str]:
+        """Remove the files below a folder whose keys are a run's own, and what is then empty; gives the other keys."""
 
     @abstractmethod
     def names(self) -> Iterable[str]:
@@ -68,30 +76,33 @@ class Root(ABC):
 
     @abstractmethod
     def keys(self, folder: str) -> Iterator[str]:
-        """The keys of all files below a folder."""
+        """The keys of all files below a folder, and of links, which are not followed."""
 
     @abstractmethod
     def size(self, folder: str = "") -> int:
         """The bytes of all files below a folder; the whole without one."""
 
     @abstractmethod
-    def digests(self, keys: Iterable[str], full: bool = True) -> dict[str, str]:
+    def digests(
+        self, keys: Iterable[str], full: bool = True, expected: Mapping[str, str] | None = None
+    ) -> dict[str, str]:
         """The digests of what is stored, by key; empty where nothing is.
 
-        Chunks are read only if `full`; else just their sizes and stored checksums are looked at.
+        Chunks are read only if `full`; else just their sizes and stored checksums are looked at. Large files of which
+        other sizes are expected are not read.
         """
 
     @abstractmethod
-    def arrays(self, group: str) -> "str | StorePath":
-        """A group of arrays, as zarr opens it."""
+    def arrays(self, group: str, access: Access) -> "StorePath":
+        """A group of arrays, as zarr opens it, with what is asked before and noted after each chunk."""
 
     @abstractmethod
     def journal(self) -> Journal:
         """The lines of the ledger."""
 
     @abstractmethod
-    def locked(self) -> AbstractContextManager[None]:
-        """Hold its lock, or refuse to go on, saying who holds it."""
+    def locked(self) -> AbstractContextManager[str]:
+        """Hold its lock, or refuse to go on, saying who holds it; gives the token of the lock."""
 
     @abstractmethod
     def holder(self) -> Holder | None:

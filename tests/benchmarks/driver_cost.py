@@ -82,7 +82,15 @@ def measure_driver(tiles: int, cells: int, datasets: int, workers: int | None) -
         with Interrupt() as interrupt, open_cluster(Profile(jobs=workers), root) as cluster:
             cost = DriverCost(len(plan.tasks), cluster.workers)
             execution = Execution(
-                cluster, Schedule(plan, ()), RunStore(LocalRoot(root)), run.record, no_welcome, interrupt, False, print
+                cluster,
+                Schedule(plan, ()),
+                RunStore(LocalRoot(root)),
+                run.record,
+                no_welcome,
+                interrupt,
+                False,
+                print,
+                run.inputs_of,
             )
             local = cluster.client.cluster
             assert local is not None

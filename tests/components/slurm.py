@@ -25,8 +25,9 @@ def slurm(*command: str) -> str:
 
 
 def queue(name: str = "") -> list[str]:
-    """The numbers of jobs in the queue, or of those with a name."""
-    return slurm("squeue", "--noheader", "--format=%A", *([f"--name={name}"] if name else [])).split()
+    """The numbers of jobs in the queue, or of those whose names begin so."""
+    jobs = (line.split() for line in slurm("squeue", "--noheader", "--format=%A %j").splitlines())
+    return [number for number, found in jobs if found.startswith(name)]
 
 
 def write_profile(folder: Path, **changes: Any) -> Path:

@@ -13,6 +13,7 @@ import pytest
 from tests.components.slurm import queue, slurm, write_profile
 from tests.faults.harness import TINY, assert_same, done_by, wait_until, write_config
 from tests.faults.inject import ALWAYS, TASK, Fault, FaultyRun, run_with
+from tests.faults.stale import CHANGED, FAULTS, TILES
 from tests.run.sweeps import pipeline
 
 THROW_AWAY = "PIPELINE_TEST_SLURM"
@@ -138,6 +139,43 @@ def test_a_node_dies(tmp_path: Path, undisturbed: Path) -> None:
             subprocess.run(command, check=True)
             assert wait_until(lambda: slurm("sinfo", "--noheader", f"--nodes={node}", "--format=%T") == "idle", 60)
     assert_same(tmp_path / "run", undisturbed)
+
+
+def worker_processes(root: Path) -> list[psutil.Process]:
+    """The processes of the workers of a run, and those that watch over them."""
+    commands = {process: process.info["cmdline"] or [] for process in psutil.process_iter(["cmdline"])}
+    return [
+        member
+        for process, command in commands.items()
+        if "distributed.cli.dask_worker" in command and str(root) in " ".join(command)  # where its certificates are
+        for member in (process, *process.children(recursive=True))
+    ]
+
+
+@pytest.mark.slow
+def test_a_task_of_a_driver_that_was_killed_writes_nothing_for_the_next_one(tmp_path: Path) -> None:
+    write_config(tmp_path)
+    write_profile(tmp_path)
+    arguments = ("run", "tiny.toml", "--cluster", "queue.toml", "--out", "run")
+    with FaultyRun(*arguments, cwd=tmp_path, faults=FAULTS) as killed:
+        assert wait_until(killed.waits, 90)
+        held = worker_processes(tmp_path / "run")
+        assert held
+        for process in held:
+            process.suspend()  # as on a node that has lost its network: they notice nothing
+        os.kill(killed.process.pid, signal.SIGKILL)
+        killed.process.communicate()
+        write_config(tmp_path, CHANGED)
+        with FaultyRun(*arguments, "--accept-changes", cwd=tmp_path, faults=FAULTS) as run:
+            assert wait_until(lambda: TILES in done_by(tmp_path / "run"), 120)
+            killed.let_go()
+            for process in held:
+                process.resume()
+            done = run.end()
+    assert done.returncode == 0, done.stderr
+    assert "than the ledger says" not in done.stdout, "it wrote, and was noticed only by who read it"
+    assert pipeline("run", "tiny.toml", "--workers", "2", "--out", "fresh", cwd=tmp_path).returncode == 0
+    assert_same(tmp_path / "run", tmp_path / "fresh")
 
 
 @pytest.mark.slow

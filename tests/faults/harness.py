@@ -157,8 +157,16 @@ class CrashError(BaseException):
 
 
 @contextmanager
-def no_workers(order: random.Random | None = None, most: int | None = None) -> Iterator[None]:
-    """Let runs do their tasks in this process, in any order that stages allow; after so many, they die."""
+def no_workers(
+    order: random.Random | None = None, most: int | None = None, before_task: Callable[[int], None] = lambda _: None
+) -> Iterator[None]:
+    """Let runs do their tasks in this process, in any order that stages allow; after so many, they die.
+
+    Parameters
+    ----------
+    before_task
+        What others do meanwhile, given how many tasks are done.
+    """
 
     def run_here(run: Run, todo: set[str]) -> None:
         aside = {name for name, entry in run.finished.items() if entry.failed}
@@ -171,7 +179,8 @@ def no_workers(order: random.Random | None = None, most: int | None = None) -> I
             if not ready:
                 return
             errand = ready.pop(order.randrange(len(ready)) if order else 0)
-            entries = run_tasks(errand, run.store)
+            before_task(done)
+            entries = run_tasks(errand, run.store.anew(), [run.inputs_of(task) for task in errand])
             done += 1
             if most is not None and done > most:
                 raise CrashError  # what was just written has no line

@@ -13,7 +13,7 @@ from tests.run.sweeps import pipeline
 
 pytestmark = pytest.mark.faults
 
-ASSET = Path(__file__).parents[1] / "assets/run.zip"
+ASSETS = Path(__file__).parents[1] / "assets"
 FIT = "fits/wave/regression/unif/0"
 
 
@@ -40,7 +40,7 @@ def assert_refused(root: Path, *words: str) -> None:
         lambda path: flip(path, 30),
         lambda path: path.write_bytes(path.read_bytes()[:-9]),
         lambda path: path.write_bytes(b"\xff\xfe{"),
-        lambda path: path.write_text(path.read_text().replace("3", "4", 1)),
+        lambda path: path.write_text(path.read_text().replace("0", "9", 1)),
         Path.unlink,
     ],
 )
@@ -140,26 +140,62 @@ def test_a_run_whose_first_line_is_lost_is_still_listed(root: Path) -> None:
     assert str(root) in listed.output
 
 
+def unpack(name: str, folder: Path) -> Path:
+    """Unpack a finished run as it was left when its format was new; tests/assets/make_run.py made it."""
+    with zipfile.ZipFile(ASSETS / name) as packed:
+        packed.extractall(folder)
+    return folder / "small-run"
+
+
 @pytest.fixture
 def unpacked(tmp_path: Path) -> Path:
-    """A finished run as it was left when its format was new; tests/assets/make_run.py made it."""
-    with zipfile.ZipFile(ASSET) as packed:
-        packed.extractall(tmp_path)
-    return tmp_path / "small-run"
+    return unpack("run.zip", tmp_path)
 
 
-def test_a_directory_that_an_earlier_day_left_is_read_as_ever(unpacked: Path) -> None:
+@pytest.mark.parametrize("name", ["run.zip", "run-format-2.zip"])
+def test_a_directory_that_an_earlier_day_left_is_read_as_ever(name: str, tmp_path: Path) -> None:
+    unpacked = unpack(name, tmp_path)
+    before = listing(unpacked)
     status = command("status", unpacked)
     assert status.exit_code == 0, status.output
     assert "tasks are done" in status.output
     assert "Regression: RMSE" in status.output
     assert "left" not in status.output
+    assert ("written by an earlier version (format 2)" in status.output) == (name != "run.zip")
     verified = command("verify", unpacked)
     assert verified.exit_code == 0, verified.output
     assert "All is well" in verified.output
     listed = command("runs", unpacked.parent)
     assert f"{unpacked}" in listed.output
     assert " done " in listed.output
+    assert listing(unpacked) == before
+
+
+def test_damage_in_a_directory_of_an_earlier_format_is_found(tmp_path: Path) -> None:
+    unpacked = unpack("run-format-2.zip", tmp_path)
+    flip(unpacked / "gram.zarr/wave/gram/c/0/0/1", 100)
+    verified = command("verify", unpacked)
+    assert verified.exit_code == 4
+    assert "gram.zarr/wave/gram/c/0/0/1 is damaged" in verified.output
+    assert "pipeline resume" in verified.output
+    before = listing(unpacked)
+    repaired = command("verify", unpacked, "--repair")
+    assert repaired.exit_code == 4
+    assert "written by an earlier version (format 2)" in repaired.output
+    assert listing(unpacked) == before
+
+
+def test_a_run_of_an_earlier_format_is_computed_again_when_it_is_resumed(tmp_path: Path) -> None:
+    unpacked = unpack("run-format-2.zip", tmp_path)
+    before = lines(unpacked)
+    done = pipeline("resume", unpacked, "--workers", "1", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "finished tasks are outdated and done again" in done.stdout
+    assert json.loads((unpacked / "environment.json").read_text())["format"] == 3
+    assert all(lines(unpacked)[name] == 2 * before[name] for name in before if name.startswith(("tiles", "fits")))
+    assert "at_edge" in (unpacked / "results/rows.csv").read_text()
+    assert command("verify", unpacked).exit_code == 0
+    assert "earlier version" not in command("status", unpacked).output
 
 
 def newer(root: Path) -> None:

@@ -127,6 +127,6 @@ def test_damage_reaches_the_driver_as_what_it_is(
     (fit,) = [task for task in plan.tasks if task.name == "fits/wave/regression/unif/0"]
     monkeypatch.setattr("pipeline.worker.get_worker", object)
     with pytest.raises(DamagedError, match=r"unif/zarr\.json does not describe an array") as caught:
-        run_errand((fit,), RunStore(LocalRoot(root)), "a run", fingerprint())
+        run_errand((fit,), (), RunStore(LocalRoot(root)), "a run", fingerprint())
     assert caught.value.__cause__ is caught.value.__context__ is None  # which might not survive the way
     assert isinstance(pickle.loads(pickle.dumps(caught.value)), DamagedError)

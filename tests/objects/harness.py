@@ -10,7 +10,7 @@ from tests.faults.harness import command, tables
 def files(root: ObjectRoot, folder: str = "") -> dict[str, bytes]:
     """Every object below a place."""
     keys = list(root.keys(folder))
-    return dict(zip(keys, root.read_many(keys), strict=True))
+    return {key: content for key, content in zip(keys, root.read_many(keys), strict=True) if content is not None}
 
 
 def assert_same(root: ObjectRoot, reference: Path) -> None:

@@ -75,8 +75,11 @@ def test_spoiled_chunks_are_named_and_repaired_and_nothing_else(run: ObjectRoot,
     assert "5 pieces are not as they were written" in shown
     quick = said("status", run.address)
     assert [f"{key} is " in quick for key in (deleted, changed, cut_off, emptied)] == [True, False, True, True]
-    assert "Repaired: 5 pieces." in said("verify", run.address, "--repair")
+    repaired = said("verify", run.address, "--repair")
+    assert "Repaired: 4 pieces." in repaired
+    assert "1 files that are not of this run are left in place" in repaired
     assert files(run, "combined.zarr") == before
+    run.remove("gram.zarr/foreign")
     assert_same(run, reference)
 
 
@@ -159,7 +162,8 @@ def test_arrays_go_to_a_place_of_their_own_and_the_rest_stays_here(
     assert tables(root) == tables(reference)
     assert lines(root) == lines(reference)
     groups = {"gram.zarr", "data.zarr", "statistics.zarr", "weights.zarr", "combined.zarr"}
-    assert set(arrays.names()) == groups
+    assert set(arrays.names()) == groups | {"run-id"}
+    assert arrays.read("run-id").decode().strip() == entries(root)[0]["result"]["run"]
     assert {path.name for path in root.iterdir()} == {path.name for path in reference.iterdir()} - groups
     assert all(server.secret.encode() not in path.read_bytes() for path in root.rglob("*") if path.is_file())
     assert "All is well" in said("verify", root)
@@ -176,7 +180,8 @@ def test_arrays_elsewhere_are_verified_repaired_kept_in_place_and_cleaned(
     shown = said("verify", root, code=4)
     assert f"{CHUNK} is missing" in shown
     assert "gram.zarr/foreign belongs to no finished task" in shown
-    assert "Repaired: 2 pieces." in said("verify", root, "--repair")
+    assert "Repaired: 1 pieces." in said("verify", root, "--repair")
+    arrays.remove("gram.zarr/foreign")
     storage = TINY["storage"] | {"url": arrays.address.rpartition("/")[0]}
     changed = TINY | {"seed": 9, "storage": storage}
     said("run", write_config(root.parent, changed), "--out", root, "--accept-changes")
@@ -200,3 +205,20 @@ def test_arrays_in_a_place_that_cannot_be_reached_are_refused_before_anything_is
     assert shown.startswith(f"Error: {root} cannot be used: the object store refuses access")
     assert "of-someone-else" not in shown
     assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("mark", [None, "of another run\n"])
+def test_a_place_without_the_mark_of_the_run_is_read_and_never_written(
+    with_url: tuple[Path, ObjectRoot, str], mark: str | None
+) -> None:
+    root, arrays, _ = with_url
+    if mark is None:
+        arrays.remove("run-id")
+    else:
+        arrays.write("run-id", mark)
+    before = files(arrays)
+    for arguments in (("clean", root, "--keep", "results"), ("verify", root, "--repair"), ("resume", root)):
+        assert "does not say that it belongs to the run" in said(*arguments, code=4)
+    assert "28 of 28 tasks are done" in said("status", root)
+    assert "All is well" in said("verify", root)
+    assert files(arrays) == before

@@ -25,7 +25,7 @@ CONTENDERS = 8
 
 
 def entry(name: str) -> Finished:
-    return Finished(name=name, identity="i", digests={"k": "ab"}, result={}, seconds=1.0, peak_memory=5)
+    return Finished(name=name, identity="i", digests={"gram.zarr/k": "ab:2"}, result={}, seconds=1.0, peak_memory=5)
 
 
 def dead_process() -> int:
@@ -189,7 +189,7 @@ def test_a_spoiled_segment_is_refused_until_it_is_dropped(how: str, root: Object
 def test_a_run_that_someone_removes_is_noticed(root: ObjectRoot) -> None:
     ledger = Ledger(root)
     ledger.append(entry("a"))
-    root.remove_folder("")
+    root.remove_files("", lambda _: True)
     with pytest.raises(StorageError, match="was moved or removed while the run went on"):
         ledger.append(entry("b"))
     assert not root.is_there()

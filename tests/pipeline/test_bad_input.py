@@ -144,7 +144,7 @@ CASES = [
         "method for fewer kernels",
         ["methods: 'alignf-linear' fits no dataset", "a matrix of 5,001 x 5,001", "5,000 kernels at most"],
         config_values(kernels=words("columns"), format="libsvm") | {"methods": ["unif", "alignf-linear"]},
-        "".join(f"{i % 2} 1:{i} 5001:{i * i % 7}\n" for i in range(9)),
+        "".join(f"{i % 2} {' '.join(f'{c}:{i + 1}' for c in range(1, 5002))}\n" for i in range(9)),
     ),
     Case(
         "rank-one beside gaussian",

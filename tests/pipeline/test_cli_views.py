@@ -92,9 +92,9 @@ def test_plan_of_the_default_config() -> None:
         assert f" {tasks[dataset]} " in row
     assert "99 tasks: tiles 2, reduce 2, weights 10, combine 10, fits 75" in text
     assert f"{memory.text(sum(bytes_.values()))} on disk" in text
-    assert "note: l1-svm is left out for diabetes (regression): it is for classification\n" in text
+    assert "note: l1-svm on diabetes (regression): left out, since it is for classification\n" in text
     for method in ("l2-krr", "align-krr"):
-        assert f"note: {method} is left out for breast-cancer (classification): it is for regression\n" in text
+        assert f"note: {method} on breast-cancer (classification): left out, since it is for regression\n" in text
 
 
 def test_plan_of_a_small_sweep_worked_out_by_hand(folder: Path) -> None:

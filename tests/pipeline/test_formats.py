@@ -148,7 +148,7 @@ def test_libsvm_has_its_target_last_and_absent_numbers_are_zero(tmp_path: Path) 
         ("csv", "", ["cannot read", "things.csv", "'csv'"]),
         ("table", "", ["cannot read", "things.table", "'table'"]),
         ("arff", "", ["cannot read", "things.arff", "no data found"]),
-        ("libsvm", "", ["0 rows"]),
+        ("libsvm", "", ["no feature column is left"]),
         ("arff", ARFF_HEAD, ["0 rows"]),
         ("csv", ROWS + "1,2,3,4,5\n", ["cannot read", "line 10", "3", "5"]),
         ("table", TABLE + "1 2 3 4 5\n", ["cannot read", "line 10", "3", "5"]),

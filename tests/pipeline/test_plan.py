@@ -15,6 +15,7 @@ from pipeline import memory
 from pipeline.config import Config
 from pipeline.errors import ConfigError, TooLargeError
 from pipeline.methods import why_unfit
+from pipeline.notes import lines
 from pipeline.plan import DatasetPlan, Plan, make_plan
 from pipeline.samples import load_samples
 from pipeline.stages import tiles as tiles_stage
@@ -304,9 +305,9 @@ def test_a_method_that_does_not_fit_a_task_is_left_out_there_and_said_once() -> 
     cells = {dataset.name: [method for _, method in dataset.cells] for dataset in plan.datasets}
     both = ["unif", "l2-krr"]
     assert cells == {"made": both, "sides": ["unif"], "columns": both, "more-sides": ["unif"]}
-    assert plan.notes() == [
-        "note: l2-krr is left out for sides (classification), more-sides (classification): it is for regression",
-        "note: each-kernel is left out for columns (regression): a rank-one kernel alone is a single feature",
+    assert lines(plan.notes()) == [
+        "note: l2-krr on sides (classification), more-sides (classification): left out, since it is for regression",
+        "note: each-kernel on columns (regression): left out, since a rank-one kernel alone is a single feature",
     ]
 
 

@@ -457,12 +457,12 @@ def test_libsvm_of_gaussian_kernels_does_not(tmp_path: Path) -> None:
     np.testing.assert_array_equal(sparse.order, dense.order)
 
 
-def test_libsvm_columns_without_a_number_are_kept(tmp_path: Path) -> None:
-    put(tmp_path, LIBSVM + "1 7:0\n", "things.libsvm")
+def test_libsvm_columns_without_a_number_are_left_out_and_the_others_keep_their_names(tmp_path: Path) -> None:
+    put(tmp_path, LIBSVM + "1 7:0 9:3\n", "things.libsvm")
     samples = load(tmp_path, path="things.libsvm", format="libsvm", kernels=RANK_ONE)
-    assert samples.kernels == tuple("0123456")
-    assert samples.features.shape == (10, 7)
-    assert not filled(samples.features)[:, 2:].any()
+    assert samples.kernels == ("0", "1", "8")
+    assert samples.features.shape == (10, 3)
+    np.testing.assert_array_equal(filled(samples.features)[:, 2], np.where(samples.order == 9, 3.0, 0.0))
 
 
 @pytest.mark.parametrize("cell", ["nan", "inf", "-inf", "1e200"])

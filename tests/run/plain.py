@@ -79,6 +79,14 @@ class Trial:
             kernel = kernel @ kept @ kept.T
         return np.asarray(kernel)
 
+    def alignment(self, mu: Floats, where: str) -> float:
+        """On the "train" samples or the "test" fold; of the positive part where weights are negative."""
+        kernel = np.tensordot(mu, self.inner if where == "train" else self.test_kernels, 1)
+        if (mu < 0).any():
+            left, values, right = np.linalg.svd(kernel, hermitian=True)
+            kernel = (left * values) @ (left.T + right) / 2  # (|K| + K) / 2
+        return aligned(kernel, self.y[getattr(self, where)])
+
     def fit(self, kernel: Floats, value: float) -> Errors:
         """Fit ridge regression with a ridge, or a support vector machine with a C."""
         y, train = self.y, self.train
@@ -96,12 +104,14 @@ class Trial:
 
 
 def aligned(kernel: Floats, labels: Floats) -> float:
-    """Centered alignment with labels; 0 for a constant kernel."""
+    """Centered alignment with labels; NaN where the kernel or the labels are constant."""
+    if np.ptp(labels) == 0:
+        return float("nan")
     yc = labels - labels.mean()
     n = len(yc)
     U = np.eye(n) - 1.0 / n
     norm = np.linalg.norm(U @ kernel @ U) * (yc @ yc)
-    return float(yc @ kernel @ yc / norm) if norm > 0 else 0.0
+    return float(yc @ kernel @ yc / norm) if norm > 1e-13 * np.linalg.norm(kernel) * (yc @ yc) else float("nan")
 
 
 def gaussian_trial(samples: Samples, gammas: list[float], task: str, trial: int, folds: int) -> Trial:

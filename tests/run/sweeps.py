@@ -74,7 +74,10 @@ def plan_in(root: Path, config: Config, data: Path | None = None) -> tuple[Plan,
     ledger = Ledger(LocalRoot(root))
     write_record(LocalRoot(root), plan, data or root, ledger)
     for dataset, loaded in zip(plan.datasets, samples, strict=True):
-        digests, result = create_arrays(LocalRoot(root), dataset, loaded), {"outline": dataset.outline.values()}
+        digests, result = (
+            create_arrays(RunStore(LocalRoot(root)), dataset, loaded),
+            {"outline": dataset.outline.values()},
+        )
         ledger.append(Finished(data_entry(dataset.name), data_identity(dataset), digests, result, 0.0, 0))
     ledger.close()
     return plan, samples

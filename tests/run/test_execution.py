@@ -93,9 +93,9 @@ def test_a_worker_that_does_not_see_the_run_says_so(tmp_path: Path, monkeypatch:
     monkeypatch.setattr("pipeline.worker.run_tasks", damaged)
     monkeypatch.setattr("pipeline.worker.get_worker", MagicMock(spec=()))
     with pytest.raises(DamagedError, match="is missing"):
-        run_errand((), RunStore(LocalRoot(tmp_path)), "run", fingerprint())
+        run_errand((), (), RunStore(LocalRoot(tmp_path)), "run", fingerprint())
     with pytest.raises(UnseenError, match=f"does not see the run: {tmp_path / 'elsewhere'} is not there on"):
-        run_errand((), RunStore(LocalRoot(tmp_path / "elsewhere")), "run", fingerprint())
+        run_errand((), (), RunStore(LocalRoot(tmp_path / "elsewhere")), "run", fingerprint())
 
 
 def test_a_gateway_that_cannot_be_asked_for_workers_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -66,14 +66,14 @@ def test_the_list_says_the_state_of_every_run(finished: tuple[Path, Plan], tmp_p
     flip(tmp_path / "damaged/ledger.jsonl")
     (tmp_path / "foreign/lock").write_text(json.dumps({"host": "another", "pid": 7, "since": "noon"}))
     environment = tmp_path / "newer/environment.json"
-    environment.write_text(environment.read_text().replace('"format": 2', '"format": 9'))
+    environment.write_text(environment.read_text().replace('"format": 3', '"format": 9'))
     with locked(tmp_path / "done"):
         busy = said_of(tmp_path)["done"]
     assert busy.startswith(f"running: process {os.getpid()} on ")
     lines = {name: line.rsplit(maxsplit=4)[0] for name, line in said_of(tmp_path).items()}
     assert lines.pop("damaged").endswith("line 1 is not a ledger line: something else changed the file")
     assert lines.pop("newer").endswith(
-        "is of format 9, which a newer version of this software wrote; this one reads format 2"
+        "is of format 9, which a newer version of this software wrote; this one reads formats 2 to 3"
     )
     assert lines == {
         "begun": "unfinished, 0 tasks are done",

@@ -16,7 +16,9 @@ from tests.pipeline.build import PROJECT
 
 
 def entry(name: str, seconds: float = 1.0) -> Finished:
-    return Finished(name=name, identity="i", digests={"k": "ab"}, result={"x": 0.1}, seconds=seconds, peak_memory=5)
+    return Finished(
+        name=name, identity="i", digests={"gram.zarr/k": "ab:2"}, result={"x": 0.1}, seconds=seconds, peak_memory=5
+    )
 
 
 @pytest.fixture
@@ -63,10 +65,11 @@ def test_the_latest_line_counts(path: Path) -> None:
 
 def test_files_of_earlier_lines_are_named_too(path: Path) -> None:
     changed = [
-        Finished(**entry(name).values() | {"digests": digests}) for name, digests in (("a", {"l": "cd"}), ("b", {}))
+        Finished(**entry(name).values() | {"digests": digests})
+        for name, digests in (("a", {"gram.zarr/l": "cd:2"}), ("b", {}))
     ]
     append(path, entry("a"), *changed)
-    assert set(Ledger(LocalRoot(path.parent)).named_files()) == {"k", "l"}
+    assert set(Ledger(LocalRoot(path.parent)).named_files()) == {"gram.zarr/k", "gram.zarr/l"}
 
 
 @pytest.mark.parametrize("cut", [1, 10, 40])

@@ -167,8 +167,11 @@ def test_a_damaged_file_of_another_dataset_lets_the_cleaned_one_rest(cleaned: Pa
 
 
 def test_what_killed_writers_left_is_swept_away_and_nothing_else(root: Path) -> None:
+    for key in ("thesis.partial", "weights.zarr/x.partial"):  # a user's own
+        (root / key).touch()
     before = {path: path.read_bytes() for path in root.rglob("*") if path.is_file()}
-    for key in (".config.toml.77.partial", "gram.zarr/wave/gram/c/0/0/.0.ab12.partial", "weights.zarr/x.partial"):
+    of_zarr = f"weights.zarr/0.{'0a' * 16}.partial"
+    for key in (".config.toml.77.partial", "gram.zarr/wave/gram/c/0/0/.0.ab12.partial", of_zarr):
         (root / key).touch()
     sweep_temporary_files(LocalRoot(root), LocalRoot(root))
     assert {path: path.read_bytes() for path in root.rglob("*") if path.is_file()} == before

@@ -79,8 +79,9 @@ def test_what_is_constant_has_no_alignment() -> None:
     assert centered_alignment(zeros, K) == centered_alignment(K, zeros) == uncentered_alignment(K, zeros) == 0.0
     assert centered_alignment(np.ones((8, 8)), K) == 0.0
     assert unnormalised_alignment(np.ones((8, 8)), K) == 0.0
-    assert alignment_with_labels(K, np.ones(8)) == 0.0
-    assert alignment_with_labels(zeros, np.arange(8.0)) == 0.0
+    assert np.isnan(alignment_with_labels(K, np.full(8, 0.1)))
+    assert np.isnan(alignment_with_labels(zeros, np.arange(8.0)))
+    assert np.isnan(alignment_with_labels(np.full((8, 8), 0.1), np.arange(8.0)))
 
 
 @pytest.mark.parametrize("seed", range(34))

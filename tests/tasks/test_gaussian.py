@@ -3,7 +3,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.gaussian import SHIFT, families_of_kernels, kernel_names, shifted_kernels, squared_distances
+from tasks.gaussian import (
+    MAX_LOSS,
+    SHIFT,
+    direct_columns,
+    families_of_kernels,
+    kernel_names,
+    prepare_features,
+    shifted_kernels,
+    squared_distances,
+)
 from tests.tasks import dense
 
 EPS = float(np.finfo(np.float64).eps)
@@ -95,7 +104,7 @@ def test_families_share_one_set_of_distances() -> None:
     rng = np.random.default_rng(3)
     rows, columns = rng.normal(size=(6, 2)), rng.normal(size=(4, 2))
     out = np.full((6, 6, 4), np.nan)
-    families_of_kernels([(-3, -1), (2, 2), (0, 1)], rows, columns, out)
+    families_of_kernels([(-3, -1), (2, 2), (0, 1)], 0, rows, columns, out)
     distances = dense.squared_distances(rows, columns).astype(np.float64)
     expected = [np.expm1(-(2.0**exponent) * distances) for exponent in (-3, -2, -1, 2, 0, 1)]
     np.testing.assert_allclose(out, expected, rtol=1e-12)
@@ -110,3 +119,52 @@ def test_the_narrowest_kernel_is_zero_away_from_its_center() -> None:
     out = np.empty((1, 1, 2))
     shifted_kernels(np.array([[0.0, 1e8]]), (1000, 1000), out)
     assert out.tolist() == [[[0.0, -1.0]]]
+
+
+@pytest.mark.parametrize("d", [1, 4, 57, 400])
+@pytest.mark.parametrize("gamma", [2.0**-12, 2.0**-7, 1.0, 2.0**6])
+@pytest.mark.parametrize("size", [1.0, 1e3, 1e7, 1e12])
+def test_no_kernel_value_is_off_by_more_than_a_ten_billionth(d: int, gamma: float, size: float) -> None:
+    """One column of a size of its own; samples in pairs that are close to each other, where kernels are not 0."""
+    rng = np.random.default_rng(d)
+    features = rng.normal(size=(40, d)) / np.sqrt(d * gamma)
+    features[:, 0] += size * rng.normal(size=40)
+    features[20:] = features[:20] + 0.1 * rng.normal(size=(20, d)) / np.sqrt(d * gamma)
+    prepared, direct = prepare_features(features, gamma)
+    distances = squared_distances(prepared, prepared, direct)
+    exponents = np.longdouble(gamma) * dense.squared_distances(features, features)
+    seen = exponents < 700  # the others are 0
+    assert seen.sum() > 40
+    # exp(-x) is off by as much, relative to it, as x is in absolute terms
+    assert float(np.abs(gamma * distances - exponents)[seen].max()) <= MAX_LOSS
+    assert len(direct_columns(features, gamma)) == direct
+
+
+def test_only_columns_that_need_it_are_subtracted_directly() -> None:
+    rng = np.random.default_rng(0)
+    features = rng.normal(size=(50, 6))
+    assert not len(direct_columns(features, 8.0))
+    features[:, 4] *= 1e7
+    features[:, 1] += 1e7  # a large mean costs nothing
+    np.testing.assert_array_equal(direct_columns(features, 8.0), [4])
+    features[3, 2] = 1e6  # one outlier is enough
+    np.testing.assert_array_equal(direct_columns(features, 8.0), [2, 4])
+    np.testing.assert_array_equal(direct_columns(features, 2.0**-60), [])
+    prepared, direct = prepare_features(features, 8.0)
+    assert direct == 2
+    np.testing.assert_array_equal(prepared[:, -2:], features[:, [2, 4]])  # as they are
+
+
+def test_features_without_large_columns_are_only_centered() -> None:
+    features = np.random.default_rng(0).normal(size=(30, 3)) + 5.0
+    prepared, direct = prepare_features(features, 1.0)
+    assert direct == 0
+    np.testing.assert_array_equal(prepared, features - features.mean(axis=0))
+
+
+def test_a_column_whose_squares_overflow() -> None:
+    features = np.array([[0.0, 1e200], [1.0, 1e200], [0.0, -1e200]])
+    prepared, direct = prepare_features(features, 1.0)
+    with np.errstate(over="ignore"):
+        distances = squared_distances(prepared, prepared, direct)
+    np.testing.assert_array_equal(distances, [[0, 1, np.inf], [1, 0, np.inf], [np.inf, np.inf, 0]])

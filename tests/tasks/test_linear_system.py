@@ -120,6 +120,9 @@ def test_weights_of_any_sign_have_absolute_values_that_sum_to_one() -> None:
         def own_alignments(self) -> Floats:
             return np.ones(2)
 
+        def label_products(self) -> Floats:
+            return np.ones(2)
+
         def largest_alignment(self) -> tuple[Floats, float]:
             return np.ones(2), 0.0
 

@@ -4,11 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.optimize import minimize
 
 from tasks.errors import NoWeightsError
 from tasks.statistics import Statistics, alignment
-from tasks.weights import RULES, align, alignf, best_kernel, unif
+from tasks.weights import RULES, align, align_q, alignf, best_kernel, unif
 from tests.tasks import dense
 from tests.tasks.dense import Extended, Floats
 
@@ -80,51 +79,53 @@ def test_align_is_proportional_to_each_kernels_alignment(seed: int) -> None:
     np.testing.assert_allclose(mu, rho / rho.sum(), rtol=1e-9)
 
 
+def trace_one_products(kernels: dense.Extended, labels: Floats) -> Floats:
+    """(p,): <K_k, yy'> of the kernels, centered and scaled to trace one."""
+    label_kernel = dense.centered_label_kernel(labels)
+    centered = [dense.centered(kernel) for kernel in kernels]
+    return np.array([float(dense.frobenius(kernel, label_kernel) / np.trace(kernel)) for kernel in centered])
+
+
 @pytest.mark.parametrize("q", [1.1, 1.5, 2.0, 4.0])
 @pytest.mark.parametrize("seed", range(25))
-def test_align_with_q_solves_problem_5(seed: int, q: float) -> None:
-    """max <sum mu_k K_k, yy'> such that sum mu_k^q <= 1, for kernels of norm one."""
+def test_align_with_q_solves_problem_4_for_trace_one_kernels(seed: int, q: float) -> None:
+    """max <sum mu_k K_k, yy'> such that sum mu_k^q <= 1; its value is the norm of the products dual to L_q."""
     kernels, labels = make_kernels(seed, 1 + seed % 6)
-    mu, certificate = align(statistics_of(kernels, labels), q)
+    products = trace_one_products(kernels, labels)
+    mu, certificate = align_q(statistics_of(kernels, labels), q)
     assert certificate == 0.0
-    rho = np.array([dense.centered_alignment(kernel, labels) for kernel in kernels])
-    # the objective of weights scaled to the border of the ball
-
-    def worth(weights: Floats) -> float:
-        return float(rho @ weights) / float((weights**q).sum() ** (1 / q))
-
-    def loss(weights: Floats) -> float:
-        return -worth(weights)
-
-    found = minimize(
-        loss,
-        np.full(len(rho), 0.5),
-        method="L-BFGS-B",
-        bounds=[(1e-9, None)] * len(rho),
-        options={"maxiter": 5000, "ftol": 1e-15, "gtol": 1e-12},
-    )
-    reached, ours = worth(found.x), worth(mu)
-    assert ours >= reached * (1 - 1e-12)
-    assert ours == pytest.approx(reached, rel=1e-4)
-    np.testing.assert_allclose(mu, found.x / found.x.sum(), atol=0.02)
+    assert mu.sum() == pytest.approx(1.0)
+    scaled = mu / float((mu**q).sum() ** (1 / q))
+    conjugate = q / (q - 1)
+    relative = products / products.max()
+    optimum = float(products.max() * (relative**conjugate).sum() ** (1 / conjugate))
+    assert float(products @ scaled) == pytest.approx(optimum, rel=1e-9)
 
 
-def test_align_with_q_from_the_best_kernel_to_equal_weights() -> None:
-    stats = statistics_of(*make_kernels(1, 8))
-    np.testing.assert_array_equal(align(stats, 1.0)[0], best_kernel(stats)[0])
-    np.testing.assert_array_equal(align(stats)[0], align(stats, 2.0)[0])
+def test_align_with_q_from_the_largest_product_to_equal_weights() -> None:
+    kernels, labels = make_kernels(1, 8)
+    products = trace_one_products(kernels, labels)
+    largest = np.eye(8)[int(np.argmax(products))]
+    stats = statistics_of(kernels, labels)
+    np.testing.assert_array_equal(align_q(stats, 1.0)[0], largest)
     with np.errstate(all="raise", under="ignore"):
-        almost, _ = align(stats, 1.0 + 1e-6)
-        equal, _ = align(stats, 1e6)
-    np.testing.assert_allclose(almost, best_kernel(stats)[0], atol=1e-6)
+        almost, _ = align_q(stats, 1.0 + 1e-6)
+        equal, _ = align_q(stats, 1e6)
+    np.testing.assert_allclose(almost, largest, atol=1e-6)
     np.testing.assert_allclose(equal, unif(stats)[0], atol=1e-4)
+
+
+def test_align_is_not_align_with_q_2_unless_the_kernels_have_one_norm() -> None:
+    stats = Statistics(np.diag([1.0, 4.0]), np.array([1.0, 1.0]), np.ones(2), 1.0)
+    np.testing.assert_allclose(align(stats)[0], [2 / 3, 1 / 3])  # equation 3: a_k / ||K_k||_F
+    np.testing.assert_allclose(align_q(stats, 2.0)[0], [0.5, 0.5])  # problem 4: a_k
 
 
 @pytest.mark.parametrize("q", [1.001, 2.0, 100.0])
 def test_align_with_q_of_tiny_and_missing_alignments(q: float) -> None:
     # powers of 1000 neither overflow nor leave nothing
     stats = Statistics(np.diag([1.0, 1.0, 1.0, 0.0]), np.array([1e-200, 1e-201, 0.0, 0.0]), np.ones(4), 1.0)
-    mu, _ = align(stats, q)
+    mu, _ = align_q(stats, q)
     assert np.isfinite(mu).all()
     assert mu.sum() == pytest.approx(1.0)
     assert mu[0] > mu[1] >= 0

@@ -1,0 +1,42 @@
+"""Notes: what a user should know about a sweep besides its numbers, one line each.
+
+They are printed, and written to `results/notes.csv`.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import pandas as pd
+
+COLUMNS = ("dataset", "task", "method", "note")
+
+
+@dataclass(frozen=True)
+class Note:
+    """One remark about a dataset, one of its tasks, or one method on it."""
+
+    dataset: str
+    note: str
+    task: str = ""
+    method: str = ""
+
+
+def lines(notes: Iterable[Note]) -> list[str]:
+    """Return the notes as lines of text; those that say the same about one method are one line.
+
+    >>> lines([Note("a", "left out", "regression", "l1-svm"), Note("b", "left out", "regression", "l1-svm")])
+    ['note: l1-svm on a (regression), b (regression): left out']
+    >>> lines([Note("a", "3 rows are left out")])
+    ["note: dataset 'a': 3 rows are left out"]
+    """
+    places: dict[tuple[str, str], list[str]] = {}
+    for note in notes:
+        task = f" ({note.task})" if note.task else ""
+        subject = f"{note.method} on " if note.method else f"dataset {note.dataset!r}{task}"
+        places.setdefault((subject, note.note), []).append(f"{note.dataset}{task}" if note.method else "")
+    return [f"note: {subject}{', '.join(where)}: {text}" for (subject, text), where in places.items()]
+
+
+def note_table(notes: Sequence[Note]) -> pd.DataFrame:
+    """Return the notes as rows of `notes.csv`."""
+    return pd.DataFrame([[getattr(note, name) for name in COLUMNS] for note in notes], columns=list(COLUMNS))

@@ -1,0 +1,88 @@
+"""Standard output that may go away while a command runs: a run is worth more than what it prints."""
+
+import errno
+import io
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any, TextIO, TypeVar, cast
+
+T = TypeVar("T")
+
+STANDARD_DESCRIPTORS = 3
+
+
+class TolerantStream:
+    """A text stream whose errors are remembered instead of raised; after the first one, what is written is lost."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self.error: OSError | None = None
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def write(self, text: str) -> int:
+        """Write a text."""
+        return self._try(lambda: self._stream.write(text), len(text))
+
+    def flush(self) -> None:
+        """Write what is still in the buffer."""
+        self._try(self._stream.flush, None)
+
+    @property
+    def is_broken(self) -> bool:
+        """Whether writing failed, other than for a reader that has left, as `| head` does."""
+        return self.error is not None and self.error.errno != errno.EPIPE
+
+    def _try(self, work: Callable[[], T], otherwise: T) -> T:
+        try:
+            return work()
+        except OSError as error:
+            if self.error is None:
+                self.error = error
+                if self.is_broken:
+                    _say_on_stderr(
+                        f"note: the standard output cannot be written: {error.strerror}. The command goes on without it"
+                    )
+            self._discard()
+            return otherwise
+
+    def _discard(self) -> None:
+        """Let all that follows, and what the buffer holds, go nowhere, so that closing the stream does not fail too."""
+        with suppress(OSError, ValueError):
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, self._stream.fileno())
+            os.close(nowhere)
+            self._stream.flush()
+
+
+@contextmanager
+def tolerant_output() -> Iterator[TolerantStream]:
+    """Let the standard output be one whose errors stop nothing; characters that it has no code for become `?`."""
+    _open_standard_descriptors()
+    before = sys.stdout
+    if isinstance(before, io.TextIOWrapper):
+        before.reconfigure(errors="replace")  # a terminal without ± shows a question mark
+    stream = TolerantStream(before or io.StringIO())
+    sys.stdout = cast(TextIO, stream)
+    try:
+        yield stream
+    finally:
+        stream.flush()
+        sys.stdout = before
+
+
+def _open_standard_descriptors() -> None:
+    """Fill standard descriptors that are closed, lest the ledger becomes one of them and gets what others print."""
+    while (descriptor := os.open(os.devnull, os.O_RDWR)) < STANDARD_DESCRIPTORS:
+        os.set_inheritable(descriptor, True)
+    os.close(descriptor)
+
+
+def _say_on_stderr(line: str) -> None:
+    with suppress(OSError, ValueError):
+        if sys.stderr is not None:
+            sys.stderr.write(f"{line}\n")
+            sys.stderr.flush()

@@ -1,0 +1,18 @@
+"""The labels of a dataset as tasks use them: in units in which they are of ordinary size."""
+
+from pipeline.inputs import Input, whole
+from pipeline.store import DATA, RunStore
+from tasks.arrays import Floats
+from tasks.labels import label_units
+
+
+def label_input(dataset: str) -> Input:
+    """What `read_labels` reads, as an input of a task."""
+    return whole(DATA, f"{dataset}/targets")
+
+
+def read_labels(store: RunStore, dataset: str) -> tuple[Floats, Floats]:
+    """Labels in their units, (m, tasks), and the units, (tasks,): errors have to be multiplied by them."""
+    targets = store.read(DATA, f"{dataset}/targets")
+    units = label_units(targets)
+    return targets / units, units

@@ -1,0 +1,176 @@
+"""Texts that others wrote: file names, headers and profiles that would become commands, scripts or formulas."""
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from cluster.errors import ProfileError
+from pipeline.cli_options import console
+from pipeline.config_file import read_config
+from pipeline.profiles import find_profile, parse_profile
+from pipeline.text import printable, spreadsheet_safe
+from tests.faults.harness import command, no_workers, write_config
+from tests.pipeline.build import config_values, put
+
+pytestmark = pytest.mark.faults
+
+SLURM: dict[str, Any] = {"backend": "slurm", "memory": "1 GiB", "walltime": "1:00:00"}
+ESCAPE = "\x1b[31mred\x1b]0;title\x07"
+
+
+def table(path: Path) -> list[dict[str, str]]:
+    return list(csv.DictReader(path.read_text().splitlines()))
+
+
+# a file with the name of a shipped config
+
+
+def test_without_a_name_the_shipped_default_runs_whatever_is_in_the_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    put(tmp_path, "name = 'mine'", "default")
+    shown = command("config", "show")
+    assert shown.exit_code == 0, shown.output
+    assert read_config(None)[0].name == "default"
+    assert shown.stderr == ""
+
+
+def test_a_file_with_the_name_of_a_shipped_config_is_read_and_that_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_config(tmp_path, config_values() | {"name": "mine"}).rename(tmp_path / "default")
+    said = "note: 'default' is the file of that name in this folder, not the shipped config\n"
+    for arguments in (("config", "show", "default"), ("plan", "default"), ("run", "default")):
+        assert said in command(*arguments).stderr, arguments
+    explicit = command("config", "show", "./default")
+    assert 'name = "mine"' in explicit.output
+    assert explicit.stderr == ""
+
+
+# profiles
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"account": "me\nrm -rf /"},
+        {"queue": "short\r"},
+        {"directives": ["--constraint=a\ntouch /tmp/x"]},
+        {"python": "/usr/bin/python\n"},
+        {"interface": "ib0\x00"},
+        {"scratch": "/tmp\x1b[2J"},
+        {"driver": {"directives": ["--x\ny"]}},
+        {"driver": {"memory": "4 GiB\n"}},
+        {"walltime": "1:00:00\n"},
+        {"description": "\x1b[2J"},
+    ],
+    ids=lambda changes: next(iter(changes)),
+)
+def test_control_characters_in_a_profile_are_refused(changes: dict[str, Any]) -> None:
+    with pytest.raises(ProfileError, match="must not hold control characters") as caught:
+        parse_profile(SLURM | changes, "the test")
+    assert str(caught.value).isprintable() or "\n" in str(caught.value)
+    assert "\x1b" not in str(caught.value)
+
+
+def test_lines_of_setup_are_shell_and_may_be_long(tmp_path: Path) -> None:
+    profile = parse_profile(SLURM | {"setup": ["if true; then\n\tmodule load python\nfi"]}, "the test")
+    assert len(profile.setup) == 1
+    (tmp_path / "gateway.toml").write_text('backend = "gateway"\naddress = "https://x"\noptions = {a = "b\\nc"}\n')
+    with pytest.raises(ProfileError, match="options: must not hold control characters"):
+        find_profile(str(tmp_path / "gateway.toml"))
+
+
+# terminals
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("a\tb\nc", "a\tb\nc"),
+        ("\x1b[1m", "\\x1b[1m"),
+        ("x\x9by", "x\\x9by"),
+        ("\r\x07\x7f", "\\r\\x07\\x7f"),
+        ("±é", "±é"),
+    ],
+)
+def test_control_characters_are_shown_as_escapes(text: str, shown: str) -> None:
+    assert printable(text) == shown
+
+
+def test_control_characters_of_a_file_do_not_reach_the_terminal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = "".join(f"{i},7,{(i * 5) % 11}\n" for i in range(12))
+    put(tmp_path, f"a,{ESCAPE},y\n{rows}", "data.csv")
+    rank_one = [{"family": "rank-one"}]
+    values = config_values(task="regression", path="data.csv", target="y", kernels=rank_one) | {"name": "escapes"}
+    with no_workers():
+        done = command("run", write_config(tmp_path, values), "--out", tmp_path / "run")
+    assert done.exit_code == 0, done.output
+    assert "\x1b" not in done.output
+    names = {row["kernel"] for row in table(tmp_path / "run/results/kernels.csv")}
+    assert names == {"a", printable(ESCAPE)}
+    # Messages repeat what was given.
+    for wrong in ({"positive": [ESCAPE]}, {"target": ESCAPE + "?"}, {"path": ESCAPE}):
+        values["dataset"][0] = config_values(**({"path": "data.csv", "target": "y"} | wrong))["dataset"][0]
+        refused = command("run", write_config(tmp_path, values), "--out", tmp_path / "other")
+        assert refused.exit_code == 2
+        assert "\x1b" not in refused.output
+
+
+def test_what_is_printed_on_the_console_has_no_control_characters(capsys: pytest.CaptureFixture[str]) -> None:
+    console().print(f"note: {ESCAPE}", markup=False, highlight=False)
+    assert capsys.readouterr().out == f"note: {printable(ESCAPE)}\n"
+
+
+def test_a_folder_of_runs_whose_names_hold_control_characters(tmp_path: Path) -> None:
+    (tmp_path / ESCAPE).mkdir()
+    (tmp_path / ESCAPE / "config.toml").write_text("?")
+    assert "\x1b" not in command("runs", tmp_path).output
+
+
+# spreadsheets
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("=1+1", "'=1+1"),
+        ("@x", "'@x"),
+        ("+a", "'+a"),
+        ("-a", "'-a"),
+        ("\t=1", "'\t=1"),
+        ("-1.5e3", "-1.5e3"),
+        ("+2", "+2"),
+        ("-inf", "'-inf"),
+        ("a=b", "a=b"),
+        ("", ""),
+    ],
+)
+def test_a_text_that_a_spreadsheet_would_compute_gets_a_quote(text: str, written: str) -> None:
+    assert spreadsheet_safe(text) == written
+
+
+def test_formulas_in_headers_are_texts_in_the_tables(tmp_path: Path) -> None:
+    rows = "".join(f"{i},{i * i % 7},{(i * 5) % 11}\n" for i in range(12))
+    put(tmp_path, f"\"=cmd|' /C calc'!A0\",-5,y\n{rows}", "data.csv")
+    rank_one = [{"family": "rank-one"}]
+    values = config_values(task="regression", path="data.csv", target="y", kernels=rank_one) | {"name": "formulas"}
+    with no_workers():
+        done = command("run", write_config(tmp_path, values), "--out", tmp_path / "run")
+    assert done.exit_code == 0, done.output
+    kernels = {row["kernel"] for row in table(tmp_path / "run/results/kernels.csv")}
+    assert kernels == {"'=cmd|' /C calc'!A0", "-5"}
+    described = json.loads((tmp_path / "run/statistics.zarr/things/regression/trace/zarr.json").read_text())
+    assert described["attributes"]["kernels"][0] == "=cmd|' /C calc'!A0", "arrays have the names as they are"
+    for path in (tmp_path / "run/results").glob("*.csv"):
+        assert not any(cell.startswith(("=", "@")) for row in table(path) for cell in row.values()), path
+    assert "status" in pq.read_schema(tmp_path / "run/results/rows.parquet").names

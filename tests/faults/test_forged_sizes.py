@@ -1,0 +1,36 @@
+"""Forged run directories that claim huge sizes: commands refuse them within 1 GiB of memory."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.faults.forgeries import COMMANDS, CONFIG, SIZES, arguments, prepare
+from tests.faults.harness import command, no_workers, write_config
+
+pytestmark = pytest.mark.faults
+
+
+def test_sizes_that_a_directory_claims_do_not_take_memory(tmp_path: Path) -> None:
+    config = write_config(tmp_path, CONFIG)
+    with no_workers():
+        done = command("run", config, "--out", tmp_path / "run")
+    assert done.exit_code == 0, done.output
+    cases = [(size, name) for size in SIZES for name in COMMANDS]
+    lines = [["resume", str(tmp_path / "run")]]
+    for number, (size, name) in enumerate(cases):
+        root, _ = prepare(tmp_path / "run", tmp_path / str(number), SIZES[size])
+        lines.append(arguments(name, root, config))
+    limited = [sys.executable, "-m", "tests.faults.limited"]
+    done_all = subprocess.run(limited, input=json.dumps(lines), capture_output=True, text=True, check=False)
+    first, *found = map(json.loads, done_all.stdout.splitlines())
+    assert first["code"] == 0, first
+    failures = [
+        f"{size}: {name}: {result}"
+        for (size, name), result in zip(cases, found, strict=False)
+        if result["failed"] or result["code"] not in (0, 3, 4)
+    ]
+    assert not failures, "\n".join(failures)
+    assert len(found) == len(cases), f"{cases[len(found)]}: {done_all.stderr[-500:]}"

@@ -1,0 +1,132 @@
+"""Whose lock it is in an object store: hosts and containers may share a name, and process numbers as well."""
+
+import json
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
+
+from pipeline.errors import RefusedError
+from pipeline.storage import lock, object_lock
+from pipeline.storage.lock import Holder
+from pipeline.storage.system import FIRST_PROCESSES
+
+if TYPE_CHECKING:
+    from pipeline.storage.object_root import ObjectRoot
+
+pytestmark = pytest.mark.faults
+
+CONTAINER, OTHER = "pid:[4026532000]", "pid:[4026532001]"
+DEAD = 2**22 + 1  # above the largest number that Linux gives a process
+
+
+class Objects:
+    """What a lock needs of an object store."""
+
+    def __init__(self) -> None:
+        self.content: bytes | None = None
+
+    def create(self, key: str, content: bytes) -> bool:
+        return self.content is None and self.replace(key, content, "")
+
+    def replace(self, key: str, content: bytes, tag: str) -> bool:
+        self.content = content
+        return True
+
+    def read(self, key: str) -> bytes:
+        if self.content is None:
+            raise FileNotFoundError
+        return self.content
+
+    def read_tagged(self, key: str) -> tuple[bytes, str]:
+        return self.read(key), "tag"
+
+    def remove(self, key: str) -> None:
+        self.content = None
+
+
+def held_by(holder: Holder) -> "ObjectRoot":
+    objects = Objects()
+    objects.content = holder.content()
+    return cast("ObjectRoot", objects)
+
+
+def system(monkeypatch: pytest.MonkeyPatch, **facts: str) -> None:
+    """Let this process see other facts of its system."""
+    seen = {"machine": "m1", "boot": "b1", "processes": FIRST_PROCESSES} | facts
+    monkeypatch.setattr(lock, "system_facts", lambda: seen)
+
+
+def owner(monkeypatch: pytest.MonkeyPatch, pid: int, **facts: str) -> Holder:
+    """The holder of a lock that a process of some system took."""
+    with monkeypatch.context() as patch:
+        system(patch, **facts)
+        return replace(Holder.this_process(), pid=pid)
+
+
+@pytest.mark.parametrize(
+    "theirs",
+    [
+        pytest.param({"boot": "b2", "processes": CONTAINER}, id="container on another machine"),
+        pytest.param({"processes": CONTAINER}, id="another container of this machine"),
+        pytest.param({"boot": "b2", "machine": "m2"}, id="another machine"),
+        pytest.param({"boot": "b2", "machine": ""}, id="a machine without an id"),
+    ],
+)
+@pytest.mark.parametrize("pid", [DEAD, 1])
+def test_a_lock_of_another_system_with_the_same_hostname_is_not_taken_over(
+    monkeypatch: pytest.MonkeyPatch, theirs: dict[str, str], pid: int
+) -> None:
+    root = held_by(owner(monkeypatch, pid, **theirs))
+    system(monkeypatch, processes=OTHER)
+    with pytest.raises(RefusedError, match="in use"), object_lock.locked(root):
+        pass
+    assert object_lock.holder(root) is not None
+    assert object_lock.unlock(root) is not None  # the user knows better
+    with object_lock.locked(root):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("theirs", "ours"),
+    [
+        pytest.param({}, {}, id="a dead process of this system"),
+        pytest.param({"processes": CONTAINER}, {"processes": CONTAINER}, id="a dead process of this container"),
+        pytest.param({"boot": "b0"}, {}, id="this machine, which was started again"),
+    ],
+)
+def test_a_lock_of_a_dead_process_of_this_system_is_taken_over(
+    monkeypatch: pytest.MonkeyPatch, theirs: dict[str, str], ours: dict[str, str]
+) -> None:
+    root = held_by(owner(monkeypatch, DEAD, **theirs))
+    system(monkeypatch, **ours)
+    assert object_lock.holder(root) is None
+    with object_lock.locked(root):
+        pass
+
+
+def test_a_lock_of_a_live_process_of_this_system_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    system(monkeypatch)
+    root = held_by(owner(monkeypatch, os.getpid()))
+    with pytest.raises(RefusedError, match="in use"):
+        object_lock.unlock(root)
+
+
+def test_a_lock_without_facts_of_its_system_goes_by_the_hostname(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As those of earlier versions are."""
+    content: dict[str, Any] = json.loads(owner(monkeypatch, DEAD).content())
+    objects = Objects()
+    objects.content = json.dumps({key: content[key] for key in ("host", "pid", "since", "job", "life")}).encode()
+    with object_lock.locked(cast("ObjectRoot", objects)):
+        pass
+
+
+def test_a_machine_that_was_started_again_takes_over_its_lock_in_a_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "lock").write_bytes(owner(monkeypatch, DEAD, boot="b0").content())
+    system(monkeypatch)
+    with lock.locked(tmp_path):
+        pass

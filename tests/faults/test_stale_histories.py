@@ -1,0 +1,160 @@
+"""Any history of changes, crashes, stale writes, resumes and repairs: what `verify` accepts are the right tables."""
+
+import io
+import os
+import random
+import shutil
+import tempfile
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
+from rich.console import Console
+
+from pipeline.config import Config
+from pipeline.config_file import parse_config
+from pipeline.record import read_record
+from pipeline.repair import repair_run, restore_run, verify_run
+from pipeline.run import Options
+from pipeline.storage.digests import is_chunk
+from pipeline.storage.local_root import LocalRoot
+from pipeline.sweep import resume_sweep, run_sweep
+from tests.faults.harness import CrashError, no_workers
+from tests.faults.test_stateful import CONFIG, FOLDER, contents
+
+pytestmark = pytest.mark.faults
+
+EXAMPLES = int(os.environ.get("STATEFUL_EXAMPLES", "12"))
+
+
+def _config(**changes: Any) -> Config:
+    values = CONFIG.model_dump(mode="json", exclude_unset=True, by_alias=True) | changes
+    return parse_config(values, "a test")
+
+
+# Their arrays have the same names and shapes, and other values.
+CONFIGS = (CONFIG, _config(seed=1), _config(methods=["unif", "align", "l2-krr"]))
+
+
+@cache
+def reference(number: int) -> dict[str, bytes]:
+    """What a run of a config ends with in a directory of its own."""
+    with tempfile.TemporaryDirectory() as folder, no_workers():
+        root = LocalRoot(Path(folder) / "run")
+        assert run_sweep(CONFIGS[number], FOLDER, root, Options(), Console(file=io.StringIO())) == 0
+        return contents(Path(folder) / "run")
+
+
+def results(files: dict[str, bytes]) -> dict[str, bytes]:
+    return {key: content for key, content in files.items() if key.startswith("results/")}
+
+
+# What a task of another config writes, and before which task of the run it does so: None for when no run is going on.
+stale_writes = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 400), st.integers(0, 14)), max_size=3)
+
+
+class StaleHistories(RuleBasedStateMachine):
+    """A run directory in which configs follow each other, and tasks of earlier ones still write."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.folder = Path(tempfile.mkdtemp())
+        self.root = self.folder / "run"
+        self.config = 0
+        self.writes: list[tuple[int, int, int]] = []
+
+    def write_stale(self, config: int, number: int) -> None:
+        """Put a chunk of another config in its place, whole and with a valid checksum, past every lock."""
+        chunks = sorted(key for key in reference(config) if is_chunk(key))
+        key = chunks[number % len(chunks)]
+        if (self.root / key).parent.exists():
+            (self.root / key).write_bytes(reference(config)[key])
+
+    def do(self, work: Any, *arguments: Any, order: int = 0, most: int | None = None) -> int | None:
+        """The exit code of some work, while stale writes come; None if it crashed."""
+
+        def write(done: int) -> None:
+            for config, number, when in list(self.writes):
+                if when <= done:
+                    self.writes.remove((config, number, when))  # each comes once
+                    self.write_stale(config, number)
+
+        with no_workers(random.Random(order), most, write):
+            try:
+                return int(work(*arguments))
+            except CrashError:
+                return None
+
+    @property
+    def console(self) -> Console:
+        return Console(file=io.StringIO())
+
+    def is_begun(self) -> bool:
+        ledger = self.root / "ledger.jsonl"
+        return ledger.exists() and ledger.read_bytes().count(b"\n") > 1
+
+    def assert_right_tables(self) -> None:
+        assert results(contents(self.root)) == results(reference(self.config))
+
+    @rule(config=st.integers(0, 2), most=st.none() | st.integers(0, 12), order=st.integers(0, 9), writes=stale_writes)
+    def run_a_config(self, config: int, most: int | None, order: int, writes: list[tuple[int, int, int]]) -> None:
+        self.config, self.writes = config, writes
+        sweep = (CONFIGS[config], FOLDER, LocalRoot(self.root), Options(accept_changes=True), self.console)
+        if self.do(run_sweep, *sweep, order=order, most=most) == 0:
+            self.assert_right_tables()
+
+    @precondition(is_begun)
+    @rule(how=st.sampled_from(["quick", "full"]), most=st.none() | st.integers(0, 6), writes=stale_writes)
+    def resume(self, how: Any, most: int | None, writes: list[tuple[int, int, int]]) -> None:
+        self.writes = writes
+        if self.do(resume_sweep, LocalRoot(self.root), FOLDER, Options(verify=how), self.console, most=most) == 0:
+            self.assert_right_tables()
+
+    @precondition(is_begun)
+    @rule(config=st.integers(0, 2), number=st.integers(0, 400))
+    def write_between_runs(self, config: int, number: int) -> None:
+        self.write_stale(config, number)
+
+    @precondition(is_begun)
+    @rule()
+    def verify(self) -> None:
+        code = self.do(verify_run, LocalRoot(self.root), self.console)
+        assert code in (0, 4)
+        if code == 0 and read_record(LocalRoot(self.root)).is_complete:
+            self.assert_right_tables()
+
+    @precondition(is_begun)
+    @rule(writes=stale_writes)
+    def repair(self, writes: list[tuple[int, int, int]]) -> None:
+        self.writes = writes
+        restore_run(LocalRoot(self.root), self.console)
+        assert self.do(repair_run, LocalRoot(self.root), FOLDER, Options(), self.console) == 0
+        if read_record(LocalRoot(self.root)).is_complete:
+            self.assert_right_tables()
+
+    def teardown(self) -> None:
+        """At the end of any history, go on and repair: the tables are right, and `verify` says so."""
+        try:
+            if self.is_begun():
+                self.resume("quick", None, [])
+                self.repair([])
+                assert self.do(verify_run, LocalRoot(self.root), self.console) == 0
+                self.assert_right_tables()
+        finally:
+            shutil.rmtree(self.folder)
+
+
+TestStaleHistories = pytest.mark.faults(StaleHistories.TestCase)
+TestStaleHistories.settings = settings(
+    max_examples=EXAMPLES,
+    stateful_step_count=10,
+    deadline=None,
+    derandomize="STATEFUL_EXAMPLES" not in os.environ,
+    phases=[phase for phase in Phase if phase not in (Phase.shrink, Phase.explain)],  # it would take minutes
+    database=None,
+    suppress_health_check=list(HealthCheck),
+)
