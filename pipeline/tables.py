@@ -13,7 +13,7 @@ from pipeline.schedule import failures
 from pipeline.stages.cells import CellTask
 from pipeline.stages.one_stage import EachKernelTask
 from pipeline.stages.weights import WeightsTask
-from pipeline.storage.names import RESULTS
+from pipeline.storage.names import RESULTS, TABLE_FILES
 from pipeline.storage.root import Root
 from pipeline.store import RunStore
 from pipeline.stored_tables import read_table
@@ -28,16 +28,6 @@ TABLES_VERSION = 2
 ROWS = f"{RESULTS}/rows.csv"
 CORRELATION = f"{RESULTS}/correlation.csv"
 CORRELATION_COLUMNS = ("dataset", "task", "kernels", "centered", "uncentered")
-TABLE_FILES = tuple(
-    f"{RESULTS}/{name}"
-    for name in (
-        *(f"{table}.csv" for table in ("rows", "path", "bounds", "kernels", "correlation", "notes", "timings")),
-        "rows.parquet",
-        *(f"summary.{kind}" for kind in ("csv", "md", "tex")),
-    )
-)
-"""All tables that a run writes."""
-
 KEYS = ("dataset", "task", "method", "trial")
 ROW_COLUMNS = (
     *KEYS,

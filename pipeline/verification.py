@@ -1,7 +1,7 @@
 """What of a run directory is as its ledger says, and what is not: missing, damaged, swapped, foreign or outdated."""
 
 import re
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Collection, Container, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from pipeline.inputs import InputDigests, is_built_on_others
@@ -15,7 +15,7 @@ from pipeline.schedule import failures
 from pipeline.storage.digests import DAMAGED, IRREGULAR
 from pipeline.storage.files import is_temporary
 from pipeline.storage.keys import array_of
-from pipeline.storage.names import GROUPS, RESULTS
+from pipeline.storage.names import GROUPS, RESULTS, TABLE_FILES
 from pipeline.storage.root import Root
 from pipeline.store import COMBINED, DATA, GRAM, STATISTICS
 from pipeline.task import Finished
@@ -204,14 +204,15 @@ def stored_files(root: Root, arrays: Root) -> Iterator[str]:
 
 
 def foreign_files(
-    root: Root, arrays: Root, named: Container[str], unfinished: bool = False, abandoned: Container[str] = ()
+    root: Root, arrays: Root, named: Collection[str], unfinished: bool = False, abandoned: Container[str] = ()
 ) -> list[Problem]:
     """Files among arrays and tables that no line of the ledger names.
 
     Parameters
     ----------
     unfinished
-        Whether tasks are still to do, or failed: they may have left chunks of arrays that are known.
+        Whether tasks are still to do, or failed: they may have left chunks of arrays that are known. Tables without a
+        line of their own are then those of an earlier end of the run, and are written again at its next end.
     abandoned
         Names of datasets: a change of the config that was given up may have left parts of their arrays.
     """
@@ -220,6 +221,7 @@ def foreign_files(
         for key in sorted(stored_files(root, arrays))
         if key not in named
         and not (unfinished and f"{array_of(key)}/zarr.json" in named)
+        and not (unfinished and named and key in TABLE_FILES)
         and not ((part := ARRAY_PART.fullmatch(key)) and part[1] in abandoned)
     ]
 

@@ -35,12 +35,12 @@ class Objects:
         self.content = content
         return True
 
-    def read(self, key: str) -> bytes:
+    def read(self, key: str, limit: int = 0) -> bytes:
         if self.content is None:
             raise FileNotFoundError
         return self.content
 
-    def read_tagged(self, key: str) -> tuple[bytes, str]:
+    def read_tagged(self, key: str, limit: int = 0) -> tuple[bytes, str]:
         return self.read(key), "tag"
 
     def remove(self, key: str) -> None:
