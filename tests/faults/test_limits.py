@@ -154,7 +154,7 @@ def test_a_worker_names_the_limit_that_it_meets(
     monkeypatch.setattr("pipeline.worker.run_tasks", fails)
     monkeypatch.setattr("pipeline.worker.get_worker", object)
     with pytest.raises(kind, match=r"imits are: 4096 MiB of address space \(`ulimit -v`\)"):
-        run_errand((), RunStore(LocalRoot(tmp_path)), (), "run", fingerprint())
+        run_errand((), (), RunStore(LocalRoot(tmp_path)), "run", fingerprint())
 
 
 def test_a_command_names_the_limit_that_it_meets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
