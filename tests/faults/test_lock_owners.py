@@ -40,7 +40,7 @@ class Objects:
             raise FileNotFoundError
         return self.content
 
-    def read_tagged(self, key: str) -> tuple[bytes, str]:
+    def read_tagged(self, key: str, limit: int = 0) -> tuple[bytes, str]:
         return self.read(key), "tag"
 
     def remove(self, key: str) -> None:
