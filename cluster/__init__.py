@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from distributed import Client
 
-    from cluster.profile import Profile
+    from kernel_pipeline.cluster.profile import Profile
 
 
 PAUSED_AT = 0.8
@@ -76,6 +76,10 @@ def worker_limits(profile: "Profile") -> tuple[int, int | None]:
 
 
 def _backend(profile: "Profile") -> ModuleType:
-    from cluster.profile import QUEUES
+    from kernel_pipeline.cluster.profile import QUEUES
 
-    return import_module("cluster.jobqueue" if profile.backend in QUEUES else f"cluster.{profile.backend}")
+    return import_module(
+        "kernel_pipeline.cluster.jobqueue"
+        if profile.backend in QUEUES
+        else f"kernel_pipeline.cluster.{profile.backend}"
+    )

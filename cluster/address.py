@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from cluster import Cluster
-from cluster.errors import ClusterError, ProfileError
-from cluster.profile import Profile
+from kernel_pipeline.cluster import Cluster
+from kernel_pipeline.cluster.errors import ClusterError, ProfileError
+from kernel_pipeline.cluster.profile import Profile
 
 if TYPE_CHECKING:
     from distributed import Client

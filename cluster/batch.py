@@ -5,8 +5,8 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-from cluster.errors import ClusterError, LateAnswerError, ProfileError
-from cluster.profile import Profile, margin, seconds
+from kernel_pipeline.cluster.errors import ClusterError, LateAnswerError, ProfileError
+from kernel_pipeline.cluster.profile import Profile, margin, seconds
 
 SECONDS_TO_SUBMIT = 30
 SECONDS_TO_LIST = 5

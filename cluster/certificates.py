@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cluster.errors import ProfileError
+from kernel_pipeline.cluster.errors import ProfileError
 
 if TYPE_CHECKING:
     from distributed.security import Security

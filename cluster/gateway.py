@@ -7,10 +7,10 @@ from pathlib import Path
 from types import ModuleType
 from urllib.parse import urlsplit
 
-from cluster import Cluster
-from cluster.address import is_loopback
-from cluster.errors import ClusterError, ProfileError, missing_extra
-from cluster.profile import Profile
+from kernel_pipeline.cluster import Cluster
+from kernel_pipeline.cluster.address import is_loopback
+from kernel_pipeline.cluster.errors import ClusterError, ProfileError, missing_extra
+from kernel_pipeline.cluster.profile import Profile
 
 
 def worker_limits(profile: Profile) -> tuple[int, int | None]:

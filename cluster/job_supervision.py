@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from distributed.deploy.spec import ProcessInterface
 
-from cluster.errors import ClusterError
-from cluster.profile import Profile
+from kernel_pipeline.cluster.errors import ClusterError
+from kernel_pipeline.cluster.profile import Profile
 
 if TYPE_CHECKING:
     from distributed import Client
 
-log = logging.getLogger("pipeline")
+log = logging.getLogger("kernel_pipeline")
 
 LISTING = {
     "slurm": ("squeue", "--me", "--noheader", "--format=%A %T %r"),

@@ -11,13 +11,13 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-from cluster import Cluster
-from cluster.batch import check_path
-from cluster.certificates import CERTIFICATES, fresh_certificates, security_of
-from cluster.errors import missing_extra
-from cluster.job_supervision import Jobs, patient
-from cluster.profile import Profile, margin, seconds
-from cluster.settings import (
+from kernel_pipeline.cluster import Cluster
+from kernel_pipeline.cluster.batch import check_path
+from kernel_pipeline.cluster.certificates import CERTIFICATES, fresh_certificates, security_of
+from kernel_pipeline.cluster.errors import missing_extra
+from kernel_pipeline.cluster.job_supervision import Jobs, patient
+from kernel_pipeline.cluster.profile import Profile, margin, seconds
+from kernel_pipeline.cluster.settings import (
     ENVIRONMENT,
     LOOPBACK_DASHBOARD,
     NO_HTTP,

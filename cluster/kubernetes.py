@@ -7,10 +7,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from cluster import Cluster
-from cluster.errors import ClusterError, missing_extra
-from cluster.profile import Profile
-from cluster.settings import ENVIRONMENT
+from kernel_pipeline.cluster import Cluster
+from kernel_pipeline.cluster.errors import ClusterError, missing_extra
+from kernel_pipeline.cluster.profile import Profile
+from kernel_pipeline.cluster.settings import ENVIRONMENT
 
 
 def worker_limits(profile: Profile) -> tuple[int, int | None]:

@@ -9,7 +9,7 @@ import os
 import resource
 from pathlib import Path
 
-from cluster.errors import LimitError
+from kernel_pipeline.cluster.errors import LimitError
 
 # As measured, with some to spare: the driver, the process that workers are forked from, and one worker.
 THREADS_OF_DRIVER = 24

@@ -10,12 +10,12 @@ from functools import partial
 from multiprocessing import forkserver
 from pathlib import Path
 
-from cluster import Cluster
-from cluster.certificates import security_in_memory
-from cluster.errors import ClusterError
-from cluster.limits import check_limits
-from cluster.profile import Profile
-from cluster.settings import ENVIRONMENT, LOOPBACK_DASHBOARD, dashboard_on_loopback, own_settings
+from kernel_pipeline.cluster import Cluster
+from kernel_pipeline.cluster.certificates import security_in_memory
+from kernel_pipeline.cluster.errors import ClusterError
+from kernel_pipeline.cluster.limits import check_limits
+from kernel_pipeline.cluster.profile import Profile
+from kernel_pipeline.cluster.settings import ENVIRONMENT, LOOPBACK_DASHBOARD, dashboard_on_loopback, own_settings
 
 # Where the system can fork, workers are forked from one process that has imported everything once.
 METHOD = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
@@ -58,7 +58,7 @@ def warm_up(modules: tuple[str, ...]) -> None:
     _raised_file_limit()
     if METHOD != "forkserver":
         return
-    forkserver.set_forkserver_preload(["cluster.forked", "distributed", *modules])
+    forkserver.set_forkserver_preload(["kernel_pipeline.cluster.forked", "distributed", *modules])
     before = {name: os.environ.get(name) for name in ENVIRONMENT}
     os.environ.update(ENVIRONMENT)  # read when a process starts and when libraries are imported
     forkserver.ensure_running()
@@ -89,7 +89,7 @@ def open_workers(profile: Profile, _logs: Path) -> Iterator[Cluster]:
     import dask
     from distributed import Client
 
-    from cluster.private_cluster import PrivateCluster
+    from kernel_pipeline.cluster.private_cluster import PrivateCluster
 
     check_driver(profile, _logs)
     warm_up(())  # unless it was done ahead

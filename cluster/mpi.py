@@ -11,11 +11,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from cluster import Cluster
-from cluster.certificates import ROLES, new_certificates
-from cluster.errors import ProfileError, missing_extra
-from cluster.profile import Profile
-from cluster.settings import ENVIRONMENT, LOOPBACK_DASHBOARD, NO_DASHBOARD, check_interface, own_settings
+from kernel_pipeline.cluster import Cluster
+from kernel_pipeline.cluster.certificates import ROLES, new_certificates
+from kernel_pipeline.cluster.errors import ProfileError, missing_extra
+from kernel_pipeline.cluster.profile import Profile
+from kernel_pipeline.cluster.settings import (
+    ENVIRONMENT,
+    LOOPBACK_DASHBOARD,
+    NO_DASHBOARD,
+    check_interface,
+    own_settings,
+)
 
 BESIDES_WORKERS = 2
 

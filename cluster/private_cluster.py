@@ -11,8 +11,8 @@ import psutil
 from distributed import LocalCluster
 from distributed.core import Status
 
-from cluster.errors import ClusterError, LimitError
-from cluster.limits import starved, tight_limits
+from kernel_pipeline.cluster.errors import ClusterError, LimitError
+from kernel_pipeline.cluster.limits import starved, tight_limits
 
 SECONDS_TO_START = 300.0
 SECONDS_TO_START_WITHIN_LIMITS = 25.0

@@ -1,9 +1,9 @@
 """What holds for workers wherever they run."""
 
-from cluster.errors import ProfileError
-from cluster.profile import Profile
+from kernel_pipeline.cluster.errors import ProfileError
+from kernel_pipeline.cluster.profile import Profile
 
-NO_HTTP = "cluster.no_http"
+NO_HTTP = "kernel_pipeline.cluster.no_http"
 """The module that schedulers and workers load to have no HTTP server."""
 ENVIRONMENT = {
     # One BLAS thread a worker: with two on a loaded machine the same work took ten times as long.

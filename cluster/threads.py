@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from cluster import Cluster
-from cluster.local import check_system, worker_limits
-from cluster.profile import Profile
-from cluster.settings import LOOPBACK_DASHBOARD, dashboard_on_loopback, own_settings
+from kernel_pipeline.cluster import Cluster
+from kernel_pipeline.cluster.local import check_system, worker_limits
+from kernel_pipeline.cluster.profile import Profile
+from kernel_pipeline.cluster.settings import LOOPBACK_DASHBOARD, dashboard_on_loopback, own_settings
 
 __all__ = ["check_system", "open_workers", "worker_limits"]
 

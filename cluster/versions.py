@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import cloudpickle
 
-from cluster.errors import ClusterError
+from kernel_pipeline.cluster.errors import ClusterError
 
 if TYPE_CHECKING:
     from distributed import Client
 
 LIBRARIES = ("dask", "distributed", "numpy", "scipy", "scikit-learn", "osqp", "zarr", "kernel-pipeline")
-PACKAGES = ("cluster", "pipeline", "tasks")
+PACKAGES = ("kernel_pipeline", "kernel_pipeline.cluster", "kernel_pipeline.tasks")
 
 
 def installed() -> dict[str, str]:
@@ -30,11 +30,12 @@ def installed() -> dict[str, str]:
             found[name] = version(name)
         except PackageNotFoundError:
             found[name] = "none"
-    specs = [find_spec(package) for package in PACKAGES]
+    specs = [find_spec(package) for package in PACKAGES] if find_spec(PACKAGES[0]) else []
     folders = [Path(spec.origin).parent for spec in specs if spec is not None and spec.origin]
     source = hashlib.sha256()
-    for path in (path for folder in folders for path in sorted(folder.rglob("*.py"))):
-        source.update(path.read_bytes())
+    # In a wheel the subpackages lie below the package, in a source tree beside it; the digest is the same.
+    for content in sorted({path: path.read_bytes() for folder in folders for path in folder.rglob("*.py")}.values()):
+        source.update(content)
     return found | {"its source": source.hexdigest()[:8] if folders else "none"}
 
 

@@ -1,5 +1,5 @@
-"""`python -m pipeline` is the same as `pipeline`."""
+"""Make `python -m kernel_pipeline` the same as the command `pipeline`."""
 
-from pipeline.cli import main
+from kernel_pipeline.cli.main import main
 
 main()

@@ -1,7 +1,7 @@
 """What a user can mend, said in one message and without a traceback.
 
 Exit codes: 0 done, 1 the machine failed, 2 a wrong config or command, 3 done but some cells failed, 4 refused, 5 no
-workers or not the right ones (`cluster.errors`), 130 interrupted.
+workers or not the right ones (`kernel_pipeline.cluster.errors`), 130 interrupted.
 """
 
 import errno

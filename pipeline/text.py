@@ -25,3 +25,16 @@ def spreadsheet_safe(text: str) -> str:
     ("'=1+1", '-1', 'a-b')
     """
     return f"'{text}" if FORMULA.match(text) and not NUMBER.fullmatch(text) else text
+
+
+def format_bytes(size: float) -> str:
+    """Bytes for people, in three digits.
+
+    >>> format_bytes(3.21 * 2**30)
+    '3.21 GiB'
+    """
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if size < 999.5:
+            return f"{size:.3g} {unit}"
+        size /= 1024
+    return f"{size:,.0f} TiB"

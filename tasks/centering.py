@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tasks.arrays import Floats, Integers
+from kernel_pipeline.tasks.arrays import Floats, Integers
 
 
 def center_on(kernel: Floats, train: Integers) -> Floats:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tasks.arrays import Floats, Integers
+from kernel_pipeline.tasks.arrays import Floats, Integers
 
 
 @dataclass(frozen=True)

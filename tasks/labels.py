@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tasks.arrays import Floats
+from kernel_pipeline.tasks.arrays import Floats
 
 # Labels of size 2 ** (-200..200), about 1e-60 to 1e60, are used as they are: their fourth powers are ordinary floats.
 ORDINARY = 200

@@ -1,4 +1,4 @@
-"""The three rooms and their one direction: tasks know nothing of the others, cluster knows nothing of pipeline."""
+"""The direction of dependencies: each subpackage imports only from those to its left."""
 
 import ast
 from pathlib import Path
@@ -6,22 +6,59 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-FORBIDDEN = {
-    "tasks": {"pipeline", "cluster", "configs", "dask", "distributed", "click", "zarr", "pandas"},
-    "cluster": {"pipeline", "tasks", "configs", "click", "zarr"},
+PACKAGE = "kernel_pipeline"
+TASKS = ("tasks", "tasks.kernels", "tasks.statistics", "tasks.weights", "tasks.learners")
+ROOMS = (*TASKS, "cluster", "", "config", "store", "data", "stages", "plan", "results", "run", "cli")
+"""All subpackages, in the order of the flow of data; "" stands for the modules at the top, such as `errors`."""
+LIBRARIES = {
+    "tasks": {"dask", "distributed", "click", "zarr", "pandas", "pydantic", "rich"},
+    "cluster": {"click", "zarr", "rich"},
 }
+"""Libraries that a folder must not import."""
+
+
+def modules() -> dict[str, Path]:
+    """Return all modules by their name below the package."""
+    found = {}
+    for folder, prefix in (("tasks", "tasks."), ("cluster", "cluster."), ("pipeline", "")):
+        for path in (ROOT / folder).rglob("*.py"):
+            name = prefix + ".".join(path.relative_to(ROOT / folder).with_suffix("").parts)
+            found[name.removesuffix("__init__").rstrip(".")] = path
+    return found
+
+
+MODULES = modules()
+PUBLIC = ("", "__main__")
+"""Modules that users import or run, which may use everything."""
 
 
 def imported(path: Path) -> set[str]:
+    """Return the names of all modules that a file imports, wherever in the file."""
     names: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
-            names |= {alias.name.split(".")[0] for alias in node.names}
+            names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
-            names.add(node.module.split(".")[0])
+            names.add(node.module)
+            names |= {f"{node.module}.{alias.name}" for alias in node.names}
     return names
 
 
-@pytest.mark.parametrize("path", [path for room in FORBIDDEN for path in (ROOT / room).rglob("*.py")], ids=str)
-def test_a_room_imports_only_what_it_may(path: Path) -> None:
-    assert not imported(path) & FORBIDDEN[path.relative_to(ROOT).parts[0]]
+def room(module: str) -> int:
+    """Return the place of the subpackage of a module in the order."""
+    parts = module.split(".")
+    known = [".".join(parts[:length]) for length in (2, 1) if ".".join(parts[:length]) in ROOMS]
+    return ROOMS.index(known[0] if known else "")
+
+
+@pytest.mark.parametrize("module", [name for name in MODULES if name not in PUBLIC])
+def test_a_subpackage_imports_only_from_those_to_its_left(module: str) -> None:
+    inner = {name.removeprefix(f"{PACKAGE}.") for name in imported(MODULES[module]) if name.startswith(f"{PACKAGE}.")}
+    wrong = {name for name in inner if name in MODULES and room(name) > room(module)}
+    assert not wrong
+
+
+@pytest.mark.parametrize("module", [name for name in MODULES if name.partition(".")[0] in LIBRARIES])
+def test_a_folder_imports_only_the_libraries_it_may(module: str) -> None:
+    libraries = {name.partition(".")[0] for name in imported(MODULES[module])}
+    assert not libraries & LIBRARIES[module.partition(".")[0]]

@@ -1,1 +1,1 @@
-"""The kinds of tasks, a module a stage."""
+"""The kinds of task."""

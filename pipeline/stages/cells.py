@@ -5,17 +5,17 @@ from typing import Any
 
 import numpy as np
 
-from pipeline.inputs import Input, whole
-from pipeline.stages.labels import label_input, read_labels
-from pipeline.store import GRAM, WEIGHTS, RunStore
-from pipeline.task import Output, Task
-from tasks.alignment import positive_part_alignment
-from tasks.arrays import Floats, Integers
-from tasks.centering import center_on, positive_part
-from tasks.errors import NoResultError
-from tasks.folds import trials
-from tasks.guarantees import evaluate_theorems, theorem17
-from tasks.paths import PathResult, fit_path
+from kernel_pipeline.stages.labels import label_input, read_labels
+from kernel_pipeline.stages.task import Output, Task
+from kernel_pipeline.store.arrays import GRAM, WEIGHTS, RunStore
+from kernel_pipeline.store.inputs import Input, whole
+from kernel_pipeline.tasks.arrays import Floats, Integers
+from kernel_pipeline.tasks.centering import center_on, positive_part
+from kernel_pipeline.tasks.errors import NoResultError
+from kernel_pipeline.tasks.folds import trials
+from kernel_pipeline.tasks.learners.paths import PathResult, fit_path
+from kernel_pipeline.tasks.statistics.alignment import positive_part_alignment
+from kernel_pipeline.tasks.statistics.guarantees import evaluate_theorems, theorem17
 
 # What makes a cell a row without numbers; the rest of the sweep goes on.
 NO_RESULT = (NoResultError, np.linalg.LinAlgError)

@@ -10,12 +10,12 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from pipeline.inputs import Input, tiles_of, whole
-from pipeline.stages.tiles import TileBatchTask, TilesTask, tile_slices
-from pipeline.stages.weights import WeightsTask
-from pipeline.store import COMBINED, GRAM, STATISTICS, WEIGHTS, RunStore
-from pipeline.task import Output, Task
-from tasks.arrays import Floats
+from kernel_pipeline.stages.task import Output, Task
+from kernel_pipeline.stages.tiles import TileBatchTask, TilesTask, tile_slices
+from kernel_pipeline.stages.weights import WeightsTask
+from kernel_pipeline.store.arrays import COMBINED, GRAM, STATISTICS, WEIGHTS, RunStore
+from kernel_pipeline.store.inputs import Input, tiles_of, whole
+from kernel_pipeline.tasks.arrays import Floats
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,14 +5,15 @@ from typing import ClassVar
 
 import numpy as np
 
-from pipeline.inputs import Input, trials_of
-from pipeline.stages.cells import NO_RESULT, CellTask, failed, fit_kernel
-from pipeline.stages.combine import CombineTask
-from pipeline.stages.matrices import read_symmetric
-from pipeline.stages.tiles import GramTask
-from pipeline.store import COMBINED, STATISTICS, WEIGHTS, RunStore
-from pipeline.task import OK, Output, Task
-from tasks.gaussian import LARGEST_CENTERED
+from kernel_pipeline.stages.cells import NO_RESULT, CellTask, failed, fit_kernel
+from kernel_pipeline.stages.combine import CombineTask
+from kernel_pipeline.stages.matrices import read_symmetric
+from kernel_pipeline.stages.task import Output, Task
+from kernel_pipeline.stages.tiles import GramTask
+from kernel_pipeline.store.arrays import COMBINED, STATISTICS, WEIGHTS, RunStore
+from kernel_pipeline.store.inputs import Input, trials_of
+from kernel_pipeline.store.reports import OK
+from kernel_pipeline.tasks.kernels.gaussian import LARGEST_CENTERED
 
 
 @dataclass(frozen=True, kw_only=True)

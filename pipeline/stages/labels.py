@@ -1,9 +1,9 @@
 """The labels of a dataset as tasks use them: in units in which they are of ordinary size."""
 
-from pipeline.inputs import Input, whole
-from pipeline.store import DATA, RunStore
-from tasks.arrays import Floats
-from tasks.labels import label_units
+from kernel_pipeline.store.arrays import DATA, RunStore
+from kernel_pipeline.store.inputs import Input, whole
+from kernel_pipeline.tasks.arrays import Floats
+from kernel_pipeline.tasks.labels import label_units
 
 
 def label_input(dataset: str) -> Input:

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from pipeline.store import RunStore
-from tasks.arrays import Floats
+from kernel_pipeline.store.arrays import RunStore
+from kernel_pipeline.tasks.arrays import Floats
 
 
 def read_symmetric(store: RunStore, group: str, name: str, index: int | slice = slice(None)) -> Floats:

@@ -5,20 +5,21 @@ from typing import ClassVar
 
 import numpy as np
 
-from pipeline.inputs import Input, trials_of, whole
-from pipeline.stages.cells import NO_RESULT, CellTask, Split, alignments, failed, measured, path_result
-from pipeline.stages.matrices import read_symmetric
-from pipeline.stages.reduce import ReduceTask
-from pipeline.stages.statistics import read_statistics, statistics_inputs
-from pipeline.stages.tiles import GramTask, TilesTask
-from pipeline.store import GRAM, STATISTICS, RunStore
-from pipeline.task import OK, Output, Task
-from tasks.arrays import Floats
-from tasks.base_kernels import GramKernels
-from tasks.centering import center_on
-from tasks.one_stage import learn
-from tasks.paths import fit_path
-from tasks.statistics import alignment
+from kernel_pipeline.stages.cells import NO_RESULT, CellTask, Split, alignments, failed, measured, path_result
+from kernel_pipeline.stages.matrices import read_symmetric
+from kernel_pipeline.stages.reduce import ReduceTask
+from kernel_pipeline.stages.statistics import read_statistics, statistics_inputs
+from kernel_pipeline.stages.task import Output, Task
+from kernel_pipeline.stages.tiles import GramTask, TilesTask
+from kernel_pipeline.store.arrays import GRAM, STATISTICS, RunStore
+from kernel_pipeline.store.inputs import Input, trials_of, whole
+from kernel_pipeline.store.reports import OK
+from kernel_pipeline.tasks.arrays import Floats
+from kernel_pipeline.tasks.centering import center_on
+from kernel_pipeline.tasks.kernels.base_kernels import GramKernels
+from kernel_pipeline.tasks.learners.one_stage import learn
+from kernel_pipeline.tasks.learners.paths import fit_path
+from kernel_pipeline.tasks.statistics.statistics import alignment
 
 # Of the fits of single kernels: about a second of work.
 OPERATIONS_A_TASK = 10**10

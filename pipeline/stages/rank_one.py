@@ -6,20 +6,30 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse
 
-from pipeline.inputs import Input, whole
-from pipeline.methods import ONE_STAGE
-from pipeline.stages.cells import NO_RESULT, CellTask, Split, alignments, failed, fit_kernel, measured, path_result
-from pipeline.stages.labels import label_input, read_labels
-from pipeline.stages.statistics import first_kernels
-from pipeline.stages.weights import find_rule
-from pipeline.store import DATA, GRAM, STATISTICS, RunStore
-from pipeline.task import OK, Output, Task
-from tasks.alignment import alignment_with_labels
-from tasks.arrays import Floats, Integers
-from tasks.folds import trials
-from tasks.one_stage import learn
-from tasks.rank_one import RankOneKernels, weighted_gram
-from tasks.rank_one_evidence import RankOneEvidence, rank_one_statistics
+from kernel_pipeline.config.methods import ONE_STAGE
+from kernel_pipeline.stages.cells import (
+    NO_RESULT,
+    CellTask,
+    Split,
+    alignments,
+    failed,
+    fit_kernel,
+    measured,
+    path_result,
+)
+from kernel_pipeline.stages.labels import label_input, read_labels
+from kernel_pipeline.stages.statistics import first_kernels
+from kernel_pipeline.stages.task import Output, Task
+from kernel_pipeline.stages.weights import find_rule
+from kernel_pipeline.store.arrays import DATA, GRAM, STATISTICS, RunStore
+from kernel_pipeline.store.inputs import Input, whole
+from kernel_pipeline.store.reports import OK
+from kernel_pipeline.tasks.arrays import Floats, Integers
+from kernel_pipeline.tasks.folds import trials
+from kernel_pipeline.tasks.kernels.rank_one import RankOneKernels, weighted_gram
+from kernel_pipeline.tasks.learners.one_stage import learn
+from kernel_pipeline.tasks.statistics.alignment import alignment_with_labels
+from kernel_pipeline.tasks.weights.rank_one_evidence import RankOneEvidence, rank_one_statistics
 
 COLUMNS = ("data", "indices", "indptr", "offset")
 

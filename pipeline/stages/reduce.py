@@ -5,18 +5,24 @@ from typing import ClassVar
 
 import numpy as np
 
-from pipeline.inputs import Input, whole
-from pipeline.stages.labels import label_input, read_labels
-from pipeline.stages.statistics import first_kernels
-from pipeline.stages.tiles import GramTask, TilesTask
-from pipeline.store import GRAM, STATISTICS, RunStore
-from pipeline.task import Output, Task
-from tasks.arrays import Floats
-from tasks.folds import fold_bounds, trials
-from tasks.gaussian import SHIFT
-from tasks.guarantees import theorem12_of_kernels
-from tasks.statistics import Statistics, degenerate, diagonal_means, statistics, uncentered_alignments
-from tasks.sums import Sums
+from kernel_pipeline.stages.labels import label_input, read_labels
+from kernel_pipeline.stages.statistics import first_kernels
+from kernel_pipeline.stages.task import Output, Task
+from kernel_pipeline.stages.tiles import GramTask, TilesTask
+from kernel_pipeline.store.arrays import GRAM, STATISTICS, RunStore
+from kernel_pipeline.store.inputs import Input, whole
+from kernel_pipeline.tasks.arrays import Floats
+from kernel_pipeline.tasks.folds import fold_bounds, trials
+from kernel_pipeline.tasks.kernels.gaussian import SHIFT
+from kernel_pipeline.tasks.statistics.guarantees import theorem12_of_kernels
+from kernel_pipeline.tasks.statistics.statistics import (
+    Statistics,
+    degenerate,
+    diagonal_means,
+    statistics,
+    uncentered_alignments,
+)
+from kernel_pipeline.tasks.statistics.sums import Sums
 
 
 @dataclass(frozen=True, kw_only=True)

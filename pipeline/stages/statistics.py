@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from pipeline.inputs import Input, trials_of
-from pipeline.store import STATISTICS, RunStore
-from tasks.arrays import Booleans
-from tasks.statistics import Statistics
+from kernel_pipeline.store.arrays import STATISTICS, RunStore
+from kernel_pipeline.store.inputs import Input, trials_of
+from kernel_pipeline.tasks.arrays import Booleans
+from kernel_pipeline.tasks.statistics.statistics import Statistics
 
 # Number of kernels that a note names; there may be very many.
 NAMED = 5

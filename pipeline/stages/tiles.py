@@ -10,13 +10,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from pipeline.inputs import Input, whole
-from pipeline.stages.labels import label_input, read_labels
-from pipeline.store import DATA, GRAM, STATISTICS, RunStore
-from pipeline.task import Output, Task
-from tasks.folds import fold_bounds
-from tasks.gaussian import families_of_kernels, largest_gamma, prepare_features
-from tasks.sums import Sums, add_tile
+from kernel_pipeline.stages.labels import label_input, read_labels
+from kernel_pipeline.stages.task import Output, Task
+from kernel_pipeline.store.arrays import DATA, GRAM, STATISTICS, RunStore
+from kernel_pipeline.store.inputs import Input, whole
+from kernel_pipeline.tasks.folds import fold_bounds
+from kernel_pipeline.tasks.kernels.gaussian import families_of_kernels, largest_gamma, prepare_features
+from kernel_pipeline.tasks.statistics.sums import Sums, add_tile
 
 # Entries of base kernels that make about a second of work, writing included.
 ENTRIES_A_TASK = 50_000_000

@@ -6,16 +6,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from pipeline.inputs import Input
-from pipeline.stages.cells import NO_RESULT, alignments, measured
-from pipeline.stages.reduce import ReduceTask
-from pipeline.stages.statistics import read_statistics, statistics_inputs
-from pipeline.stages.tiles import GramTask
-from pipeline.store import WEIGHTS, RunStore
-from pipeline.task import Output, Task
-from tasks.arrays import Floats
-from tasks.statistics import Statistics, alignment
-from tasks.weights import RULES, Rule, align_q
+from kernel_pipeline.stages.cells import NO_RESULT, alignments, measured
+from kernel_pipeline.stages.reduce import ReduceTask
+from kernel_pipeline.stages.statistics import read_statistics, statistics_inputs
+from kernel_pipeline.stages.task import Output, Task
+from kernel_pipeline.stages.tiles import GramTask
+from kernel_pipeline.store.arrays import WEIGHTS, RunStore
+from kernel_pipeline.store.inputs import Input
+from kernel_pipeline.tasks.arrays import Floats
+from kernel_pipeline.tasks.statistics.statistics import Statistics, alignment
+from kernel_pipeline.tasks.weights.gram_evidence import GramEvidence
+from kernel_pipeline.tasks.weights.rules import RULES, Rule, align_q
 
 # Up to so many kernels a solve takes milliseconds, and one task takes all trials.
 KERNELS_OF_A_SHORT_SOLVE = 1000
@@ -69,7 +70,7 @@ class WeightsTask(GramTask):
 
     def _solve(self, train: Statistics, test: Statistics) -> tuple[Floats, dict[str, Any]]:
         try:
-            mu, certificate = find_rule(self.method, self.q)(train)
+            mu, certificate = find_rule(self.method, self.q)(GramEvidence(train))
         except NO_RESULT as error:
             mu = np.full_like(train.a, np.nan)  # the fit then has nothing to do
             return mu, {"certificate": None, "n_kernels": len(mu), "status": f"failed: {error}"}

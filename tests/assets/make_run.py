@@ -10,7 +10,7 @@ from typing import Any
 
 import tomli_w
 
-from tests.run.sweeps import pipeline
+from tests.helpers.sweeps import pipeline
 
 CONFIG: dict[str, Any] = {
     "name": "small-run",

@@ -24,11 +24,11 @@ import scipy.linalg
 import scipy.sparse
 from scipy.optimize import nnls
 
-from tasks.arrays import Floats
-from tasks.folds import trials
-from tasks.qp import kkt_residual
-from tasks.rank_one import RankOneKernels
-from tasks.rank_one_evidence import RankOneEvidence
+from kernel_pipeline.tasks.arrays import Floats
+from kernel_pipeline.tasks.folds import trials
+from kernel_pipeline.tasks.kernels.rank_one import RankOneKernels
+from kernel_pipeline.tasks.weights.qp import kkt_residual
+from kernel_pipeline.tasks.weights.rank_one_evidence import RankOneEvidence
 from tests.benchmarks.bench_sweeps import timed
 from tests.benchmarks.sentiment_counts import FOLDS, count_bigrams
 
@@ -102,7 +102,7 @@ def by_osqp(counts: Counts, labels: Floats) -> tuple[Floats, str]:
 
 
 def independent_residual(counts: Counts, labels: Floats, v: Floats) -> float:
-    """`tasks.qp.kkt_residual` where M is too large: a block of its rows at a time."""
+    """`kernel_pipeline.tasks.weights.qp.kkt_residual` where M is too large: a block of its rows at a time."""
     columns, means = unit_columns(counts)
     a: Floats = (columns.T @ labels) ** 2
     support = np.flatnonzero(v)

@@ -11,7 +11,7 @@ import argparse
 import os
 import sys
 
-from pipeline import memory
+from kernel_pipeline.text import format_bytes
 from tests.benchmarks.driver_cost import DriverCost, measure_driver
 
 LIMIT = 1 << 30
@@ -23,9 +23,9 @@ def show(cost: DriverCost) -> None:
     """Print memory, time, and where the time goes."""
     milliseconds = 1000 / cost.tasks
     print(f"{cost.tasks:,} tasks, {cost.workers} workers, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
-    print(f"peak memory of driver + scheduler, tables included: {memory.text(cost.peak)}")
+    print(f"peak memory of driver + scheduler, tables included: {format_bytes(cost.peak)}")
     for finished, resident in cost.growth[:: max(1, len(cost.growth) // SHOWN)]:
-        print(f"    {finished:9,} finished: {memory.text(resident)}")
+        print(f"    {finished:9,} finished: {format_bytes(resident)}")
     print(f"most tasks known to the scheduler at once: {cost.most_known}")
     print(f"{cost.seconds:.1f} s, {cost.seconds * milliseconds:.3f} ms a task by the clock; in ms a task:")
     print(f"{'':24}    clock     core")
@@ -51,7 +51,7 @@ def main() -> None:
     cost = measure_driver(arguments.tiles, arguments.cells, arguments.datasets, arguments.workers)
     show(cost)
     if cost.peak >= LIMIT:
-        sys.exit(f"the driver and the scheduler took {memory.text(cost.peak)}, not under {memory.text(LIMIT)}")
+        sys.exit(f"the driver and the scheduler took {format_bytes(cost.peak)}, not under {format_bytes(LIMIT)}")
 
 
 if __name__ == "__main__":

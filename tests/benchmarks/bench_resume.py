@@ -21,20 +21,20 @@ from typing import Any
 import tomli_w
 from rich.console import Console
 
-from cluster import worker_limits
-from cluster.profile import Profile
-from pipeline.config_file import read_config
-from pipeline.ledger import Ledger
-from pipeline.plan import make_plan
-from pipeline.record import read_record, write_record
-from pipeline.run import Options, Run
-from pipeline.samples import load_samples
-from pipeline.storage.local_root import LocalRoot
-from pipeline.storage.names import LEDGER
-from pipeline.store import RunStore
-from pipeline.sweep import run_sweep
-from pipeline.verification import examine
-from pipeline.worker import run_tasks
+from kernel_pipeline.cluster import worker_limits
+from kernel_pipeline.cluster.profile import Profile
+from kernel_pipeline.config.loading import read_config
+from kernel_pipeline.data.prepared import load_samples
+from kernel_pipeline.plan.plan import make_plan
+from kernel_pipeline.run.driver import Options, Run
+from kernel_pipeline.run.manifest import read_record, write_record
+from kernel_pipeline.run.sweeps import run_sweep
+from kernel_pipeline.run.verification import examine
+from kernel_pipeline.run.worker import run_tasks
+from kernel_pipeline.store.arrays import RunStore
+from kernel_pipeline.store.ledger import Ledger
+from kernel_pipeline.store.local_storage import LocalRoot
+from kernel_pipeline.store.paths import LEDGER
 
 DATASETS = 200
 FOLDS = 10
@@ -131,7 +131,7 @@ def main() -> None:
         for line in ("resume run", "resume run --verify full", "verify run", "status run"):
             begin = time.perf_counter()
             subprocess.run(
-                [sys.executable, "-c", "from pipeline.cli import main; main()", *line.split()],
+                [sys.executable, "-c", "from kernel_pipeline.cli.main import main; main()", *line.split()],
                 cwd=folder,
                 check=True,
                 stdout=subprocess.DEVNULL,

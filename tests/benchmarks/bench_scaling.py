@@ -20,19 +20,20 @@ from pathlib import Path
 
 from rich.console import Console
 
-from cluster import open_cluster, warm_up
-from cluster.profile import Profile
-from pipeline.config import Config
-from pipeline.execution import Execution
-from pipeline.interrupt import Interrupt
-from pipeline.ledger import Ledger
-from pipeline.plan import make_plan
-from pipeline.run import Options, Run
-from pipeline.samples import load_samples
-from pipeline.schedule import Schedule
-from pipeline.storage.local_root import LocalRoot
-from pipeline.task import STAGES, Finished
-from pipeline.worker_modules import worker_modules
+from kernel_pipeline.cluster import open_cluster, warm_up
+from kernel_pipeline.cluster.profile import Profile
+from kernel_pipeline.config.sweep import Config
+from kernel_pipeline.data.prepared import load_samples
+from kernel_pipeline.plan.plan import make_plan
+from kernel_pipeline.run.driver import Options, Run
+from kernel_pipeline.run.executor import Execution
+from kernel_pipeline.run.interrupt import Interrupt
+from kernel_pipeline.run.schedule import Schedule
+from kernel_pipeline.run.worker_modules import worker_modules
+from kernel_pipeline.stages.task import STAGES
+from kernel_pipeline.store.ledger import Ledger
+from kernel_pipeline.store.local_storage import LocalRoot
+from kernel_pipeline.store.reports import Finished
 from tests.benchmarks import limits
 from tests.benchmarks.driver_cost import measure_driver, no_welcome
 from tests.benchmarks.saturation import GB, Kind, print_saturation

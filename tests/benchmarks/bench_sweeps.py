@@ -48,7 +48,7 @@ def main() -> None:
         seconds["plain script"].append(taken)
         with tempfile.TemporaryDirectory() as folder:
             options = ["--data-dir", arguments.data_dir, "--out", f"{folder}/run"]
-            command = [sys.executable, "-c", "from pipeline.cli import main; main()", "run", *run, *options]
+            command = [sys.executable, "-c", "from kernel_pipeline.cli.main import main; main()", "run", *run, *options]
             seconds["pipeline"].append(timed(command, environment)[0])
             with Path(folder, "run/results/summary.csv").open() as file:
                 means = {

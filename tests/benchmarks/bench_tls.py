@@ -13,10 +13,10 @@ from unittest.mock import patch
 import dask
 from distributed import Client, LocalCluster
 
-from cluster import Cluster, open_cluster, warm_up
-from cluster.local import METHOD, worker_limits
-from cluster.profile import Profile
-from cluster.settings import LOOPBACK_DASHBOARD, own_settings
+from kernel_pipeline.cluster import Cluster, open_cluster, warm_up
+from kernel_pipeline.cluster.local import METHOD, worker_limits
+from kernel_pipeline.cluster.profile import Profile
+from kernel_pipeline.cluster.settings import LOOPBACK_DASHBOARD, own_settings
 from tests.benchmarks.driver_cost import measure_driver
 
 

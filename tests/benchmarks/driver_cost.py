@@ -13,17 +13,17 @@ from unittest.mock import patch
 
 from rich.console import Console
 
-from cluster import open_cluster, warm_up
-from cluster.profile import Profile
-from pipeline.execution import Execution
-from pipeline.interrupt import Interrupt
-from pipeline.ledger import Ledger
-from pipeline.memory import measured_peak
-from pipeline.run import Options, Run
-from pipeline.samples import Samples
-from pipeline.schedule import Schedule
-from pipeline.storage.local_root import LocalRoot
-from pipeline.store import RunStore
+from kernel_pipeline.cluster import open_cluster, warm_up
+from kernel_pipeline.cluster.profile import Profile
+from kernel_pipeline.data.prepared import Samples
+from kernel_pipeline.run.driver import Options, Run
+from kernel_pipeline.run.executor import Execution
+from kernel_pipeline.run.interrupt import Interrupt
+from kernel_pipeline.run.peak_memory import measured_peak
+from kernel_pipeline.run.schedule import Schedule
+from kernel_pipeline.store.arrays import RunStore
+from kernel_pipeline.store.ledger import Ledger
+from kernel_pipeline.store.local_storage import LocalRoot
 from tests.benchmarks.empty_tasks import empty_plan
 
 SECONDS_BETWEEN_SAMPLES = 0.05

@@ -8,15 +8,16 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from pipeline.config import Config
-from pipeline.outline import Outline
-from pipeline.plan import DatasetPlan, Plan
-from pipeline.stages.fits import FitTask
-from pipeline.stages.reduce import ReduceTask
-from pipeline.stages.tiles import TilesTask, tiles_on_and_above_diagonal
-from pipeline.stages.weights import WeightsTask
-from pipeline.store import GRAM, STATISTICS, WEIGHTS, RunStore
-from pipeline.task import OK, Output, Task
+from kernel_pipeline.config.sweep import Config
+from kernel_pipeline.plan.plan import DatasetPlan, Plan
+from kernel_pipeline.stages.fits import FitTask
+from kernel_pipeline.stages.reduce import ReduceTask
+from kernel_pipeline.stages.task import Output, Task
+from kernel_pipeline.stages.tiles import TilesTask, tiles_on_and_above_diagonal
+from kernel_pipeline.stages.weights import WeightsTask
+from kernel_pipeline.store.arrays import GRAM, STATISTICS, WEIGHTS, RunStore
+from kernel_pipeline.store.dataset_info import Outline
+from kernel_pipeline.store.reports import OK
 
 TASK = "regression"
 FOLDS = 10

@@ -16,11 +16,11 @@ from unittest.mock import patch
 
 import numpy as np
 
-from cluster.settings import ENVIRONMENT
-from pipeline.storage.local_root import LocalRoot
-from pipeline.store import GRAM, RunStore
-from tasks.gaussian import families_of_kernels
-from tasks.sums import Sums, add_tile
+from kernel_pipeline.cluster.settings import ENVIRONMENT
+from kernel_pipeline.store.arrays import GRAM, RunStore
+from kernel_pipeline.store.local_storage import LocalRoot
+from kernel_pipeline.tasks.kernels.gaussian import families_of_kernels
+from kernel_pipeline.tasks.statistics.sums import Sums, add_tile
 
 SECONDS = 3.0
 # Time for all processes to get ready before the first one is measured.

@@ -14,9 +14,9 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.preprocessing import KernelCenterer
 from sklearn.svm import SVC
 
-from pipeline.config_file import read_config
-from pipeline.samples import load_samples
-from tasks.arrays import Floats
+from kernel_pipeline.config.loading import read_config
+from kernel_pipeline.data.prepared import load_samples
+from kernel_pipeline.tasks.arrays import Floats
 
 
 def main() -> None:

@@ -15,8 +15,8 @@ import scipy.linalg
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.svm import SVC
 
-from tasks.arrays import Floats
-from tasks.folds import trials
+from kernel_pipeline.tasks.arrays import Floats
+from kernel_pipeline.tasks.folds import trials
 from tests.benchmarks.sentiment_counts import FOLDS, count_bigrams
 
 TOP = 4000

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse
 
-from tasks.arrays import Floats, Integers
-from tasks.folds import deal_folds
+from kernel_pipeline.tasks.arrays import Floats, Integers
+from kernel_pipeline.tasks.folds import deal_folds
 
 FOLDS = 5
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from cluster.address import worker_limits
-from cluster.profile import Profile
+from kernel_pipeline.cluster.address import worker_limits
+from kernel_pipeline.cluster.profile import Profile
 
 
 def test_each_thread_of_a_worker_has_its_share_of_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -23,5 +23,5 @@ def test_each_thread_of_a_worker_has_its_share_of_the_memory(monkeypatch: pytest
     def connected(_profile: Profile) -> Iterator[SimpleNamespace]:
         yield SimpleNamespace(scheduler_info=scheduler_info)
 
-    monkeypatch.setattr("cluster.address._connect", connected)
+    monkeypatch.setattr("kernel_pipeline.cluster.address._connect", connected)
     assert worker_limits(Profile(backend="address", address="tcp://127.0.0.1:1")) == (15, 500)

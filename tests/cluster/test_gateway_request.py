@@ -9,9 +9,9 @@ from unittest.mock import MagicMock
 import dask
 import pytest
 
-from cluster import open_cluster, worker_limits
-from cluster.errors import ClusterError, ProfileError
-from pipeline.profiles import parse_profile
+from kernel_pipeline.cluster import open_cluster, worker_limits
+from kernel_pipeline.cluster.errors import ClusterError, ProfileError
+from kernel_pipeline.config.profiles import parse_profile
 
 ADDRESS = "https://gateway.example"
 

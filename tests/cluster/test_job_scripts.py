@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from cluster import batch
-from cluster.errors import ProfileError
-from cluster.jobqueue import job_script
-from cluster.profile import Profile
-from pipeline.cli import main
-from pipeline.profiles import parse_profile
+from kernel_pipeline.cli.main import main
+from kernel_pipeline.cluster import batch
+from kernel_pipeline.cluster.errors import ProfileError
+from kernel_pipeline.cluster.jobqueue import job_script
+from kernel_pipeline.cluster.profile import Profile
+from kernel_pipeline.config.profiles import parse_profile
 
 COMMON: dict[str, Any] = {"cores": 2, "memory": "4 GiB", "setup": ["module load python"], "python": "/opt/a b/python"}
 TIMED = COMMON | {"walltime": "4:00:00", "queue": "long", "account": "me"}

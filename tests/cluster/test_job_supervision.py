@@ -9,10 +9,10 @@ import pytest
 from distributed.core import Status
 from distributed.deploy.spec import ProcessInterface
 
-from cluster import job_supervision
-from cluster.errors import ClusterError
-from cluster.job_supervision import MOST_STILLBORN, SECONDS_BEFORE_ASKING_AGAIN, Jobs, patient
-from cluster.profile import Profile
+from kernel_pipeline.cluster import job_supervision
+from kernel_pipeline.cluster.errors import ClusterError
+from kernel_pipeline.cluster.job_supervision import MOST_STILLBORN, SECONDS_BEFORE_ASKING_AGAIN, Jobs, patient
+from kernel_pipeline.cluster.profile import Profile
 
 
 class Queue:

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from cluster.kubernetes import request
-from cluster.settings import ENVIRONMENT
-from pipeline.profiles import parse_profile
+from kernel_pipeline.cluster.kubernetes import request
+from kernel_pipeline.cluster.settings import ENVIRONMENT
+from kernel_pipeline.config.profiles import parse_profile
 
 PODS: dict[str, Any] = {"backend": "kubernetes", "image": "mine:1", "namespace": "me", "cores": 2, "memory": "8 GiB"}
 

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from cluster.address import scheduler_address
-from cluster.certificates import CERTIFICATES, fresh_certificates
-from cluster.errors import ProfileError
-from cluster.profile import Profile
-from pipeline.cli import main
+from kernel_pipeline.cli.main import main
+from kernel_pipeline.cluster.address import scheduler_address
+from kernel_pipeline.cluster.certificates import CERTIFICATES, fresh_certificates
+from kernel_pipeline.cluster.errors import ProfileError
+from kernel_pipeline.cluster.profile import Profile
 
 
 def without(*hidden: str) -> Callable[..., Any]:

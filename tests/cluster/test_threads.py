@@ -5,10 +5,10 @@ from urllib.request import urlopen
 
 import psutil
 
-from cluster import open_cluster
-from cluster.profile import Profile
+from kernel_pipeline.cluster import open_cluster
+from kernel_pipeline.cluster.profile import Profile
 from tests.faults.harness import assert_same, write_config
-from tests.run.sweeps import pipeline
+from tests.helpers.sweeps import pipeline
 
 
 def test_threads_give_the_tables_of_processes(tmp_path: Path) -> None:

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from cluster.errors import ClusterError
-from cluster.versions import check_versions, installed
+from kernel_pipeline.cluster.errors import ClusterError
+from kernel_pipeline.cluster.versions import check_versions, installed
 
 
 def check(answers: Mapping[str, object]) -> None:

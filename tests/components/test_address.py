@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 from distributed.security import Security
 
-from pipeline.task import STAGES
+from kernel_pipeline.stages.task import STAGES
 from tests.components.servers import SOURCE, Servers
 from tests.faults.harness import assert_same, command, done_by, wait_until, write_config
 from tests.faults.inject import ALWAYS, TASK, Fault, assert_undisturbed, faulty
-from tests.run.sweeps import start
+from tests.helpers.sweeps import start
 
 pytestmark = pytest.mark.components
 
@@ -25,7 +25,8 @@ pytestmark = pytest.mark.components
 SLOWER = Fault(TASK, "sleep", times=ALWAYS, seconds=0.1)
 ENOUGH_LINES = 8
 SECONDS_TO_REFUSE = 30
-PACKAGES = ("cluster", "configs", "pipeline", "tasks")
+LAYOUT = {"pipeline": "", "cluster": "cluster", "configs": "configs", "tasks": "tasks"}
+"""The folders of the source tree, and where they go in the package."""
 
 
 @pytest.fixture
@@ -85,9 +86,10 @@ def tls_profile(path: Path, address: str, files: dict[str, str]) -> Path:
 
 def changed_source(folder: Path) -> Path:
     """This package with a line more."""
-    for name in PACKAGES:
-        shutil.copytree(SOURCE / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
-    with (folder / "tasks/paths.py").open("a") as file:
+    package = folder / "kernel_pipeline"
+    for name, place in LAYOUT.items():
+        shutil.copytree(SOURCE / name, package / place, ignore=shutil.ignore_patterns("__pycache__"))
+    with (package / "tasks/learners/paths.py").open("a") as file:
         file.write("# another state of the source\n")
     return folder
 

@@ -14,7 +14,7 @@ import pytest
 from tests.components.servers import SOURCE
 from tests.faults.harness import wait_until, write_config
 from tests.faults.inject import assert_undisturbed
-from tests.run.sweeps import pipeline, start
+from tests.helpers.sweeps import pipeline, start
 
 pytestmark = [
     pytest.mark.components,

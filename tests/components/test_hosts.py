@@ -13,7 +13,7 @@ import pytest
 from tests.components.servers import Servers
 from tests.faults.harness import command, done_by, wait_until, write_config
 from tests.faults.inject import ALWAYS, TASK, Fault, assert_undisturbed, faulty
-from tests.run.sweeps import start
+from tests.helpers.sweeps import start
 
 pytestmark = [
     pytest.mark.components,

@@ -41,7 +41,7 @@ def folder(tmp_path: Path) -> Path:
 
 def mpirun(processes: int, *arguments: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
     """Run a command in so many processes, until all have ended."""
-    command = ["mpirun", "-n", str(processes), sys.executable, "-m", "pipeline", *map(str, arguments)]
+    command = ["mpirun", "-n", str(processes), sys.executable, "-m", "kernel_pipeline", *map(str, arguments)]
     environment = os.environ | PERMISSIONS | ENCRYPTED | {"PYTHONPATH": str(SOURCE), "PYTHONSAFEPATH": "1"}
     return subprocess.run(
         command,

@@ -14,7 +14,7 @@ from tests.components.slurm import queue, slurm, write_profile
 from tests.faults.harness import TINY, assert_same, done_by, wait_until, write_config
 from tests.faults.inject import ALWAYS, TASK, Fault, FaultyRun, run_with
 from tests.faults.stale import CHANGED, FAULTS, TILES
-from tests.run.sweeps import pipeline
+from tests.helpers.sweeps import pipeline
 
 THROW_AWAY = "PIPELINE_TEST_SLURM"
 

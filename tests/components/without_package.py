@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 
-PACKAGES = ("cluster", "configs", "pipeline", "tasks")
+PACKAGE = "kernel_pipeline"
 known_version = importlib.metadata.version
 
 
@@ -17,7 +17,7 @@ class Without(PathFinder):
     def find_spec(
         cls, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        return None if fullname in PACKAGES else super().find_spec(fullname, path, target)
+        return None if fullname == PACKAGE else super().find_spec(fullname, path, target)
 
 
 def version(distribution_name: str) -> str:
@@ -27,5 +27,7 @@ def version(distribution_name: str) -> str:
     return known_version(distribution_name)
 
 
-sys.meta_path = [Without if finder is PathFinder else finder for finder in sys.meta_path]
+# An editable install has a finder of its own.
+others = [finder for finder in sys.meta_path if "editable" not in getattr(finder, "__module__", "")]
+sys.meta_path = [Without if finder is PathFinder else finder for finder in others]
 importlib.metadata.version = version

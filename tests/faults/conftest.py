@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from tests.faults.harness import write_config
-from tests.run.sweeps import pipeline
+from tests.helpers.sweeps import pipeline
 
 
 @pytest.fixture(scope="session")

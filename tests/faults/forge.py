@@ -10,7 +10,7 @@ from typing import Any
 
 import google_crc32c
 
-from pipeline.storage.digests import content_digest
+from kernel_pipeline.store.digests import content_digest
 
 Forgery = Callable[[Path, Path], None]
 GIB = 1 << 30

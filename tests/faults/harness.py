@@ -14,11 +14,11 @@ import pytest
 import tomli_w
 from click.testing import CliRunner, Result
 
-from pipeline.cli import main
-from pipeline.run import Run
-from pipeline.schedule import Errand, Schedule
-from pipeline.worker import run_tasks
-from tests.run.sweeps import pipeline
+from kernel_pipeline.cli.main import main
+from kernel_pipeline.run.driver import Run
+from kernel_pipeline.run.schedule import Errand, Schedule
+from kernel_pipeline.run.worker import run_tasks
+from tests.helpers.sweeps import pipeline
 
 TINY: dict[str, Any] = {
     "name": "tiny",
@@ -189,6 +189,6 @@ def no_workers(
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Run, "_run_tasks", run_here)
-        patch.setattr("cluster.warm_up", lambda *_: None)
-        patch.setattr("pipeline.sweep.warm_up", lambda *_: None)
+        patch.setattr("kernel_pipeline.cluster.warm_up", lambda *_: None)
+        patch.setattr("kernel_pipeline.run.sweeps.warm_up", lambda *_: None)
         yield

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tests.faults.harness import TINY, wait_until, write_config
 from tests.faults.inject import ALWAYS, CHUNK, TASK, Fault
-from tests.run.sweeps import start
+from tests.helpers.sweeps import start
 
 HELD = Fault(CHUNK, "wait", of="gram.zarr wave/gram", seconds=120.0)
 # So that the held task can write while others are still to read what it writes.

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.faults.harness import assert_same, assert_same_and_tidy, command, done_by, lines, no_workers, wait_until
-from tests.run.sweeps import pipeline, start
+from tests.helpers.sweeps import pipeline, start
 
 pytestmark = pytest.mark.faults
 

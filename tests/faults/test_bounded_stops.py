@@ -13,9 +13,9 @@ from unittest.mock import MagicMock
 
 import pytest
 
-from cluster import Cluster
-from pipeline.attendance import Attendance
-from pipeline.interrupt import Interrupt
+from kernel_pipeline.cluster import Cluster
+from kernel_pipeline.run.interrupt import Interrupt
+from kernel_pipeline.run.worker_pool import Attendance
 from tests.benchmarks.driver_cost import no_welcome
 from tests.faults.harness import done_by, wait_until, write_config
 from tests.faults.inject import TASK, Fault, FaultyRun
@@ -65,7 +65,7 @@ def test_the_first_signal_is_answered_by_its_handler() -> None:
 def test_tasks_in_flight_are_counted_and_abandoned_in_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
     said: list[str] = []
     now = [1000.0]
-    monkeypatch.setattr("pipeline.interrupt.time", MagicMock(monotonic=lambda: now[0]))
+    monkeypatch.setattr("kernel_pipeline.run.interrupt.time", MagicMock(monotonic=lambda: now[0]))
     with Interrupt(said.append) as interrupt:
         interrupt._handle(signal.SIGINT, None)
         for _ in range(30):
@@ -81,8 +81,8 @@ def test_tasks_in_flight_are_counted_and_abandoned_in_the_end(monkeypatch: pytes
 
 
 def test_a_scheduler_that_does_not_answer_is_reported_and_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pipeline.attendance.SECONDS_TO_ANSWER", 0.02)
-    monkeypatch.setattr("pipeline.attendance.SECONDS_BEFORE_FROZEN", 0.1)
+    monkeypatch.setattr("kernel_pipeline.run.worker_pool.SECONDS_TO_ANSWER", 0.02)
+    monkeypatch.setattr("kernel_pipeline.run.worker_pool.SECONDS_BEFORE_FROZEN", 0.1)
     thaw, said = threading.Event(), list[str]()
     client = MagicMock(status="running", nthreads=lambda: thaw.wait(60) and {"tcp://a": 1})
     attendance = Attendance(Cluster(client=client, workers=1, dashboard=""), no_welcome, said.append)

@@ -11,7 +11,7 @@ import pytest
 import tomli_w
 
 from tests.faults.harness import TINY, CrashError, added, assert_same, command, lines, listing, no_workers
-from tests.run.sweeps import pipeline
+from tests.helpers.sweeps import pipeline
 
 pytestmark = pytest.mark.faults
 
@@ -167,7 +167,7 @@ def test_an_accepted_change_that_dies_before_its_data_are_stored_goes_on(
 
     with no_workers():
         with monkeypatch.context() as patch:
-            patch.setattr("pipeline.run.create_arrays", crash)
+            patch.setattr("kernel_pipeline.run.driver.create_arrays", crash)
             with pytest.raises(CrashError):
                 command("run", config, "--out", root, "--accept-changes")
         assert "are done" not in command("status", root).output

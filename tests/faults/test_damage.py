@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.ledger import Ledger
-from pipeline.storage.local_root import LocalRoot
-from pipeline.task import Finished
+from kernel_pipeline.store.ledger import Ledger
+from kernel_pipeline.store.local_storage import LocalRoot
+from kernel_pipeline.store.reports import Finished
 from tests.faults.harness import (
     added,
     assert_same,
@@ -21,7 +21,7 @@ from tests.faults.harness import (
     rewrite_ledger,
     swap,
 )
-from tests.run.sweeps import pipeline
+from tests.helpers.sweeps import pipeline
 
 pytestmark = pytest.mark.faults
 

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.ledger import Ledger
-from pipeline.storage.local_root import LocalRoot
-from pipeline.verification import foreign_files
+from kernel_pipeline.run.verification import foreign_files
+from kernel_pipeline.store.ledger import Ledger
+from kernel_pipeline.store.local_storage import LocalRoot
 from tests.faults.harness import assert_same, command, done_by, rewrite_ledger, strays, wait_until
-from tests.run.sweeps import pipeline, start
+from tests.helpers.sweeps import pipeline, start
 
 pytestmark = pytest.mark.faults
 
@@ -117,7 +117,7 @@ def test_a_file_that_may_not_grow_stops_the_run_in_words(
     blocks = limit or (root / "ledger.jsonl").stat().st_size // 1024 + 2
     code = f"import resource as r; r.setrlimit(r.RLIMIT_FSIZE, (1024 * {blocks},) * 2); "
     done = subprocess.run(
-        [sys.executable, "-c", code + "from pipeline.cli import main; main()", "resume", root],
+        [sys.executable, "-c", code + "from kernel_pipeline.cli.main import main; main()", "resume", root],
         cwd=tmp_path,
         env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])},
         capture_output=True,

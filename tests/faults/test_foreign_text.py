@@ -8,13 +8,13 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from cluster.errors import ProfileError
-from pipeline.cli_options import console
-from pipeline.config_file import read_config
-from pipeline.profiles import find_profile, parse_profile
-from pipeline.text import printable, spreadsheet_safe
+from kernel_pipeline.cli.options import console
+from kernel_pipeline.cluster.errors import ProfileError
+from kernel_pipeline.config.loading import read_config
+from kernel_pipeline.config.profiles import find_profile, parse_profile
+from kernel_pipeline.text import printable, spreadsheet_safe
 from tests.faults.harness import command, no_workers, write_config
-from tests.pipeline.build import config_values, put
+from tests.helpers.build import config_values, put
 
 pytestmark = pytest.mark.faults
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.faults.harness import added, assert_same, command, flip, lines, listing, rewrite_ledger
-from tests.run.sweeps import pipeline
+from tests.helpers.sweeps import pipeline
 
 pytestmark = pytest.mark.faults
 

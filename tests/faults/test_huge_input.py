@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 import tomli_w
 
-from pipeline.config_file import parse_config
-from pipeline.errors import DataError
-from pipeline.profiles import find_profile
-from pipeline.samples import load_samples
+from kernel_pipeline.config.loading import parse_config
+from kernel_pipeline.config.profiles import find_profile
+from kernel_pipeline.data.prepared import load_samples
+from kernel_pipeline.errors import DataError
 from tests.faults.harness import command
-from tests.pipeline.build import PROJECT, config_values, put, synthetic_values
+from tests.helpers.build import PROJECT, config_values, put, synthetic_values
 
 pytestmark = pytest.mark.faults
 
@@ -26,8 +26,8 @@ GIGABYTE = 1 << 30
 LIMITED = f"""
 import resource, sys
 from pathlib import Path
-from pipeline.config_file import read_config
-from pipeline.samples import load_samples
+from kernel_pipeline.config.loading import read_config
+from kernel_pipeline.data.prepared import load_samples
 resource.setrlimit(resource.RLIMIT_AS, ({4 * GIGABYTE},) * 2)
 config, folder = read_config(sys.argv[1])
 samples = load_samples(config, config.dataset[0], folder)
@@ -79,7 +79,7 @@ def test_a_column_of_a_libsvm_file_is_dropped_by_its_own_number(tmp_path: Path) 
 
 
 def test_the_columns_of_a_libsvm_file_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pipeline.formats.MAX_COLUMNS", 1)
+    monkeypatch.setattr("kernel_pipeline.data.formats.MAX_COLUMNS", 1)
     put(tmp_path, HUGE_INDEX, "huge.libsvm")
     values = config_values(path="huge.libsvm", format="libsvm", kernels=RANK_ONE)
     config = parse_config(values, "the test")

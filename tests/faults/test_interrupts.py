@@ -18,7 +18,7 @@ A_LONG_TASK = 600.0
 # Both workers are held in a task, with more that waits for them.
 HELD = Fault(TASK, "wait", of="fits/wave", times=2, seconds=A_LONG_TASK)
 BEGUN = Fault(TASK, "sleep", times=0)  # only counted
-TOLD = Fault("pipeline.worker:stop_taking", "sleep", times=0)
+TOLD = Fault("kernel_pipeline.run.worker:stop_taking", "sleep", times=0)
 FAULTS = [HELD, BEGUN, TOLD]
 WARNINGS = [
     pytest.param(signal.SIGINT, True, id="Ctrl-C"),
@@ -93,10 +93,17 @@ def test_a_run_that_is_told_twice_stops_at_once(folder: Path, undisturbed: Path)
     ("number", "fault"),
     [
         # the process that workers are forked from still imports
-        pytest.param(signal.SIGINT, Fault("pipeline.store:", "wait", seconds=A_LONG_TASK), id="Ctrl-C early"),
-        pytest.param(signal.SIGTERM, Fault("pipeline.store:", "wait", seconds=A_LONG_TASK), id="SIGTERM early"),
         pytest.param(
-            *(signal.SIGINT, Fault("cluster.local:open_workers", "wait", process="driver", seconds=A_LONG_TASK)),
+            signal.SIGINT, Fault("kernel_pipeline.store.arrays:", "wait", seconds=A_LONG_TASK), id="Ctrl-C early"
+        ),
+        pytest.param(
+            signal.SIGTERM, Fault("kernel_pipeline.store.arrays:", "wait", seconds=A_LONG_TASK), id="SIGTERM early"
+        ),
+        pytest.param(
+            *(
+                signal.SIGINT,
+                Fault("kernel_pipeline.cluster.local:open_workers", "wait", process="driver", seconds=A_LONG_TASK),
+            ),
             id="Ctrl-C late",
         ),
     ],

@@ -7,9 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tasks.labels import label_units
+from kernel_pipeline.tasks.labels import label_units
 from tests.faults.harness import TINY, command, no_workers, write_config
-from tests.pipeline.build import put
+from tests.helpers.build import put
 
 pytestmark = pytest.mark.faults
 

@@ -14,14 +14,14 @@ import zarr
 from click.testing import CliRunner
 from distributed import LocalCluster
 
-from cluster import limits, private_cluster
-from cluster.errors import ClusterError, LimitError
-from cluster.private_cluster import PrivateCluster
-from cluster.versions import fingerprint
-from pipeline.cli import main
-from pipeline.storage.local_root import LocalRoot
-from pipeline.store import DamagedError, RunStore
-from pipeline.worker import run_errand
+from kernel_pipeline.cli.main import main
+from kernel_pipeline.cluster import limits, private_cluster
+from kernel_pipeline.cluster.errors import ClusterError, LimitError
+from kernel_pipeline.cluster.private_cluster import PrivateCluster
+from kernel_pipeline.cluster.versions import fingerprint
+from kernel_pipeline.run.worker import run_errand
+from kernel_pipeline.store.arrays import DamagedError, RunStore
+from kernel_pipeline.store.local_storage import LocalRoot
 from tests.faults.harness import write_config
 from tests.faults.inject import FaultyRun
 
@@ -59,7 +59,7 @@ def test_few_processes_are_refused_by_name(tmp_path: Path) -> None:
 
     if os.geteuid() != 0 or not may_run():
         pytest.skip("needs root, whom this limit does not bind, and an interpreter that another user may run")
-    script = "from cluster.limits import check_limits; check_limits(2)"
+    script = "from kernel_pipeline.cluster.limits import check_limits; check_limits(2)"
     done = subprocess.run(
         [sys.executable, "-c", script],
         user=NOBODY,
@@ -151,8 +151,8 @@ def test_a_worker_names_the_limit_that_it_meets(
         raise error
 
     limited(monkeypatch, RLIMIT_AS=4 << 30)
-    monkeypatch.setattr("pipeline.worker.run_tasks", fails)
-    monkeypatch.setattr("pipeline.worker.get_worker", object)
+    monkeypatch.setattr("kernel_pipeline.run.worker.run_tasks", fails)
+    monkeypatch.setattr("kernel_pipeline.run.worker.get_worker", object)
     with pytest.raises(kind, match=r"imits are: 4096 MiB of address space \(`ulimit -v`\)"):
         run_errand((), (), RunStore(LocalRoot(tmp_path)), "run", fingerprint())
 
@@ -162,7 +162,7 @@ def test_a_command_names_the_limit_that_it_meets(tmp_path: Path, monkeypatch: py
         raise NO_THREAD
 
     limited(monkeypatch, RLIMIT_NPROC=40)
-    monkeypatch.setattr("pipeline.config_file.shipped_configs", fails)
+    monkeypatch.setattr("kernel_pipeline.config.loading.shipped_configs", fails)
     result = CliRunner().invoke(main, ["configs"])
     assert result.exit_code == 1
     assert "40 processes and threads of a user (`ulimit -u`)" in result.stderr

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from pipeline.errors import RefusedError
-from pipeline.storage import lock, object_lock
-from pipeline.storage.lock import Holder
-from pipeline.storage.system import FIRST_PROCESSES
+from kernel_pipeline.errors import RefusedError
+from kernel_pipeline.store import lock, object_lock
+from kernel_pipeline.store.lock import Holder
+from kernel_pipeline.store.system import FIRST_PROCESSES
 
 if TYPE_CHECKING:
-    from pipeline.storage.object_root import ObjectRoot
+    from kernel_pipeline.store.object_storage import ObjectRoot
 
 pytestmark = pytest.mark.faults
 

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.errors import RefusedError
-from pipeline.storage.lock import holder, locked
+from kernel_pipeline.errors import RefusedError
+from kernel_pipeline.store.lock import holder, locked
 from tests.faults.harness import assert_same, command, done_by, rewrite_ledger, wait_until
-from tests.run.sweeps import pipeline, start
+from tests.helpers.sweeps import pipeline, start
 
 pytestmark = pytest.mark.faults
 
@@ -28,8 +28,8 @@ AGAIN = ("fits/wave/regression/", "fits/columns/")
 CONTENDER = """
 import os, sys, time
 from pathlib import Path
-from pipeline.errors import RefusedError
-from pipeline.storage.lock import locked
+from kernel_pipeline.errors import RefusedError
+from kernel_pipeline.store.lock import locked
 
 root, rounds, number, begin = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), float(sys.argv[4])
 for turn in range(rounds):
@@ -58,7 +58,7 @@ RACER = """
 import json, sys, time
 from pathlib import Path
 from click.testing import CliRunner
-from pipeline.cli import main
+from kernel_pipeline.cli.main import main
 
 folder, number, rounds = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
 for turn in range(rounds):
@@ -188,7 +188,7 @@ def test_a_lock_that_names_a_live_process_which_does_not_hold_it_is_taken_over(t
 
 
 def test_who_only_looks_keeps_nobody_out_and_leaves_nothing(tmp_path: Path) -> None:
-    code = "import sys, pathlib; from pipeline.storage.lock import holder; print(flush=True)"
+    code = "import sys, pathlib; from kernel_pipeline.store.lock import holder; print(flush=True)"
     looker = python(f"{code}\nwhile True: holder(pathlib.Path(sys.argv[1]))", tmp_path, cwd=tmp_path)
     try:
         assert looker.stdout

@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
-from pipeline.environment import environment
-from pipeline.interrupt import Interrupt
-from pipeline.layout import create_arrays
-from pipeline.record import read_record
-from pipeline.schedule import Schedule
-from pipeline.storage.local_root import LocalRoot
-from pipeline.store import RunStore
-from pipeline.worker import run_tasks
+from kernel_pipeline.run.environment import environment
+from kernel_pipeline.run.interrupt import Interrupt
+from kernel_pipeline.run.manifest import read_record
+from kernel_pipeline.run.schedule import Schedule
+from kernel_pipeline.run.stored_data import create_arrays
+from kernel_pipeline.run.worker import run_tasks
+from kernel_pipeline.store.arrays import RunStore
+from kernel_pipeline.store.local_storage import LocalRoot
 from tests.faults.harness import (
     TINY,
     CrashError,
@@ -28,7 +28,7 @@ from tests.faults.harness import (
     tables,
     write_config,
 )
-from tests.pipeline.build import config_values, put
+from tests.helpers.build import config_values, put
 
 pytestmark = pytest.mark.faults
 
@@ -41,7 +41,7 @@ ROWS = "".join(f"{i},{i * i % 7},{(i * 5) % 11}\n" for i in range(30))
 
 
 def test_the_environment_names_the_cpu_and_each_blas() -> None:
-    from pipeline.environment import machine
+    from kernel_pipeline.run.environment import machine
 
     found = machine()
     assert found["cpu"]
@@ -60,7 +60,7 @@ def test_the_environment_names_the_cpu_and_each_blas() -> None:
 def test_another_machine_is_said_when_tasks_are_left(
     undisturbed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, key: str, value: Any, words: str
 ) -> None:
-    from pipeline import environment as module
+    from kernel_pipeline.run import environment as module
 
     now = module.machine()
     root = tmp_path / "run"
@@ -125,7 +125,7 @@ def test_resume_says_nothing_of_data_that_are_the_same_or_not_there(from_file: P
 
 
 def test_of_the_same_size_and_time_nothing_is_read(from_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pipeline.source_files.file_sha256", None)
+    monkeypatch.setattr("kernel_pipeline.data.source_files.file_sha256", None)
     with no_workers():
         assert command("resume", from_file).exit_code == 0
 
@@ -154,7 +154,7 @@ def test_a_change_that_is_killed_and_taken_back_leaves_a_run_that_verifies(
             create_arrays(*arguments)
             raise CrashError
 
-        monkeypatch.setattr("pipeline.run.create_arrays", crash)
+        monkeypatch.setattr("kernel_pipeline.run.driver.create_arrays", crash)
     with no_workers(most=tasks), pytest.raises(CrashError):
         command("run", write_config(tmp_path, TINY | change), "--out", root, "--accept-changes")
     monkeypatch.undo()
@@ -197,9 +197,9 @@ def test_a_run_that_is_told_to_stop_when_nothing_is_left_writes_its_tables(
     rewrite_ledger(root, lambda name: name not in (LAST, "tables"))
     shutil.rmtree(root / "results")
     opened = SimpleNamespace(workers=1, dashboard="", client=SimpleNamespace(scheduler=None), stays=False)
-    monkeypatch.setattr("pipeline.run.open_cluster", lambda *_: nullcontext(opened))
-    monkeypatch.setattr("pipeline.sweep.warm_up", lambda *_: None)
-    monkeypatch.setattr("pipeline.execution.Execution", InterruptedExecution)
+    monkeypatch.setattr("kernel_pipeline.run.driver.open_cluster", lambda *_: nullcontext(opened))
+    monkeypatch.setattr("kernel_pipeline.run.sweeps.warm_up", lambda *_: None)
+    monkeypatch.setattr("kernel_pipeline.run.executor.Execution", InterruptedExecution)
     done = command("resume", root)
     assert done.exit_code == 0, done.output
     assert read_record(LocalRoot(root)).is_complete

@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from cluster.versions import fingerprint
-from pipeline.plan import make_plan
-from pipeline.record import read_record
-from pipeline.storage.local_root import LocalRoot
-from pipeline.store import DamagedError, RunStore
-from pipeline.worker import run_errand
-from tasks.errors import NoResultError
-from tasks.weights import RULES
+from kernel_pipeline.cluster.versions import fingerprint
+from kernel_pipeline.plan.plan import make_plan
+from kernel_pipeline.run.manifest import read_record
+from kernel_pipeline.run.worker import run_errand
+from kernel_pipeline.store.arrays import DamagedError, RunStore
+from kernel_pipeline.store.local_storage import LocalRoot
+from kernel_pipeline.tasks.errors import NoResultError
+from kernel_pipeline.tasks.weights.rules import RULES
 from tests.faults.harness import TINY, CrashError, added, assert_same, command, flip, lines, no_workers, write_config
 
 pytestmark = pytest.mark.faults
@@ -125,7 +125,7 @@ def test_damage_reaches_the_driver_as_what_it_is(
     assert plan == make_plan(record.config, [dataset.outline for dataset in plan.datasets])
     (root / "combined.zarr/wave/regression/unif/zarr.json").unlink()
     (fit,) = [task for task in plan.tasks if task.name == "fits/wave/regression/unif/0"]
-    monkeypatch.setattr("pipeline.worker.get_worker", object)
+    monkeypatch.setattr("kernel_pipeline.run.worker.get_worker", object)
     with pytest.raises(DamagedError, match=r"unif/zarr\.json does not describe an array") as caught:
         run_errand((fit,), (), RunStore(LocalRoot(root)), "a run", fingerprint())
     assert caught.value.__cause__ is caught.value.__context__ is None  # which might not survive the way

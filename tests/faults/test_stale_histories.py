@@ -15,14 +15,14 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
 from rich.console import Console
 
-from pipeline.config import Config
-from pipeline.config_file import parse_config
-from pipeline.record import read_record
-from pipeline.repair import repair_run, restore_run, verify_run
-from pipeline.run import Options
-from pipeline.storage.digests import is_chunk
-from pipeline.storage.local_root import LocalRoot
-from pipeline.sweep import resume_sweep, run_sweep
+from kernel_pipeline.config.loading import parse_config
+from kernel_pipeline.config.sweep import Config
+from kernel_pipeline.run.driver import Options
+from kernel_pipeline.run.manifest import read_record
+from kernel_pipeline.run.repair import repair_run, restore_run, verify_run
+from kernel_pipeline.run.sweeps import resume_sweep, run_sweep
+from kernel_pipeline.store.digests import is_chunk
+from kernel_pipeline.store.local_storage import LocalRoot
 from tests.faults.harness import CrashError, no_workers
 from tests.faults.test_stateful import CONFIG, FOLDER, contents
 

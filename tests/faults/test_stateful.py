@@ -15,14 +15,14 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
 from rich.console import Console
 
-from pipeline.config_file import parse_config
-from pipeline.errors import PipelineError
-from pipeline.ledger import Ledger
-from pipeline.repair import repair_run, restore_run, verify_run
-from pipeline.run import Options
-from pipeline.storage.local_root import LocalRoot
-from pipeline.sweep import resume_sweep, run_sweep
-from pipeline.verification import stored_files
+from kernel_pipeline.config.loading import parse_config
+from kernel_pipeline.errors import PipelineError
+from kernel_pipeline.run.driver import Options
+from kernel_pipeline.run.repair import repair_run, restore_run, verify_run
+from kernel_pipeline.run.sweeps import resume_sweep, run_sweep
+from kernel_pipeline.run.verification import stored_files
+from kernel_pipeline.store.ledger import Ledger
+from kernel_pipeline.store.local_storage import LocalRoot
 from tests.faults.harness import CrashError, flip, no_workers
 
 pytestmark = pytest.mark.faults

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from cluster import batch
-from cluster.errors import ClusterError
-from tests.cluster.test_submit import slurm, submit  # noqa: F401
+from kernel_pipeline.cluster import batch
+from kernel_pipeline.cluster.errors import ClusterError
 from tests.faults.harness import CrashError, command
+from tests.pipeline.run.test_submission import slurm, submit  # noqa: F401
 
 pytestmark = pytest.mark.faults
 

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pipeline.run import Run
-from pipeline.stages import tiles
-from pipeline.storage.digests import content_digest
-from pipeline.storage.local_root import LocalRoot
-from pipeline.store import GRAM, STATISTICS, WEIGHTS, RunStore
-from pipeline.task import Finished
+from kernel_pipeline.run.driver import Run
+from kernel_pipeline.stages import tiles
+from kernel_pipeline.store.arrays import GRAM, STATISTICS, WEIGHTS, RunStore
+from kernel_pipeline.store.digests import content_digest
+from kernel_pipeline.store.local_storage import LocalRoot
+from kernel_pipeline.store.reports import Finished
 from tests.faults.harness import CrashError, added, assert_same, command, lines, no_workers, tables
 
 pytestmark = pytest.mark.faults

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from tests.faults.harness import assert_same, command, rewrite_ledger
-from tests.pipeline.build import PROJECT
+from tests.helpers.build import PROJECT
 
 pytestmark = pytest.mark.faults
 
-PIPELINE = f"{sys.executable} -c 'from pipeline.cli import main; main()'"
+PIPELINE = f"{sys.executable} -c 'from kernel_pipeline.cli.main import main; main()'"
 LAST_FIT = "fits/wave/regression/unif/0"
 
 

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from pipeline.ledger import Ledger
-from pipeline.storage import journal
-from pipeline.storage.local_root import LocalRoot
-from pipeline.storage.lock import Holder
+from kernel_pipeline.store import journal
+from kernel_pipeline.store.ledger import Ledger
+from kernel_pipeline.store.local_storage import LocalRoot
+from kernel_pipeline.store.lock import Holder
 from tests.faults.harness import assert_same, command, no_workers, rewrite_ledger
 
 pytestmark = pytest.mark.faults

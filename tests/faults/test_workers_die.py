@@ -9,10 +9,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from pipeline.task import STAGES
+from kernel_pipeline.stages.task import STAGES
 from tests.faults.harness import assert_same, done_by, lines, wait_until, write_config
 from tests.faults.inject import ALWAYS, TASK, Fault, FaultyRun, assert_undisturbed, run_with
-from tests.run.sweeps import pipeline
+from tests.helpers.sweeps import pipeline
 
 pytestmark = pytest.mark.faults
 

@@ -4,8 +4,8 @@ from secrets import token_hex
 
 import pytest
 
-from pipeline.storage.address import S3Address
-from pipeline.storage.object_root import ObjectRoot
+from kernel_pipeline.config.s3_address import S3Address
+from kernel_pipeline.store.object_storage import ObjectRoot
 from tests.faults.harness import command, no_workers, write_config
 from tests.objects.server import Server
 

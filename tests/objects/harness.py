@@ -3,7 +3,7 @@
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from pipeline.storage.object_root import ObjectRoot
+from kernel_pipeline.store.object_storage import ObjectRoot
 from tests.faults.harness import command, tables
 
 

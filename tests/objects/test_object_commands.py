@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from pipeline.storage.address import root_of
-from pipeline.storage.lock import Holder
-from pipeline.storage.object_root import ObjectRoot
-from pipeline.store import RunStore
+from kernel_pipeline.store.addresses import root_of
+from kernel_pipeline.store.arrays import RunStore
+from kernel_pipeline.store.lock import Holder
+from kernel_pipeline.store.object_storage import ObjectRoot
 from tests.faults.harness import TINY, command, lines, no_workers, tables, write_config
 from tests.objects.harness import assert_same, copied, files
 from tests.objects.server import Server

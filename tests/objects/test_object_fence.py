@@ -6,13 +6,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pipeline.errors import SupersededError
-from pipeline.run import Run
-from pipeline.storage.fence import Fence
-from pipeline.storage.lock import Holder
-from pipeline.storage.object_root import ObjectRoot
-from pipeline.store import GRAM, RunStore
-from pipeline.task import Finished
+from kernel_pipeline.errors import SupersededError
+from kernel_pipeline.run.driver import Run
+from kernel_pipeline.store.arrays import GRAM, RunStore
+from kernel_pipeline.store.fence import Fence
+from kernel_pipeline.store.lock import Holder
+from kernel_pipeline.store.object_storage import ObjectRoot
+from kernel_pipeline.store.reports import Finished
 from tests.faults.harness import TINY, command, no_workers, tables, write_config
 from tests.objects.harness import assert_same
 

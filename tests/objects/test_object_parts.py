@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.errors import RefusedError, StorageError, UnreachableError
-from pipeline.ledger import Ledger
-from pipeline.storage import object_logs
-from pipeline.storage.lock import Holder
-from pipeline.storage.object_root import ObjectRoot
-from pipeline.task import Finished
+from kernel_pipeline.errors import RefusedError, StorageError, UnreachableError
+from kernel_pipeline.store import object_logs
+from kernel_pipeline.store.ledger import Ledger
+from kernel_pipeline.store.lock import Holder
+from kernel_pipeline.store.object_storage import ObjectRoot
+from kernel_pipeline.store.reports import Finished
 
 pytestmark = pytest.mark.components
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.storage.object_root import ObjectRoot
+from kernel_pipeline.store.object_storage import ObjectRoot
 from tests.faults.harness import wait_until
 from tests.faults.inject import ALWAYS, LEDGER, TASK, Fault, FaultyRun, run_with
 from tests.objects.harness import assert_same, files
@@ -110,7 +110,7 @@ def test_a_wrong_secret_or_bucket_is_one_error_at_once_and_nothing_is_written(
 
 @pytest.mark.parametrize("missing", ["obstore", "boto3"])
 def test_without_the_libraries_one_sentence_says_how_to_install_them(missing: str, root: ObjectRoot) -> None:
-    code = f"import sys; sys.modules[{missing!r}] = None; from pipeline.cli import main; main()"
+    code = f"import sys; sys.modules[{missing!r}] = None; from kernel_pipeline.cli.main import main; main()"
     done = subprocess.run(
         [sys.executable, "-c", code, "status", root.address], cwd=TREE, capture_output=True, text=True
     )

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse
 
-from tasks.base_kernels import BaseKernels, GramKernels
-from tasks.rank_one import RankOneKernels
+from kernel_pipeline.tasks.kernels.base_kernels import BaseKernels, GramKernels
+from kernel_pipeline.tasks.kernels.rank_one import RankOneKernels
 from tests.tasks.dense import Floats
 
 KINDS = ["gaussian", "low rank", "rank one"]

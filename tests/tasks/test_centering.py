@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from sklearn.preprocessing import KernelCenterer
 
-from tasks.centering import center_on, positive_part
+from kernel_pipeline.tasks.centering import center_on, positive_part
 from tests.tasks import dense
 from tests.tasks.dense import Floats, Integers
 

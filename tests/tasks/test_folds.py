@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.folds import deal_folds, fold_bounds, trials
+from kernel_pipeline.tasks.folds import deal_folds, fold_bounds, trials
 
 many_folds = st.integers(2, 10)
 

@@ -17,12 +17,12 @@ import psutil
 from tests.faults.harness import assert_same, lines, strays, wait_until
 
 ALWAYS = 1_000_000
-TASK = "pipeline.worker:run_tasks"
-LEDGER = "pipeline.ledger:Ledger.append"
-CHUNK = "pipeline.store:RunStore.write_chunk"
-TRIALS = "pipeline.store:RunStore.write_trials"
-FILE = "pipeline.storage.files:write_whole"
-FLUSH = "pipeline.storage.files:os.fsync"
+TASK = "kernel_pipeline.run.worker:run_tasks"
+LEDGER = "kernel_pipeline.store.ledger:Ledger.append"
+CHUNK = "kernel_pipeline.store.arrays:RunStore.write_chunk"
+TRIALS = "kernel_pipeline.store.arrays:RunStore.write_trials"
+FILE = "kernel_pipeline.store.files:write_whole"
+FLUSH = "kernel_pipeline.store.files:os.fsync"
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class FaultyRun:
 
         self.notes = notes or cwd / "notes"
         self.process = subprocess.Popen(
-            [sys.executable, "-c", "from pipeline.cli import main; main()", *map(str, arguments)],
+            [sys.executable, "-c", "from kernel_pipeline.cli.main import main; main()", *map(str, arguments)],
             cwd=cwd,
             env=os.environ | faulty(faults, self.notes) | dict(environment or {}),
             stdout=subprocess.PIPE,

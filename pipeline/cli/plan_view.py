@@ -1,0 +1,72 @@
+"""A plan, for people."""
+
+from collections import Counter
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from kernel_pipeline.cluster.profile import QUEUES, Profile
+from kernel_pipeline.config.methods import label
+from kernel_pipeline.plan.notes import lines
+from kernel_pipeline.plan.plan import Plan
+from kernel_pipeline.stages.task import STAGES
+from kernel_pipeline.stages.tiles import TilesTask
+from kernel_pipeline.store.paths import LOGS
+from kernel_pipeline.text import format_bytes
+
+
+def print_plan(console: Console, plan: Plan, workers: int, limit: int | None) -> None:
+    """Print what would run and what it costs."""
+    config = plan.config
+    console.print(
+        f"[bold]{config.name}[/bold]: methods {', '.join(map(label, config.methods))}; {config.protocol.folds} folds; "
+        f"{len(config.fit.krr.values())} ridges, {len(config.fit.svm.values())} values of C",
+        highlight=False,
+        soft_wrap=True,
+    )
+    table = Table(box=None, padding=(0, 1, 0, 0))
+    for heading in ("dataset", "learns", "samples", "kernels", "tiles", "tasks", "disk", "memory"):
+        table.add_column(heading, justify="left" if heading in ("dataset", "learns") else "right", no_wrap=True)
+    for dataset in plan.datasets:
+        table.add_row(
+            dataset.name,
+            "\n".join(dataset.tasks_learned),
+            f"{dataset.outline.rows:,} x {dataset.outline.columns:,}",
+            f"{len(dataset.kernels):,}",
+            f"{sum(len(task.tiles) for task in dataset.of(TilesTask)):,}",
+            f"{len(dataset.tasks):,}",
+            format_bytes(dataset.disk_bytes),
+            format_bytes(max(dataset.memory.values())),
+        )
+    console.print(table)
+    counts = Counter(task.stage for task in plan.tasks)
+    tiles = f", in tiles of {config.storage.tile} x {config.storage.tile}" if counts["tiles"] else ""
+    size, stage, dataset = plan.largest
+    console.print(
+        f"{len(plan.tasks):,} tasks: "
+        f"{', '.join(f'{stage} {counts[stage]:,}' for stage in STAGES if counts[stage])}; "
+        f"{format_bytes(plan.disk_bytes)} on disk{tiles}.\n"
+        f"The largest task, of stage {stage!r} and dataset {dataset.name!r}, needs about {format_bytes(size)}; "
+        f"each of {workers} worker(s) may use "
+        f"{format_bytes(limit) if limit is not None else 'what its cluster gives it'}.",
+        highlight=False,
+        soft_wrap=True,
+    )
+    print_notes(console, plan)
+
+
+def print_job(console: Console, profile: Profile, root: Path) -> None:
+    """Print the script of a job, where work runs in jobs of a queue."""
+    if profile.backend in QUEUES:
+        from kernel_pipeline.cluster.jobqueue import job_script
+
+        count = f"{profile.adapt[0]} to {profile.adapt[1]}" if profile.adapt else f"{profile.most_jobs}"
+        console.print(f"\nThe script of each of {count} jobs:\n", highlight=False)
+        console.print(job_script(profile, root / LOGS), highlight=False, soft_wrap=True, markup=False)
+
+
+def print_notes(console: Console, plan: Plan) -> None:
+    """Print what a user should know before the run."""
+    for line in lines(plan.notes()):
+        console.print(line, highlight=False, soft_wrap=True, markup=False)

@@ -1,0 +1,1 @@
+"""Every field of a config, loading, and cluster profiles."""

@@ -1,0 +1,1 @@
+"""From data sources and file formats to prepared samples."""

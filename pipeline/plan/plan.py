@@ -1,0 +1,178 @@
+"""The plan: every task of a sweep and what it costs, as a value, before anything runs."""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from kernel_pipeline.config.datasets import Dataset, Fitting
+from kernel_pipeline.config.loading import config_digest
+from kernel_pipeline.config.methods import EACH_KERNEL, label, why_unfit
+from kernel_pipeline.config.sweep import Config
+from kernel_pipeline.errors import ConfigError, TooLargeError
+from kernel_pipeline.plan.gram import gram_stages
+from kernel_pipeline.plan.notes import Note
+from kernel_pipeline.plan.rank_one import rank_one_stages
+from kernel_pipeline.plan.size_limits import check_plan_size
+from kernel_pipeline.stages.task import Task
+from kernel_pipeline.store.dataset_info import Outline
+from kernel_pipeline.text import format_bytes
+
+T = TypeVar("T", bound=Task)
+
+# Number of columns that a note names; there may be very many.
+NAMED_COLUMNS = 5
+
+
+@dataclass(frozen=True)
+class DatasetPlan:
+    """The tasks of one dataset, stage after stage, and their cost."""
+
+    outline: Outline
+    tasks_learned: tuple[str, ...]
+    rank_one: bool
+    folds: int
+    tile: int
+    cells: tuple[tuple[str, str], ...]
+    """(task, method) of what gives weights, each for all trials."""
+    unfit: tuple[tuple[str, str, str], ...]
+    """(task, method, why) of what is left out."""
+    stages: dict[str, tuple[Task, ...]]
+    memory: dict[str, int]
+    """Projected peak bytes of a worker process, by stage."""
+    disk_bytes: int
+    """What the arrays take on disk."""
+
+    @property
+    def name(self) -> str:
+        """Of the dataset."""
+        return self.outline.name
+
+    @property
+    def kernels(self) -> tuple[str, ...]:
+        """The names of the base kernels."""
+        return self.outline.kernels
+
+    @property
+    def tasks(self) -> list[Task]:
+        """The tasks of all stages."""
+        return [task for tasks in self.stages.values() for task in tasks]
+
+    def of(self, kind: type[T]) -> list[T]:
+        """The tasks of one kind."""
+        return [task for task in self.tasks if isinstance(task, kind)]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A whole sweep."""
+
+    config: Config
+    datasets: tuple[DatasetPlan, ...]
+
+    @property
+    def identity(self) -> str:
+        """A digest of the config and the data."""
+        content = (config_digest(self.config), [dataset.outline.fingerprint for dataset in self.datasets])
+        return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:16]
+
+    @property
+    def tasks(self) -> list[Task]:
+        """All tasks."""
+        return [task for dataset in self.datasets for task in dataset.tasks]
+
+    @property
+    def disk_bytes(self) -> int:
+        """What the arrays of the run take on disk."""
+        return sum(dataset.disk_bytes for dataset in self.datasets)
+
+    @property
+    def largest(self) -> tuple[int, str, DatasetPlan]:
+        """The greatest projected memory of a task, its stage and its dataset."""
+        return max(
+            ((size, stage, dataset) for dataset in self.datasets for stage, size in dataset.memory.items()),
+            key=lambda item: item[0],
+        )
+
+    def notes(self) -> list[Note]:
+        """Return what a user should know before the run: what is left out, and distances that take longer."""
+        notes = []
+        for dataset in self.datasets:
+            if dataset.outline.left_out:
+                notes.append(Note(dataset.name, f"{dataset.outline.left_out} rows are left out, for missing = 'drop'"))
+            if dataset.outline.direct:
+                notes.append(Note(dataset.name, _direct_distances(dataset.outline)))
+            notes += [Note(dataset.name, f"left out, since {why}", task, method) for task, method, why in dataset.unfit]
+        return notes
+
+    def check_memory(self, limit: int, workers: int) -> None:
+        """Refuse a sweep whose largest task does not fit a worker."""
+        size, stage, dataset = self.largest
+        if size <= limit:
+            return
+        smaller = (
+            "a smaller [storage] tile" if stage in ("tiles", "combine") else f"fewer rows ({dataset.outline.rows} now)"
+        )
+        raise TooLargeError(
+            f"dataset {dataset.name!r}: a task of stage {stage!r} needs about {format_bytes(size)}, but each of the "
+            f"{workers} worker(s) may use {format_bytes(limit)}. Ask for fewer workers (--workers 1), or for {smaller}"
+        )
+
+    def check_disk(self, free: int, where: str) -> None:
+        """Refuse a sweep whose arrays do not fit the disk."""
+        if self.disk_bytes > free:
+            raise TooLargeError(
+                f"the arrays of this sweep need {format_bytes(self.disk_bytes)}, but {where} has {format_bytes(free)} "
+                "free. Choose another place with --out, or fewer rows, kernels or methods"
+            )
+
+
+def _direct_distances(outline: Outline) -> str:
+    named = ", ".join(map(repr, outline.direct[:NAMED_COLUMNS]))
+    more = len(outline.direct) - NAMED_COLUMNS
+    return (
+        f"columns {named}{f' and {more:,} more' if more > 0 else ''}: numbers so large, beside most distances or the "
+        "width of a kernel, that squared norms would cancel; differences are computed directly, which is slower"
+    )
+
+
+def make_plan(config: Config, outlines: Sequence[Outline]) -> Plan:
+    """Lay out all tasks. The batches depend on sizes only, never on where or by how many workers they run."""
+    check_plan_size(config, outlines)
+    datasets = tuple(
+        _plan_dataset(config, dataset, outline) for dataset, outline in zip(config.dataset, outlines, strict=True)
+    )
+    for method in map(label, config.methods):
+        reasons = [why for dataset in datasets for _, name, why in dataset.unfit if name == method]
+        if len(reasons) == sum(len(dataset.tasks_learned) for dataset in datasets):
+            raise ConfigError(
+                f"methods: {method!r} fits no dataset of this sweep: {'; '.join(dict.fromkeys(reasons))}. Leave it out"
+            )
+    return Plan(config, datasets)
+
+
+def _plan_dataset(config: Config, dataset: Dataset, outline: Outline) -> DatasetPlan:
+    p, rank_one = len(outline.kernels), dataset.rank_one is not None
+    reasons = {
+        (task, label(method)): why_unfit(method, task, p, rank_one)
+        for task in dataset.task
+        for method in config.methods
+    }
+    fitting: Fitting = [
+        (task, method) for task in dataset.task for method in config.methods if not reasons[task, label(method)]
+    ]
+    layout = rank_one_stages if rank_one else gram_stages
+    planned = layout(config, dataset, outline, fitting)
+    return DatasetPlan(
+        outline=outline,
+        tasks_learned=tuple(dataset.task),
+        rank_one=rank_one,
+        folds=config.protocol.folds,
+        tile=min(config.storage.tile, outline.rows),
+        cells=tuple((task, label(method)) for task, method in fitting if method != EACH_KERNEL),
+        unfit=tuple((task, method, why) for (task, method), why in reasons.items() if why),
+        stages=planned.stages,
+        memory=planned.memory,
+        disk_bytes=planned.disk_bytes,
+    )

@@ -1,0 +1,1 @@
+"""Result tables and what they are made of."""

@@ -1,0 +1,104 @@
+"""What a result depends on besides its config: versions, platform, data, the state of the source."""
+
+import json
+import platform
+import subprocess
+from collections.abc import Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from kernel_pipeline import __version__
+from kernel_pipeline.data.source_files import Sources
+from kernel_pipeline.store.dataset_info import Outline
+from kernel_pipeline.store.json_text import parse_json
+
+FORMAT = 3
+"""Version of the layout of run directories."""
+OLDEST_FORMAT = 2
+"""The oldest layout that can be read. Resuming such a run computes it again in the current one."""
+
+CPU_FACTS = Path("/proc/cpuinfo")
+LIBRARIES = ("dask", "distributed", "numpy", "osqp", "pandas", "scikit-learn", "scipy", "zarr")
+
+
+def environment(outlines: Sequence[Outline], data_folder: Path, sources: Sources | None = None) -> str:
+    """The environment as JSON; `sources` are the files that the data came from."""
+    content: dict[str, Any] = {
+        "format": FORMAT,
+        "pipeline": __version__,
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "machine": machine(),
+        "libraries": {name: version(name) for name in LIBRARIES},
+        "git": _git_state(),
+        "data_folder": str(data_folder.absolute()),
+        "datasets": {outline.name: outline.fingerprint for outline in outlines},
+        "sources": sources or {},
+    }
+    return json.dumps(content, indent=2) + "\n"
+
+
+def version_changes(recorded: str) -> list[str]:
+    """Return what decides last digits and differs from a recorded environment: library versions, CPU type, BLAS."""
+    content = parse_json(recorded.encode())
+    before = content.get("libraries")
+    if not isinstance(before, dict):
+        return []
+    now = {name: version(name) for name in LIBRARIES}
+    changes = [
+        f"{name} {before[name]} -> {now[name]}" for name in LIBRARIES if before.get(name, now[name]) != now[name]
+    ]
+    if old := content.get("machine"):
+        new = machine()
+        if old["cpu"] != new["cpu"]:
+            changes.append(f"CPU {old['cpu']} -> {new['cpu']}")
+        if old["blas"] != new["blas"]:
+            changes.append(f"{_blas_text(old['blas'])} -> {_blas_text(new['blas'])}")
+    return changes
+
+
+def machine() -> dict[str, Any]:
+    """The type of the CPU, and each BLAS with the kind of CPU that it computes for; last digits depend on both."""
+    import scipy.linalg  # noqa: F401, numpy and scipy may each bring a BLAS of its own
+    from threadpoolctl import threadpool_info
+
+    found = {
+        (library["internal_api"], library.get("version"), library.get("architecture"))
+        for library in threadpool_info()
+        if library["user_api"] == "blas"
+    }
+    names = ("library", "version", "architecture")
+    return {"cpu": _cpu(), "blas": [dict(zip(names, facts, strict=True)) for facts in sorted(found, key=str)]}
+
+
+def _cpu() -> str:
+    try:
+        lines = CPU_FACTS.read_text(errors="replace").splitlines()
+    except OSError:
+        lines = []
+    models = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(models, "") or platform.processor() or platform.machine()
+
+
+def _blas_text(libraries: list[dict[str, str | None]]) -> str:
+    return ", ".join(" ".join(str(fact) for fact in library.values() if fact) for library in libraries) or "no BLAS"
+
+
+def _git_state() -> str | None:
+    """The commit of the source tree this runs from, with '+' if files are changed; None where it is not known."""
+    folder = Path(__file__).parent
+    if not (folder.parent / ".git").exists():
+        return None
+    try:
+        done = subprocess.run(
+            ["git", "describe", "--always", "--abbrev=40", "--dirty=+"],
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            timeout=10,
+            check=True,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout.strip()

@@ -1,0 +1,64 @@
+"""Compare the files that the ledger names with the plan: which arrays there are, their descriptions, their chunks.
+
+Digests tell only whether files are what the ledger says. Who forges a directory forges its ledger too, so sizes and
+descriptions are those of the plan, or nothing is read.
+"""
+
+from collections.abc import Iterable
+
+from kernel_pipeline.plan.arrays import planned_arrays
+from kernel_pipeline.plan.plan import DatasetPlan
+from kernel_pipeline.store.array_metadata import parse_description
+from kernel_pipeline.store.digests import size_of
+from kernel_pipeline.store.keys import array_of
+from kernel_pipeline.store.regular_files import MAX_FILE_BYTES
+from kernel_pipeline.store.reports import Finished
+from kernel_pipeline.store.storage import Root
+
+DESCRIPTION = "/zarr.json"
+
+
+def unplanned_files(
+    dataset: DatasetPlan, entries: Iterable[Finished], arrays: Root, without: tuple[str, ...]
+) -> tuple[dict[str, str], dict[str, str]]:
+    """Find what is not as the plan of a dataset says; only descriptions are read.
+
+    Parameters
+    ----------
+    without
+        How the keys begin of what was removed on purpose.
+
+    Returns
+    -------
+    misdescribed, unplanned
+        What is wrong, by key: with descriptions, and with files that are not to be read at all.
+    """
+    planned = {array.key: array for array in planned_arrays(dataset)}
+    keys = [f"{key}{DESCRIPTION}" for key in planned if not f"{key}/".startswith(without)]
+    misdescribed: dict[str, str] = {}
+    sizes: dict[str, int] = {}
+    for key, content in zip(keys, arrays.read_many(keys), strict=True):
+        array = planned[key.removesuffix(DESCRIPTION)]
+        try:
+            found = parse_description(content) if content is not None else None
+        except ValueError as error:
+            misdescribed[key] = f"does not describe an array of this program: {error}"
+            continue
+        if found and array.is_described_by(found):
+            sizes[array.key] = found.chunk_bytes
+        elif found:
+            misdescribed[key] = "does not describe the array of the plan"
+    folders = {key.rsplit("/", parts)[0] for key in planned for parts in range(key.count("/") + 1)}
+    claims = ((key, size_of(digest)) for entry in entries for key, digest in entry.digests.items())
+    reasons = {key: _why_unplanned(key, size, folders, sizes, planned) for key, size in claims}
+    return misdescribed, {key: why for key, why in reasons.items() if why}
+
+
+def _why_unplanned(key: str, size: int, folders: set[str], sizes: dict[str, int], planned: Iterable[str]) -> str:
+    """Why a file of this size cannot be one of the plan; empty if it can."""
+    if key.endswith(DESCRIPTION) and key.removesuffix(DESCRIPTION) in folders:
+        return "is larger than a description can be" if size > MAX_FILE_BYTES else ""
+    array = array_of(key)
+    if array not in planned:
+        return "belongs to no array of the plan"
+    return "" if size == sizes.get(array, size) else f"has {size:,} bytes in the ledger, not {sizes[array]:,}"

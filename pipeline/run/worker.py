@@ -1,0 +1,110 @@
+"""What runs on a worker: the tasks of one errand, timed and measured."""
+
+import logging
+import os
+import socket
+import time
+from collections.abc import Sequence
+
+from distributed import Worker, get_worker
+
+from kernel_pipeline.cluster.errors import ClusterError, LimitError, UnseenError
+from kernel_pipeline.cluster.limits import starved
+from kernel_pipeline.cluster.versions import fingerprint
+from kernel_pipeline.run.peak_memory import measured_peak
+from kernel_pipeline.stages.task import Task
+from kernel_pipeline.store.arrays import DamagedError, RunStore
+from kernel_pipeline.store.inputs import Total, check_inputs, ledger_digest
+from kernel_pipeline.store.reports import Finished
+
+log = logging.getLogger(__name__)
+log.setLevel(logging.INFO)
+
+STOPPING = "pipeline_runs_that_stop"
+"""Where a worker keeps the runs that it is to take no more work of; it may work for others, and for later ones."""
+
+
+def run_errand(
+    tasks: Sequence[Task], inputs: Sequence[tuple[Total, ...]], store: RunStore, run: str, code: str
+) -> list[Finished]:
+    """Run the tasks of one errand and report what they left; nothing, if the run is to stop.
+
+    Parameters
+    ----------
+    inputs
+        The ledger's digests of what each task reads; none where nothing is to be checked.
+    code
+        The driver's fingerprint of all that is installed: a worker that has just come may have other versions.
+    """
+    if fingerprint() != code:
+        raise ClusterError("a worker came that does not run the versions of this driver")
+    if run in getattr(get_worker(), STOPPING, ()):
+        return []
+    store = store.anew()  # a worker in the driver's process gets the driver's own
+    try:
+        finished = run_tasks(tasks, store, inputs)
+        store.fence.check(now=True)  # where a look at the lock counts for a while, it may have been the last one
+        return finished
+    except DamagedError as error:
+        damage = str(error)
+    except MemoryError as error:
+        raise MemoryError(f"{error}; limits are: {starved(error)}") from None
+    except RuntimeError as error:
+        if not (names := starved(error)):
+            raise
+        raise LimitError(
+            f"a worker on {socket.gethostname()} meets a limit of its system ({error}). Limits are: {names}. Raise it, "
+            "or ask for fewer workers; the same command goes on from here"
+        ) from None
+    if not store.root.is_there():  # a worker that has just come, on a host that does not share the place
+        raise UnseenError(f"a worker does not see the run: {store.root} is not there on {socket.gethostname()}")
+    raise DamagedError(damage)  # without its cause: some of zarr's errors do not survive the way to the driver
+
+
+def sees(store: RunStore, key: str) -> tuple[str, str]:
+    """The digest of a stored file as a worker sees it, and what kept it from looking."""
+    try:
+        return store.root.digests([key])[key], ""
+    except OSError as error:
+        return "", str(error)
+
+
+def stop_taking(run: str, dask_worker: Worker) -> None:
+    """Tell a worker to finish what it does for a run and to leave alone what waits for it."""
+    setattr(dask_worker, STOPPING, {*getattr(dask_worker, STOPPING, ()), run})
+
+
+def end_process() -> None:
+    """End a worker as a crash does, so that the scheduler knows which tasks it took with it."""
+    os._exit(1)
+
+
+def run_tasks(tasks: Sequence[Task], store: RunStore, inputs: Sequence[tuple[Total, ...]] = ()) -> list[Finished]:
+    """Run tasks that belong together, and check what they have read, unless the digests of that are not given."""
+    first, *others = tasks
+    named = f"{first.name} and {len(others)} more" if others else first.name
+    log.info("start %s", named)
+    begin = time.perf_counter()
+    with measured_peak() as peak:
+        try:
+            outputs = type(first).run_together(tasks, store)
+        except Exception:
+            if inputs:  # what is damaged may be why it failed
+                check_inputs(tasks, inputs, store.access.read, to_the_end=False)
+            raise
+    if inputs:
+        check_inputs(tasks, inputs, store.access.read, to_the_end=True)
+    seconds = time.perf_counter() - begin
+    log.info("done %s in %.3f s", named, seconds)
+    return [
+        Finished(
+            name=task.name,
+            identity=task.identity,
+            digests=output.digests,
+            result=output.result,
+            seconds=round(seconds / len(tasks), 6),
+            peak_memory=peak[0],
+            inputs=ledger_digest(totals) if totals else "",
+        )
+        for task, output, totals in zip(tasks, outputs, inputs or [()] * len(tasks), strict=True)
+    ]

@@ -1,0 +1,85 @@
+"""A task: a frozen value that says all it depends on, runs anywhere, and leaves whole chunks and a small result."""
+
+import hashlib
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Self
+
+from kernel_pipeline.store.arrays import RunStore
+from kernel_pipeline.store.inputs import Input
+
+STAGES = ("tiles", "reduce", "weights", "combine", "fits")
+DATA_VERSION = 2
+"""Raised when data are stored in another way, on which every task builds."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Task(ABC):
+    """One unit of work. Sent to a worker as it is, so it holds names and numbers, never arrays."""
+
+    stage: ClassVar[str]
+    version: ClassVar[int]
+    """Raised when the algorithm changes what the task writes."""
+    reads: ClassVar[tuple[type["Task"], ...]] = ()
+    """The kinds of tasks whose outputs it reads."""
+
+    dataset: str
+    fingerprint: str
+    """Of the samples of the dataset."""
+
+    @property
+    @abstractmethod
+    def part(self) -> str:
+        """What tells this task from the others of its stage and dataset."""
+
+    @property
+    def name(self) -> str:
+        """Unique in a run."""
+        return f"{self.stage}/{self.dataset}/{self.part}"
+
+    @property
+    def cell(self) -> tuple[str, str] | None:
+        """(task, method) if its outputs serve no other cells."""
+        return None
+
+    @property
+    def errand(self) -> str:
+        """Tasks with the same errand share their inputs, and go to a worker together."""
+        return self.name
+
+    @property
+    def identity(self) -> str:
+        """A digest of all that the outputs depend on."""
+        content = {"versions": self.versions(), **vars(self)}
+        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
+
+    @classmethod
+    def versions(cls) -> dict[str, int]:
+        """Its own version and those of all that it builds on, by stage."""
+        upstream = {stage: version for kind in cls.reads for stage, version in kind.versions().items()}
+        return {"data": DATA_VERSION} | upstream | {cls.stage: cls.version}
+
+    @abstractmethod
+    def inputs(self) -> tuple[Input, ...]:
+        """What `run` may read: it is checked against the ledger, and reading anything else is an error."""
+
+    @abstractmethod
+    def run(self, store: RunStore) -> "Output":
+        """Do the work: read from the store, write whole chunks, say what was written."""
+
+    @classmethod
+    def run_together(cls, tasks: Sequence[Self], store: RunStore) -> list["Output"]:
+        """Run the tasks of one errand; what they write is the same, to the byte, as if each ran alone."""
+        return [task.run(store) for task in tasks]
+
+
+@dataclass
+class Output:
+    """What a task leaves behind."""
+
+    digests: dict[str, str] = field(default_factory=dict)
+    """Checksum of each chunk that was written, by its key in the run directory."""
+    result: dict[str, Any] = field(default_factory=dict)
+    """Small values for the tables and messages; becomes JSON."""

@@ -1,0 +1,106 @@
+"""Descriptions of stored arrays: the part of zarr v3 that this program writes, and nothing else.
+
+zarr can describe arrays whose decoding runs any code that is installed. A description from a run directory is held
+against what this program writes before zarr sees it.
+"""
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+from kernel_pipeline.store.digests import CHECKSUM_BYTES
+from kernel_pipeline.store.json_text import parse_json
+
+FILL_VALUES = {"float64": "NaN", "int64": -1}
+ITEM_BYTES = 8
+FIXED = {
+    "zarr_format": 3,
+    "node_type": "array",
+    "chunk_key_encoding": {"name": "default", "configuration": {"separator": "/"}},
+    "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}, {"name": "crc32c"}],
+    "storage_transformers": [],
+}
+"""What is the same for all arrays."""
+FREE = ("shape", "data_type", "chunk_grid", "fill_value", "attributes")
+
+
+@dataclass(frozen=True)
+class Description:
+    """The shape, the chunks and the type of a stored array."""
+
+    shape: tuple[int, ...]
+    chunks: tuple[int, ...]
+    dtype: str
+
+    @property
+    def chunk_bytes(self) -> int:
+        """The size of each of its chunks, as stored."""
+        return math.prod(self.chunks) * ITEM_BYTES + CHECKSUM_BYTES
+
+
+@dataclass(frozen=True)
+class ArrayPlan:
+    """An array that a run has, as its plan says."""
+
+    group: str
+    name: str
+    shape: tuple[int, ...]
+    chunks: tuple[int, ...]
+    about: str
+    dtype: str = "float64"
+    attributes: dict[str, Any] = field(default_factory=dict)
+    is_bound: bool = False
+    """Whether the data decide the length, and the shape is the largest possible."""
+
+    @property
+    def key(self) -> str:
+        """Where it is, below the run directory."""
+        return f"{self.group}/{self.name}"
+
+    def is_described_by(self, found: Description) -> bool:
+        """Return whether a description is that of this array."""
+        if found.dtype != self.dtype:
+            return False
+        if self.is_bound:
+            (length,), (bound,) = found.shape[:1] or (0,), self.shape
+            return len(found.shape) == 1 and length <= bound and found.chunks == (max(1, length),)
+        return found.shape == self.shape and found.chunks == tuple(max(1, size) for size in self.chunks)
+
+
+def parse_description(content: bytes) -> Description:
+    """Parse what describes an array.
+
+    Raises
+    ------
+    ValueError
+        If it is anything else than this program writes.
+    """
+    values = parse_json(content)
+    if not isinstance(values, dict):
+        raise ValueError("it is not an object")
+    for key, value in FIXED.items():
+        if values.get(key) != value:
+            raise ValueError(f"{key} is not {value}")
+    if unknown := values.keys() - FIXED.keys() - set(FREE):
+        raise ValueError(f"it has fields that are not known: {sorted(unknown)}")
+    dtype = values.get("data_type")
+    if not isinstance(dtype, str) or dtype not in FILL_VALUES:
+        raise ValueError(f"data_type is not one of {', '.join(FILL_VALUES)}")
+    if values.get("fill_value") != FILL_VALUES[dtype]:
+        raise ValueError(f"fill_value is not {FILL_VALUES[dtype]}")
+    shape: Any = values.get("shape")
+    grid: Any = values.get("chunk_grid")
+    chunks: Any = grid["configuration"].get("chunk_shape") if _is_regular_grid(grid) else None
+    if not (_are_sizes(shape, 0) and _are_sizes(chunks, 1) and len(shape) == len(chunks)):
+        raise ValueError("shape and chunks are not lists of sizes")
+    if not isinstance(values.get("attributes", {}), dict):
+        raise ValueError("attributes are not an object")
+    return Description(tuple(shape), tuple(chunks), dtype)
+
+
+def _is_regular_grid(grid: Any) -> bool:
+    return isinstance(grid, dict) and grid.get("name") == "regular" and isinstance(grid.get("configuration"), dict)
+
+
+def _are_sizes(sizes: Any, least: int) -> bool:
+    return isinstance(sizes, list) and all(type(size) is int and size >= least for size in sizes)

@@ -1,0 +1,85 @@
+"""A journal in an object store, where nothing can be added to an object: numbered segments, one after the other.
+
+Each is written once, on the condition that nobody wrote it before. Two writers so never mix: the second is told.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from kernel_pipeline.errors import RefusedError
+from kernel_pipeline.store.journal import MAX_LEDGER_BYTES, Journal, moved
+from kernel_pipeline.store.regular_files import check_size
+
+if TYPE_CHECKING:
+    from kernel_pipeline.store.object_storage import ObjectRoot
+
+SEGMENTS = "ledger"
+SEGMENT = re.compile(rf"{SEGMENTS}/(\d{{8}})\.jsonl")
+
+
+class SegmentJournal(Journal):
+    """The lines of all segments, in the order of their numbers."""
+
+    def __init__(self, root: "ObjectRoot") -> None:
+        self._root = root
+        self._last: int | None = None
+        """The number of the last segment, once something was added."""
+
+    def __str__(self) -> str:
+        return f"{self._root}/{SEGMENTS}"
+
+    def exists(self) -> bool:
+        return self.has_lines()
+
+    def has_lines(self) -> bool:
+        return bool(self._numbers())
+
+    def lines(self) -> list[bytes]:
+        numbers = self._numbers()
+        check_size(self, self._root.size(SEGMENTS), MAX_LEDGER_BYTES)
+        contents = self._root.read_many([_key(number) for number in numbers])
+        lines: list[bytes] = []
+        # Every segment was written whole: one that is gone, or cut off, is a line that says nothing.
+        for before, number, content in zip([0, *numbers], numbers, contents, strict=False):
+            lines += [b"?"] if number != before + 1 else []
+            *whole, rest = (b"?" if content is None else content).split(b"\n")
+            lines += [*whole, rest] if rest else whole
+        return lines
+
+    def append(self, content: bytes) -> None:
+        if not content:
+            return
+        self.check_place()
+        number = (max(self._numbers(), default=0) if self._last is None else self._last) + 1
+        if not self._root.create(_key(number), content):
+            raise RefusedError(
+                f"{self._root} is being written by another run, which does not heed the lock: {_key(number)} is there "
+                f"already. Stop one of the two, and go on with `pipeline resume {self._root}`"
+            )
+        self._last = number
+
+    def rewrite(self, lines: Sequence[bytes]) -> None:
+        numbers = self._numbers()
+        # First all that stays, then the others go, from the oldest on: whenever this is cut short, what is left says
+        # the same, and shows by its gap that it is to be done again.
+        self._root.write(_key(1), b"".join(line + b"\n" for line in lines))
+        for number in numbers:
+            if number != 1:
+                self._root.remove(_key(number))
+        self._last = None
+
+    def check_place(self) -> None:
+        if self._last is not None and not self._root.exists(_key(self._last)):
+            raise moved(self._root)
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+    def _numbers(self) -> list[int]:
+        found = (SEGMENT.fullmatch(key) for key in self._root.keys(SEGMENTS))
+        return sorted(int(match[1]) for match in found if match)
+
+
+def _key(number: int) -> str:
+    return f"{SEGMENTS}/{number:08}.jsonl"

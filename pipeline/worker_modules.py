@@ -1,9 +1,0 @@
-"""What workers import sooner or later; together it takes some seconds, which may be spent ahead."""
-
-from pipeline.config import Config
-
-
-def worker_modules(config: Config) -> tuple[str, ...]:
-    """The modules that the tasks of a sweep need."""
-    classifies = any("classification" in dataset.task for dataset in config.dataset)
-    return ("pipeline.worker", "pipeline.plan", "osqp", *(["sklearn.svm"] if classifies else []))

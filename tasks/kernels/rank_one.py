@@ -1,0 +1,235 @@
+"""Rank-one kernels `K_k = v_k v_k'` of feature columns, never formed.
+
+With columns centered on the training set and scaled to unit norm, which is trace one,
+
+    a_k = (v_k . yc)^2        M_kl = (v_k . v_l)^2        K_mu = V diag(mu) V'
+
+Columns stay sparse: `v_k = x_k - c_k 1` is kept as the scaled column `x_k` and the number `c_k`. What is multiplied
+with a centered vector or matrix needs no `c_k` at all.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse
+from scipy.sparse.linalg import LinearOperator, cg
+
+from kernel_pipeline.tasks.arrays import Booleans, Floats, Integers
+from kernel_pipeline.tasks.kernels.base_kernels import Images, Solver, dense_solver, refined
+from kernel_pipeline.tasks.kernels.distinct import Distinct, distinct_columns
+
+# A column whose centered sum of squares is this small beside the uncentered one does not vary.
+CONSTANT = 1e-13
+# Columns with at most so many entries are priced pair by pair, the others by a matrix product.
+FEW_ENTRIES = 32
+# Rows of the dense product that prices the other columns, at a time.
+PRODUCT_BYTES = 64 << 20
+# From such a part of entries on, a dense product is faster.
+DENSE = 0.1
+# Of the steps of an outer method, which checks what it gets.
+ITERATIVE_ACCURACY = 1e-3
+# What may be left of a right-hand side, relative to it.
+ENOUGH = 1e-9
+
+Columns = scipy.sparse.csc_array | scipy.sparse.csr_array
+
+
+@dataclass(frozen=True)
+class RankOneKernels:
+    """p rank-one kernels on a training set of n samples; see `BaseKernels` in `base_kernels`."""
+
+    columns: scipy.sparse.csc_array
+    """(n, p): the columns, scaled so that they have norm one once centered; 0 for a constant one."""
+    means: Floats
+    """(p,): the mean of each scaled column."""
+    trace: Floats
+    """(p,): of each centered kernel before scaling; 0 for a constant one."""
+    held_out: scipy.sparse.csc_array
+    """(q, p): the columns of other samples, scaled alike."""
+
+    @classmethod
+    def of(cls, counts: scipy.sparse.csr_array, held_out: scipy.sparse.csr_array | None = None) -> "RankOneKernels":
+        """The kernels of the columns of `counts`, (n, p)."""
+        n = counts.shape[0]
+        columns = scipy.sparse.csc_array(counts, dtype=np.float64)
+        means = np.asarray(columns.sum(axis=0)) / n
+        squares: Floats = np.asarray(columns.multiply(columns).sum(axis=0))
+        stored = np.diff(columns.indptr)
+        deviations = columns.copy()
+        deviations.data = (columns.data - np.repeat(means, stored)) ** 2
+        trace = np.asarray(deviations.sum(axis=0)) + (n - stored) * means**2  # nothing cancels
+        trace[trace <= CONSTANT * squares] = 0.0
+        inverse = np.divide(1.0, np.sqrt(trace), out=np.zeros_like(trace), where=trace > 0)
+        scale = scipy.sparse.diags_array(inverse)
+        others = counts[:0] if held_out is None else held_out
+        return cls((columns @ scale).tocsc(), means * inverse, trace, (others @ scale).tocsc())
+
+    @property
+    def count(self) -> int:
+        """p"""
+        return len(self.trace)
+
+    @property
+    def varies(self) -> Booleans:
+        """(p,): which kernels are not constant."""
+        return np.asarray(self.trace > 0)
+
+    def only(self, chosen: Integers) -> "RankOneKernels":
+        """Some of the kernels."""
+        return RankOneKernels(self.columns[:, chosen], self.means[chosen], self.trace[chosen], self.held_out[:, chosen])
+
+    def distinct(self) -> Distinct:
+        """The kernels that stand for all."""
+        return distinct_columns(self.columns)
+
+    def projections(self, alpha: Floats) -> Floats:
+        """(p,): `v_k . alpha`."""
+        return np.asarray(self.columns.T @ alpha - self.means * alpha.sum())
+
+    def expand(self, parts: Floats) -> Floats:
+        """(n,): `sum_k parts_k v_k`."""
+        return np.asarray(self.columns @ parts - self.means @ parts)
+
+    def images(self, alpha: Floats) -> "RankOneImages":
+        """`K_k alpha` of all kernels."""
+        return RankOneImages(self, self.projections(alpha))
+
+    def combined(self, weights: Floats) -> Floats:
+        """`K_w`, (n, n)."""
+        kernel = weighted_gram(self.columns, weights)
+        kernel -= kernel.mean(axis=0)[None, :]
+        kernel -= kernel.mean(axis=1)[:, None]
+        return np.asarray(kernel)
+
+    def largest_diagonals(self) -> Floats:
+        """(p,): the largest `K_k(x, x)` of a training sample."""
+        most, least = (
+            np.asarray(extreme(axis=0).toarray()).ravel() for extreme in (self.columns.max, self.columns.min)
+        )
+        return np.asarray(np.maximum(most - self.means, self.means - least) ** 2)
+
+    def predict(self, weights: Floats, alpha: Floats) -> Floats:
+        """`K_w alpha` of the held-out samples."""
+        parts = weights * self.projections(alpha)
+        return np.asarray(self.held_out @ parts - self.means @ parts)
+
+    def products(self) -> Floats:
+        """`M`."""
+        inner = (self.columns.T @ self.columns).toarray()
+        inner -= self.columns.shape[0] * np.outer(self.means, self.means)
+        inner *= inner
+        return np.asarray(inner)
+
+    def solver(self, diagonal: Floats | float, weights: Floats, squares: Floats, images: Images) -> Solver:
+        """By the cheaper of two factorisations, or by conjugate gradients where the diagonal is constant.
+
+        `(K_k alpha)(K_k alpha)'` is `(v_k . alpha)^2 K_k`, so the matrix is that of other weights.
+        """
+        total = weights + squares * images.forms
+        if self.count < self.columns.shape[0]:
+            return self._by_columns(diagonal, total)
+        if np.ndim(diagonal) == 0:
+            return self._by_conjugate_gradients(float(diagonal), total)
+        return dense_solver(self.combined(total), diagonal)
+
+    def _by_columns(self, diagonal: Floats | float, weights: Floats) -> Solver:
+        """Woodbury's formula, as long as it keeps enough digits.
+
+        Near the end of an interior-point method it does not, because the diagonal is so uneven.
+        """
+        root = 1.0 / np.sqrt(np.broadcast_to(diagonal, self.columns.shape[:1]))
+        scaled = scipy.sparse.diags_array(root) @ self.columns @ scipy.sparse.diags_array(np.sqrt(weights))
+        means = self.means * np.sqrt(weights)
+        small = (scaled.T @ scaled).toarray()
+        cross = np.outer(scaled.T @ root, means)
+        small += np.outer(means, means) * float(root @ root) - cross - cross.T
+        solve_small = dense_solver(small, 1.0)
+        dense: list[Solver] = []
+
+        def down(x: Floats) -> Floats:
+            return np.asarray(scaled.T @ x - np.multiply.outer(means, root @ x))
+
+        def up(x: Floats) -> Floats:
+            return np.asarray(scaled @ x - np.multiply.outer(root, means @ x))
+
+        def solve(b: Floats) -> Floats:
+            if not dense:
+                x, left = refined(lambda r: r - up(solve_small(down(r))), lambda x: x + up(down(x)), (b.T * root).T)
+                if left <= ENOUGH:
+                    return np.asarray((x.T * root).T)
+                dense.append(dense_solver(self.combined(weights), diagonal))
+            return dense[0](b)
+
+        return solve
+
+    def _by_conjugate_gradients(self, ridge: float, weights: Floats) -> Solver:
+        n = self.columns.shape[0]
+
+        def times(x: Floats) -> Floats:
+            return ridge * x + self.expand(weights * self.projections(x))
+
+        matrix = LinearOperator((n, n), matvec=times, dtype=np.float64)
+        return lambda b: np.column_stack(
+            [cg(matrix, column, rtol=ITERATIVE_ACCURACY, maxiter=n)[0] for column in np.atleast_2d(b.T)]
+        ).reshape(b.shape)
+
+    def quadratic_forms(self, kernel: Floats) -> Floats:
+        """`v_k' K v_k` of all kernels for a centered K: with `K = combined(v)` this is `M v`."""
+        entries = np.diff(self.columns.indptr)
+        forms = np.empty(self.count)
+        few = np.flatnonzero(entries <= FEW_ENTRIES)
+        forms[few] = self._pair_by_pair(kernel, few, entries)
+        many = np.flatnonzero(entries > FEW_ENTRIES)
+        step = max(1, PRODUCT_BYTES // (8 * kernel.shape[0]))
+        for start in range(0, len(many), step):
+            part = self.columns[:, many[start : start + step]]
+            forms[many[start : start + step]] = np.asarray(part.multiply(kernel @ part).sum(axis=0))
+        return forms
+
+    def _pair_by_pair(self, kernel: Floats, few: Integers, entries: Integers) -> Floats:
+        """The quadratic forms of short columns: the columns of each length are one small dense array."""
+        forms = np.zeros(len(few))
+        for length in np.unique(entries[few]):
+            same = np.flatnonzero(entries[few] == length)
+            places = self.columns.indptr[few[same]][:, None] + np.arange(length)
+            rows, values = self.columns.indices[places], self.columns.data[places]
+            for i in range(length):
+                for j in range(i, length):
+                    pair = values[:, i] * values[:, j] * kernel[rows[:, i], rows[:, j]]
+                    forms[same] += pair if i == j else 2.0 * pair
+        return forms
+
+
+@dataclass(frozen=True)
+class RankOneImages:
+    """Images `K_k alpha = (v_k . alpha) v_k`, kept as the numbers in parentheses."""
+
+    kernels: RankOneKernels
+    projections: Floats
+
+    @property
+    def forms(self) -> Floats:
+        """`alpha' K_k alpha`; with the centered labels for alpha these are the `a_k`."""
+        return self.projections**2
+
+    def sum(self, weights: Floats) -> Floats:
+        """`sum_k weights_k K_k alpha`."""
+        return self.kernels.expand(weights * self.projections)
+
+    def dot(self, vector: Floats) -> Floats:
+        """`vector' K_k alpha`."""
+        return self.projections * self.kernels.projections(vector)
+
+    def columns(self) -> Floats:
+        """The images themselves, dense."""
+        return np.asarray((self.kernels.columns.toarray() - self.kernels.means) * self.projections)
+
+
+def weighted_gram(columns: Columns, weights: Floats) -> Floats:
+    """`X diag(weights) X'`, dense."""
+    used = np.flatnonzero(weights)
+    part = columns[:, used]
+    if part.nnz > DENSE * part.shape[0] * part.shape[1]:
+        dense = part.toarray()
+        return np.asarray((dense * weights[used]) @ dense.T)
+    return np.asarray(((part @ scipy.sparse.diags_array(weights[used])) @ part.T).toarray())

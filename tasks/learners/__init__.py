@@ -1,0 +1,1 @@
+"""Predictors: kernel ridge regression, support vector machines, and methods that also learn weights."""

@@ -1,0 +1,98 @@
+"""`align-krr`: the paper's single-stage algorithm (its equation 9).
+
+    min_{mu >= 0}  y'(K_mu + I)^-1 y - gamma mu'a + mu'(gamma'' M + gamma' I) mu
+
+convex and smooth in mu: Newton's method, each step a quadratic program over `mu >= 0`. Labels are centered and scaled
+to norm one, so that the parameters mean the same for every dataset.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from kernel_pipeline.tasks.arrays import Floats
+from kernel_pipeline.tasks.kernels.base_kernels import BaseKernels, dense_solver
+from kernel_pipeline.tasks.learners.learned import Learned, label_forms
+from kernel_pipeline.tasks.weights.column_generation import block_pivoting
+from kernel_pipeline.tasks.weights.qp import nonnegative_qp
+
+KKT_RESIDUAL = 1e-8
+PROMISED_RESIDUAL = 1e-6
+STEPS = 60
+LEAST_STEP = 1e-10
+DESCENT = 1e-4
+# What rounding may add to the objective, as a part of it: a last step gains less, and still makes the weights exact.
+ROUNDING = 1e-14
+# OSQP is the surer one, pivoting the faster one where there are many kernels.
+FEW_KERNELS = 200
+
+
+def align_krr_path(kernels: BaseKernels, target: Floats, values: Sequence[tuple[float, ...]]) -> list[Learned]:
+    """Solve for every (gamma, gamma', gamma''), each from the solution before.
+
+    The certificate is the KKT residual, relative to the largest of `alpha'K_k alpha + gamma a_k`, the pull on a weight.
+    """
+    mean = float(target.mean())
+    centered = target - mean
+    forms, norm = label_forms(kernels, centered), float(np.linalg.norm(centered))
+    y, a = centered / norm, forms / norm**2
+    M = kernels.products()
+    mu = np.zeros(kernels.count)
+    learned = []
+    for gamma, gamma1, gamma2 in values:
+        problem = _Problem(kernels, y, gamma * a, gamma2 * M + gamma1 * np.eye(len(a)))
+        mu, alpha, residual = _solve(problem, mu)
+        learned.append(Learned(mu, norm * alpha, mean, residual))
+    return learned
+
+
+@dataclass(frozen=True)
+class _Problem:
+    kernels: BaseKernels
+    y: Floats
+    reward: Floats
+    """gamma a"""
+    penalty: Floats
+    """gamma'' M + gamma' I"""
+
+    def value(self, mu: Floats) -> float:
+        """The objective."""
+        solve = dense_solver(self.kernels.combined(mu), 1.0)
+        return float(self.y @ solve(self.y) - self.reward @ mu + mu @ self.penalty @ mu)
+
+    def model(self, mu: Floats) -> tuple[Floats, float, Floats, Floats, float]:
+        """`alpha`, the objective, its gradient and Hessian, and the KKT residual."""
+        solve = dense_solver(self.kernels.combined(mu), 1.0)
+        alpha = solve(self.y)
+        images = self.kernels.images(alpha).columns()
+        pull = alpha @ images + self.reward
+        value = float(self.y @ alpha - self.reward @ mu + mu @ self.penalty @ mu)
+        gradient = 2 * self.penalty @ mu - pull
+        hessian = 2 * (images.T @ solve(images) + self.penalty)
+        violation = np.where(mu > 0, np.abs(gradient), np.maximum(-gradient, 0.0))
+        return alpha, value, gradient, hessian, float(violation.max() / pull.max())
+
+
+def _solve(problem: _Problem, mu: Floats) -> tuple[Floats, Floats, float]:
+    """Weights, the coefficients alpha that belong to them, and the KKT residual."""
+    alpha, value, gradient, hessian, residual = problem.model(mu)
+    best = mu, alpha, residual
+    for _ in range(STEPS):
+        if residual <= KKT_RESIDUAL:
+            break
+        pull = hessian @ mu - gradient
+        if len(mu) <= FEW_KERNELS:
+            goal, _ = nonnegative_qp(hessian, pull)
+        else:
+            goal = block_pivoting(hessian, pull, mu > 0)
+        step, length, rounding = goal - mu, 1.0, ROUNDING * max(1.0, abs(value))
+        while problem.value(mu + length * step) > value + DESCENT * length * float(gradient @ step) + rounding:
+            length /= 2
+            if length < LEAST_STEP:
+                return best
+        mu = goal if length == 1.0 else mu + length * step  # whole, so that zeros stay zeros
+        alpha, value, gradient, hessian, residual = problem.model(mu)
+        if residual < best[2]:
+            best = mu, alpha, residual
+    return best

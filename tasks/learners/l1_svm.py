@@ -1,0 +1,95 @@
+"""`l1-svm`: a support vector machine with weights of bounded sum (Lanckriet et al. 2004).
+
+    min_mu max_alpha  2 alpha'1 - alpha'Y K_mu Y alpha,     mu >= 0, tr K_mu <= Lambda, 0 <= alpha <= C, alpha'y = 0
+
+Kernels have trace one, so that the trace is the sum of the weights, and only the ratio of C and Lambda matters: C is
+1. The largest form takes all weight, so this is  max  2 alpha'1 - Lambda t  with  alpha'Y K_k Y alpha <= t  for all k,
+whose multipliers are the weights. An interior-point method solves it for a working set of kernels; all kernels are
+then priced by their forms, and those above t join the set.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from kernel_pipeline.tasks.arrays import Floats, Integers
+from kernel_pipeline.tasks.kernels.base_kernels import BaseKernels, Images
+from kernel_pipeline.tasks.learners.interior_point import Point, primal_value, solve_qcqp
+from kernel_pipeline.tasks.learners.learned import Learned, label_forms, relative_gap
+
+PROMISED_GAP, GAP = 1e-4, 5e-5
+# Of the interior-point method: while kernels still join, less will do.
+FIRST_GOAL, LAST_GOAL = 1e-2, 1e-5
+FIRST_SET = 300
+# A form that is such a part of the largest one is far from taking weight: its kernel leaves the working set.
+FAR_BELOW = 0.8
+# What to try to leave out, as parts of the largest weight: an interior point has no weight of exactly zero.
+NEGLIGIBLE = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
+ROUNDS = 50
+
+
+def l1_svm_path(kernels: BaseKernels, target: Floats, values: Sequence[tuple[float, ...]]) -> list[Learned]:
+    """Solve for every (Lambda,), each with the kernels that had weight before.
+
+    The certificate is the relative duality gap: of the objective at alpha with its largest form, and the primal value
+    of the machine with kernel `K_mu`, over all kernels.
+    """
+    balanced = np.where(target > 0, np.mean(target < 0), np.mean(target > 0))
+    distinct = kernels.distinct()
+    few = kernels.only(distinct.chosen)
+    working = _largest(label_forms(few, target * balanced), FIRST_SET)
+    learned = []
+    for (budget,) in values:
+        found, working = _solve(few, target, budget, working)
+        learned.append(replace(found, weights=distinct.shared(found.weights)))
+    return learned
+
+
+def _solve(kernels: BaseKernels, y: Floats, budget: float, working: Integers) -> tuple[Learned, Integers]:
+    """The solution, and the working set to begin the next value with."""
+    goal = FIRST_GOAL if len(working) < kernels.count else LAST_GOAL
+    for _ in range(ROUNDS):
+        point = solve_qcqp(kernels.only(working), y, budget, goal)
+        weights = np.zeros(kernels.count)
+        weights[working] = point.weights * (budget / point.weights.sum())
+        images = kernels.images(y * point.alpha)
+        gap, last = _gap(images, y, budget, weights, point), goal == LAST_GOAL
+        outside = np.setdiff1d(np.arange(kernels.count), working)
+        joining = outside[images.forms[outside] > FAR_BELOW * images.forms[working].max()]
+        if gap <= GAP or (last and not len(joining)):
+            break
+        if not last:  # later it might only come back
+            far = images.forms[working] < FAR_BELOW * point.t
+            working = working[~far | (point.weights / budget > point.slack / point.t)]
+        goal = max(LAST_GOAL, min(goal, gap) / 10)
+        working = np.concatenate([working, joining[_largest(images.forms[joining], FIRST_SET)]])
+    weights, gap = _without_negligible(images, y, budget, weights, point, gap)
+    next_set = np.union1d(np.flatnonzero(weights), _largest(images.forms, FIRST_SET))
+    _, factor = primal_value(images, y, weights, point.intercept)
+    return Learned(weights, factor * y * point.alpha, factor * point.intercept, gap), next_set
+
+
+def _without_negligible(
+    images: Images, y: Floats, budget: float, weights: Floats, point: Point, gap: float
+) -> tuple[Floats, float]:
+    """The weights without as many of the smallest as the promised gap allows, and the gap that they have."""
+    for part in NEGLIGIBLE:
+        kept = np.where(weights > part * weights.max(), weights, 0.0)
+        kept *= budget / kept.sum()
+        found = _gap(images, y, budget, kept, point)
+        if found <= GAP:
+            return kept, found
+    return weights, gap
+
+
+def _gap(images: Images, y: Floats, budget: float, weights: Floats, point: Point) -> float:
+    largest, total = float(images.forms.max()), float(point.alpha.sum())
+    shrunk = min(1.0, total / (budget * largest))  # alpha is feasible, and a shorter one may have a greater value
+    lower = 2 * shrunk * total - budget * shrunk**2 * largest
+    upper, _ = primal_value(images, y, weights, point.intercept)
+    return relative_gap(upper, lower)
+
+
+def _largest(values: Floats, count: int) -> Integers:
+    return np.sort(np.argsort(-values, kind="stable")[:count])

@@ -1,0 +1,1 @@
+"""Sums over kernels, and the statistics, alignments and bounds computed from them."""

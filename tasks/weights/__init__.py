@@ -1,0 +1,1 @@
+"""Kernel weights: closed forms, quadratic programs and column generation."""

@@ -1,0 +1,99 @@
+"""`min_{v >= 0} v'Mv - 2 v'a` for very many kernels, without ever forming M.
+
+Solve on a working set, price all kernels by the gradient `Mv - a`, add those that would pay, stop when none does. The
+last pricing is the certificate: it holds for all kernels, not only for those of the working set.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from kernel_pipeline.tasks.arrays import Booleans, Floats, Integers
+from kernel_pipeline.tasks.kernels.base_kernels import dense_solver
+from kernel_pipeline.tasks.weights.qp import active_set, kkt_residual
+
+TOLERANCE = 1e-10
+FIRST_SET = 1000
+ROUNDS = 100
+# Far more than any problem seen needs; rounding could make two exchanges undo each other for ever.
+EXCHANGES_A_KERNEL = 3
+
+# M of some kernels
+Products = Callable[[Integers], Floats]
+# M v of all kernels
+Pricing = Callable[[Floats], Floats]
+
+
+def solve_by_columns(a: Floats, products: Products, pricing: Pricing) -> tuple[Floats, float]:
+    """The solution and its KKT residual relative to max|a|, over all kernels.
+
+    Parameters
+    ----------
+    a
+        (p,), not negative; 0 for kernels that are to be left out.
+    """
+    scale = float(a.max(initial=0.0))
+    v = np.zeros_like(a)
+    if scale == 0.0:
+        return v, 0.0
+    working = np.argsort(-a, kind="stable")[:FIRST_SET]
+    working = working[a[working] > 0]
+    for _ in range(ROUNDS):
+        solution = _solve(products(working), a[working], v[working])
+        support, weights = working[solution > 0], solution[solution > 0]
+        v[:] = 0.0
+        v[support] = weights
+        gradient = pricing(v) - a
+        residual = (
+            max(float(np.abs(gradient[support]).max(initial=0.0)), float(-np.minimum(gradient, 0.0).min())) / scale
+        )
+        paying = np.setdiff1d(np.flatnonzero((gradient < -TOLERANCE * scale) & (a > 0)), support)
+        if not len(paying):
+            break
+        # As many again as there are: the working set grows to its size in a few rounds.
+        chosen = paying[np.argsort(gradient[paying], kind="stable")][: max(FIRST_SET, len(support))]
+        working = np.concatenate([support, chosen])
+    return v, residual
+
+
+def _solve(M: Floats, a: Floats, start: Floats) -> Floats:
+    """Solve the program for one M, from the positive weights of `start`.
+
+    Block pivoting is the faster method, and the active-set method solves what it cannot: with many more kernels than
+    pairs of samples M is singular, and whole blocks of exchanges meet sets of dependent kernels.
+    """
+    solution = block_pivoting(M, a, start > 0)
+    if kkt_residual(M, a, solution) <= TOLERANCE:
+        return solution
+    scale = float(a.max())
+    return active_set(M, a / scale, start / scale) * scale
+
+
+def block_pivoting(M: Floats, a: Floats, passive: Booleans) -> Floats:
+    """Solve the program for one M by exchanging whole blocks of kernels (Portugal, Judice and Vicente 1994).
+
+    Parameters
+    ----------
+    passive
+        Which weights to begin with as positive.
+    """
+    tolerance = 1e-13 * float(np.abs(a).max())
+    passive, fewest, patience = passive.copy(), len(a) + 1, 3
+    for _ in range(EXCHANGES_A_KERNEL * len(a) + 1):
+        solution = np.zeros_like(a)
+        inside = np.flatnonzero(passive)
+        if len(inside):
+            solution[inside] = dense_solver(M[np.ix_(inside, inside)], 0.0)(a[inside])
+        gradient = M[:, inside] @ solution[inside] - a
+        wrong = np.where(passive, solution < 0, gradient < -tolerance)
+        count = int(wrong.sum())
+        if count == 0:
+            break
+        if count < fewest:
+            fewest, patience = count, 3
+        elif patience > 0:
+            patience -= 1
+        else:  # one at a time, which ends but for rounding; what it ends with is priced by the caller
+            wrong[np.flatnonzero(wrong)[:-1]] = False
+        passive ^= wrong
+    return np.maximum(solution, 0.0)

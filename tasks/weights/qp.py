@@ -1,0 +1,151 @@
+"""The quadratic program of alignment maximisation, `min_{v >= 0} v'Mv - 2 v'a`, with its certificate.
+
+OSQP solves it; its answer is then finished on the set of positive weights that it found, because M may be so
+ill-conditioned (5e17 for 20 Gaussians) that no first-order method reaches the last digits. Whatever a solver
+says of itself, what counts is the KKT residual, computed here from M, a and v alone.
+"""
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse
+
+from kernel_pipeline.tasks.arrays import Floats, require_finite
+
+TOLERANCE = 1e-9
+# Weights below this part of the largest, in units of kernels with norm one, are OSQP's rounding of zero.
+NEGLIGIBLE = 1e-7
+# What is left of a right-hand side when a singular system is solved, relative to it; less is rounding.
+REACHED = 1e-12
+# Each round of finishing moves one kernel in or out; no problem seen needed more than a few.
+ROUNDS_A_KERNEL = 3
+
+
+def kkt_residual(M: Floats, a: Floats, v: Floats) -> float:
+    """How far `v` is from optimal, relative to max|a|; 0 is exact.
+
+    The gradient `Mv - a` must be 0 where v > 0 and must not be negative where v = 0; v must not be negative.
+    """
+    scale = float(np.abs(a).max(initial=0.0))
+    if scale == 0.0:
+        return 0.0 if not v.any() else float("inf")
+    gradient = M @ v - a
+    violation = np.where(v > 0, np.abs(gradient), np.maximum(-gradient, 0.0))
+    return float(max(violation.max(initial=0.0), np.maximum(-v, 0.0).max(initial=0.0)) / scale)
+
+
+def nonnegative_qp(M: Floats, a: Floats) -> tuple[Floats, float]:
+    """Solve `min_{v >= 0} v'Mv - 2 v'a` for a symmetric positive semi-definite M.
+
+    Kernels without variance (a zero on the diagonal of M) get weight 0.
+
+    Returns
+    -------
+    v, residual
+        The solution and its KKT residual relative to max|a|.
+
+    Raises
+    ------
+    ValueError
+        If M or a is not finite.
+    """
+    require_finite("M and a", M, a)
+    v = np.zeros(len(a))
+    alive = np.flatnonzero(np.diag(M) > 0)
+    if a[alive].max(initial=0.0) <= 0.0:
+        return v, kkt_residual(M, a, v)
+    norms = np.sqrt(np.diag(M)[alive])  # in units of kernels with norm one, M has a unit diagonal
+    unit_M = M[np.ix_(alive, alive)] / np.outer(norms, norms)
+    unit_a = a[alive] / norms
+    unit_a /= (size := float(unit_a.max()))
+    proposal = _osqp(unit_M, unit_a)
+    best = min((proposal, active_set(unit_M, unit_a, proposal)), key=lambda x: kkt_residual(unit_M, unit_a, x))
+    v[alive] = best * size / norms
+    return v, kkt_residual(M, a, v)
+
+
+def _osqp(M: Floats, a: Floats) -> Floats:
+    """The QP by OSQP; zeros where it finds no solution, which the finish then starts from."""
+    import osqp  # half a second, which only those who solve need spend
+
+    p = len(a)
+    solver = osqp.OSQP()
+    try:
+        solver.setup(
+            P=scipy.sparse.csc_matrix(np.triu(M)),
+            q=-a,
+            A=scipy.sparse.identity(p, format="csc"),
+            l=np.zeros(p),
+            u=np.full(p, np.inf),
+            eps_abs=TOLERANCE,
+            eps_rel=TOLERANCE,
+            max_iter=20_000,
+            polishing=False,  # `active_set` does it better, and OSQP's own prints to the terminal
+            adaptive_rho_interval=50,  # counted in iterations, so that the same input gives the same bytes
+            verbose=False,
+        )
+    except osqp.OSQPException:  # rounding has made M indefinite
+        return np.zeros(p)
+    result = solver.solve(raise_error=False)
+    if result.info.status_val not in (1, 2) or not np.isfinite(result.x).all():
+        return np.zeros(p)
+    x = np.maximum(np.asarray(result.x, dtype=np.float64), 0.0)
+    x[x < NEGLIGIBLE * x.max(initial=0.0)] = 0.0
+    return x
+
+
+def active_set(M: Floats, a: Floats, start: Floats) -> Floats:
+    """Solve the program by Lawson and Hanson's active-set method, started from the positive weights of `start`.
+
+    A kernel that enters is never a combination of those that are in, so that M may be singular.
+
+    Parameters
+    ----------
+    M, a
+        In units in which M has a unit diagonal and the largest entry of a is 1.
+    """
+    v = start.copy()
+    support = v > 0
+    best, best_residual = v.copy(), kkt_residual(M, a, v)
+    for _ in range(ROUNDS_A_KERNEL * len(a) + 1):
+        while support.any():
+            inside = np.flatnonzero(support)
+            step, free = _solve(M[np.ix_(inside, inside)], a[inside])
+            # Walk from v towards the step until the first weight reaches 0, and let that kernel go. A step that
+            # stays positive is taken whole, and then goes on along what M cannot see and a still rewards.
+            move = step - v[inside]
+            if (step > 0).all():
+                v[inside] = step
+                move = free
+                if not (free < 0).any():
+                    break
+            falling = move < 0
+            ratios = np.divide(-v[inside], move, out=np.full(len(inside), np.inf), where=falling)
+            length = float(ratios.min())
+            v[inside] += length * move
+            leaving = inside[ratios <= length]
+            v[leaving] = 0.0
+            support[leaving] = False
+        residual = kkt_residual(M, a, v)
+        if residual < best_residual:
+            best, best_residual = v.copy(), residual
+        gradient = M @ v - a
+        entering = int(np.argmin(np.where(support, np.inf, gradient)))
+        if support.all() or gradient[entering] >= -np.finfo(float).eps * len(a):
+            break
+        support[entering] = True
+    return best
+
+
+def _solve(M: Floats, a: Floats) -> tuple[Floats, Floats]:
+    """`M^-1 a`, of least norm where M is singular; and the part of a that M cannot reach, 0 where it can."""
+    try:
+        factor = scipy.linalg.cho_factor(M)
+    except np.linalg.LinAlgError:
+        values, vectors = np.linalg.eigh(M)
+        reached = values > np.finfo(float).eps * len(a) * values[-1]
+        parts = vectors.T @ a
+        x = vectors[:, reached] @ (parts[reached] / values[reached])
+        rest = vectors[:, ~reached] @ parts[~reached]
+        return x, np.where(np.abs(rest) > REACHED * np.abs(a).max(), rest, 0.0)
+    x = scipy.linalg.cho_solve(factor, a)
+    return np.asarray(x + scipy.linalg.cho_solve(factor, a - M @ x)), np.zeros_like(a)

@@ -1,0 +1,146 @@
+"""Small configs and files for the tests of this folder."""
+
+import copy
+import gzip
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tomli_w
+
+from kernel_pipeline.config.datasets import FileDataset
+from kernel_pipeline.config.loading import parse_config
+from kernel_pipeline.config.sweep import Config
+from kernel_pipeline.data.prepared import Samples, load_samples
+from kernel_pipeline.errors import DataError
+from kernel_pipeline.tasks.arrays import Floats
+
+# The source tree, whose tests another process may import.
+PROJECT = Path(__file__).parents[2]
+
+GAUSSIAN: dict[str, Any] = {"family": "gaussian", "log2_gamma": [-1, 0]}
+
+# Nine rows of two numbers and a label, five of class a.
+ROWS = "".join(f"{i},{2 * i % 5},{'ab'[i % 2]}\n" for i in range(9))
+FEATURES = np.array([[float(i), float(2 * i % 5)] for i in range(9)])
+LABELS = np.array([1.0 if i % 2 else -1.0 for i in range(9)])
+
+
+def config_values(**dataset: Any) -> dict[str, Any]:
+    """The values of a config with one file dataset, three folds and one method."""
+    return {
+        "name": "small",
+        "methods": ["unif"],
+        "protocol": {"folds": 3},
+        "dataset": [
+            {
+                "name": "things",
+                "task": "classification",
+                "source": "file",
+                "path": "things.csv",
+                "format": "csv",
+                "kernels": [copy.deepcopy(GAUSSIAN)],
+                **dataset,
+            }
+        ],
+    }
+
+
+def synthetic_values(**dataset: Any) -> dict[str, Any]:
+    """The values of a config with one synthetic dataset: 10 rows, 5 features, 2 kernels, 2 methods, 3 folds."""
+    return {
+        "name": "small",
+        "methods": ["unif", "alignf"],
+        "protocol": {"folds": 3},
+        "storage": {"tile": 4},
+        "dataset": [
+            {
+                "name": "made",
+                "task": "regression",
+                "source": "synthetic",
+                "rows": 10,
+                "features": 5,
+                "kernels": [copy.deepcopy(GAUSSIAN)],
+                **dataset,
+            }
+        ],
+    }
+
+
+def parsed(values: dict[str, Any]) -> Config:
+    return parse_config(values, "the test")
+
+
+def file_dataset(**dataset: Any) -> FileDataset:
+    """The dataset of `config_values`."""
+    found = parsed(config_values(**dataset)).dataset[0]
+    assert isinstance(found, FileDataset)
+    return found
+
+
+def load(folder: Path, seed: int = 0, folds: int = 3, **dataset: Any) -> Samples:
+    """Make the one dataset of a config ready."""
+    values = config_values(**dataset) | {"seed": seed, "protocol": {"folds": folds}}
+    config = parsed(values)
+    return load_samples(config, config.dataset[0], folder)
+
+
+def dense(samples: Samples) -> Floats:
+    """The features of samples that are not kept sparse."""
+    assert isinstance(samples.features, np.ndarray)
+    return samples.features
+
+
+def put(folder: Path, content: str | bytes, name: str = "things.csv") -> Path:
+    """Write a file; one that ends in .gz is compressed."""
+    data = content.encode() if isinstance(content, str) else content
+    path = folder / name
+    path.write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
+    return path
+
+
+def refused(folder: Path, content: str, **dataset: Any) -> str:
+    """What is said of a file that must not be accepted."""
+    put(folder, content)
+    with pytest.raises(DataError) as caught:
+        load(folder, **dataset)
+    assert "dataset 'things'" in str(caught.value)
+    return str(caught.value)
+
+
+def put_config(folder: Path, values: dict[str, Any], name: str = "sweep.toml") -> Path:
+    path = folder / name
+    path.write_text(tomli_w.dumps(values))
+    return path
+
+
+def listing(folder: Path) -> dict[str, bytes | None]:
+    """Everything under a folder, with the content of files."""
+    return {
+        str(path.relative_to(folder)): path.read_bytes() if path.is_file() else None
+        for path in sorted(folder.rglob("*"))
+    }
+
+
+def leaves(value: Any, place: tuple[str | int, ...] = ()) -> Iterator[tuple[tuple[str | int, ...], Any]]:
+    """Every value of a config with its place; a list of numbers or texts is one value."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from leaves(inner, (*place, key))
+    elif isinstance(value, list) and value and isinstance(value[0], dict):
+        for number, inner in enumerate(value):
+            yield from leaves(inner, (*place, number))
+    else:
+        yield place, value
+
+
+def changed(values: dict[str, Any], place: tuple[str | int, ...], value: Any) -> dict[str, Any]:
+    """A copy of the values of a config with another value, or a new one, at a place."""
+    result = copy.deepcopy(values)
+    inner: Any = result
+    for part in place[:-1]:
+        inner = inner[part]
+    inner[place[-1]] = value
+    return result

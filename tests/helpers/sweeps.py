@@ -1,0 +1,162 @@
+"""Small sweeps, and two ways to run them: the command line, and one task after the other in this process."""
+
+import io
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from kernel_pipeline.config.loading import parse_config
+from kernel_pipeline.config.sweep import Config
+from kernel_pipeline.data.prepared import Samples, load_samples
+from kernel_pipeline.plan.arrays import data_identity
+from kernel_pipeline.plan.failures import Failed
+from kernel_pipeline.plan.plan import Plan, make_plan
+from kernel_pipeline.run.driver import Options
+from kernel_pipeline.run.manifest import write_record
+from kernel_pipeline.run.stored_data import create_arrays
+from kernel_pipeline.run.sweeps import resume_sweep
+from kernel_pipeline.run.verification import data_entry
+from kernel_pipeline.run.worker import run_tasks
+from kernel_pipeline.store.arrays import RunStore
+from kernel_pipeline.store.ledger import Ledger
+from kernel_pipeline.store.local_storage import LocalRoot
+from kernel_pipeline.store.paths import LEDGER
+from kernel_pipeline.store.reports import Finished
+
+SMALL: dict[str, Any] = {
+    "name": "small",
+    "seed": 3,
+    "methods": ["unif", "align", "alignf", "best-kernel"],
+    "protocol": {"folds": 4},
+    "fit": {"krr": {"from": -20, "to": 0, "step": 4}, "svm": {"from": 0, "to": 12, "step": 4}},
+    "storage": {"tile": 37},
+    "dataset": [
+        {
+            "name": "wave",
+            "source": "synthetic",
+            "task": "regression",
+            "rows": 101,
+            "kernels": [{"family": "gaussian", "log2_gamma": [-6, -4]}, {"family": "gaussian", "log2_gamma": [0, 1]}],
+        },
+        {
+            "name": "flowers",
+            "source": "sklearn",
+            "id": "iris",
+            "task": ["regression", "classification"],
+            "positive": ["virginica"],
+            "rows": 90,
+            "kernels": [{"family": "gaussian", "log2_gamma": [-3, 1]}],
+        },
+    ],
+}
+
+
+def small_config(**changes: Any) -> Config:
+    return parse_config(SMALL | changes, "a test")
+
+
+def smaller_config(**changes: Any) -> Config:
+    """Of the same datasets fewer rows, in two tiles a side, and two methods in three trials: 34 tasks."""
+    datasets = [dataset | {"rows": 50} for dataset in SMALL["dataset"]]
+    return small_config(methods=["unif", "alignf"], protocol={"folds": 3}, dataset=datasets, **changes)
+
+
+def plan_in(root: Path, config: Config, data: Path | None = None) -> tuple[Plan, list[Samples]]:
+    """Plan a sweep and make its run directory, with the data stored and no task done."""
+    samples = [load_samples(config, dataset, data or root) for dataset in config.dataset]
+    plan = make_plan(config, [loaded.outline for loaded in samples])
+    root.mkdir(parents=True, exist_ok=True)
+    ledger = Ledger(LocalRoot(root))
+    write_record(LocalRoot(root), plan, data or root, ledger)
+    for dataset, loaded in zip(plan.datasets, samples, strict=True):
+        digests, result = (
+            create_arrays(RunStore(LocalRoot(root)), dataset, loaded),
+            {"outline": dataset.outline.values()},
+        )
+        ledger.append(Finished(data_entry(dataset.name), data_identity(dataset), digests, result, 0.0, 0))
+    ledger.close()
+    return plan, samples
+
+
+def run_here(root: Path, config: Config) -> tuple[Plan, list[Samples], dict[str, Finished]]:
+    """Run every task in this process, in the order of the plan."""
+    plan, samples = plan_in(root, config)
+    finished = {task.name: run_tasks([task], RunStore(LocalRoot(root)))[0] for task in plan.tasks}
+    note(root, *finished.values())
+    return plan, samples, finished
+
+
+def resume_here(root: Path) -> tuple[int, str]:
+    """Go on with a run that has nothing left to run; gives the exit code and what is said."""
+    said = io.StringIO()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("kernel_pipeline.run.driver.open_cluster", None)  # no worker may be started
+        return resume_sweep(LocalRoot(root), None, Options(), Console(file=said, width=200)), said.getvalue()
+
+
+def fail(root: Path, plan: Plan, name: str, reason: str) -> set[str]:
+    """Make a finished run one in which a task failed; gives the names of what could not run then."""
+    task = next(task for task in plan.tasks if task.name == name)
+    behind = {other.name for other in plan.tasks if other.dataset == task.dataset and Failed([task]).blocking(other)}
+    forget(root, name, *behind)
+    note(root, Finished(name, task.identity, {}, {}, 0.0, 0, failed=f"failed: {reason}"))
+    return behind
+
+
+def note(root: Path, *entries: Finished) -> None:
+    """Add to the ledger of a run directory."""
+    ledger = Ledger(LocalRoot(root))
+    ledger.append(*entries)
+    ledger.close()
+
+
+def forget(root: Path, *names: str) -> dict[str, Finished]:
+    """Take entries out of the ledger of a run directory; gives the others."""
+    entries = Ledger(LocalRoot(root)).read()
+    for name in names:
+        del entries[name]
+    (root / LEDGER).unlink()
+    note(root, *entries.values())
+    return entries
+
+
+def flip(path: Path) -> None:
+    """Change a bit inside a chunk, which its size and the checksum at its end do not tell."""
+    content = bytearray(path.read_bytes())
+    content[9] ^= 4
+    path.write_bytes(content)
+
+
+def start(
+    *arguments: str | Path, cwd: Path, root: Path | None = None, within: Sequence[str] = ()
+) -> subprocess.Popen[str]:
+    """Start the command line as a process of its own, with the packages under `root` (this source tree without it).
+
+    Parameters
+    ----------
+    within
+        What begins a command that runs it elsewhere.
+    """
+    packages = root or Path(__file__).parents[2]
+    return subprocess.Popen(
+        [*within, sys.executable, "-c", "from kernel_pipeline.cli.main import main; main()", *map(str, arguments)],
+        cwd=cwd,
+        env=os.environ | {"PYTHONPATH": str(packages)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def pipeline(*arguments: str | Path, cwd: Path, root: Path | None = None) -> subprocess.CompletedProcess[str]:
+    """Run the command line to its end."""
+    process = start(*arguments, cwd=cwd, root=root)
+    output, errors = process.communicate(timeout=200)
+    return subprocess.CompletedProcess(process.args, process.returncode, output, errors)

@@ -1,0 +1,195 @@
+"""The command line on real worker processes: `pipeline run` from the first byte to the tables."""
+
+import json
+import os
+import shutil
+import signal
+import time
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import tomli_w
+from click.testing import CliRunner
+
+from kernel_pipeline.cli.main import main
+from kernel_pipeline.stages.task import STAGES
+from kernel_pipeline.store.arrays import RunStore
+from kernel_pipeline.store.local_storage import LocalRoot
+from kernel_pipeline.store.reports import Finished
+from tests.helpers.sweeps import SMALL, flip, forget, note, pipeline, plan_in, small_config, start
+
+SAME_BYTES = (
+    *("rows.csv", "rows.parquet", "path.csv", "kernels.csv", "bounds.csv"),
+    *("summary.csv", "summary.md", "summary.tex"),
+)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a config and a finished run of it, `two`."""
+    folder = tmp_path_factory.mktemp("command")
+    (folder / "small.toml").write_text(tomli_w.dumps(SMALL))
+    done = pipeline("run", "small.toml", "--cluster", "local", "--workers", "2", "--out", "two", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    (folder / "two.txt").write_text(done.stdout)
+    return folder
+
+
+def tables(root: Path) -> dict[str, bytes]:
+    return {name: (root / "results" / name).read_bytes() for name in SAME_BYTES}
+
+
+def names(root: Path) -> list[str]:
+    """What the ledger has whole lines of, in their order; none before there is a ledger."""
+    path = root / "ledger.jsonl"
+    return [json.loads(line)["name"] for line in path.read_bytes().split(b"\n")[:-1]] if path.exists() else []
+
+
+def test_it_says_what_it_does_and_ends_with_the_table_and_where_to_look(folder: Path) -> None:
+    output = (folder / "two.txt").read_text()
+    assert "small: 2 dataset(s), 4 method(s), 4 trials" in output
+    assert output.count("2 workers; dashboard: off (--dashboard serves one)") == 1
+    assert "Regression: RMSE" in output
+    assert "Classification: misclassification rate" in output
+    assert "The tables are in two/results" in output
+    assert "pipeline status two" in output
+    assert "\x1b" not in output  # no colours, no bars off a terminal
+
+
+def test_the_run_directory_holds_what_the_contract_names(folder: Path) -> None:
+    root = folder / "two"
+    for name in ("config.toml", "environment.json", "ledger.jsonl", "gram.zarr", "statistics.zarr", "weights.zarr"):
+        assert (root / name).exists(), name
+    assert (root / "logs/driver.log").exists()
+    assert list((root / "logs").glob("worker-*.log"))
+    environment = json.loads((root / "environment.json").read_text())
+    assert set(environment["datasets"]) == {"wave", "flowers"}
+    assert environment["libraries"]["numpy"]
+    assert not list(root.rglob("*.partial"))
+
+
+@pytest.mark.parametrize("workers", ["1", "4"])
+def test_the_tables_are_the_same_bytes_with_any_number_of_workers(folder: Path, workers: str) -> None:
+    done = pipeline("run", "small.toml", "--workers", workers, "--out", f"w{workers}", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert tables(folder / f"w{workers}") == tables(folder / "two")
+
+
+def test_running_again_does_nothing_again(folder: Path) -> None:
+    before, ledger = tables(folder / "two"), (folder / "two/ledger.jsonl").read_bytes()
+    done = pipeline("run", "small.toml", "--out", "two", cwd=folder)
+    assert done.returncode == 0
+    assert " 0 of " in done.stdout
+    assert "dashboard" not in done.stdout  # no worker was started
+    assert tables(folder / "two") == before
+    assert (folder / "two/ledger.jsonl").read_bytes() == ledger
+
+
+def test_a_damaged_chunk_is_computed_again_and_nothing_else(folder: Path) -> None:
+    root = shutil.copytree(folder / "two", folder / "damaged")
+    before = names(root)
+    flip(root / "weights.zarr/wave/regression/alignf/c/1/0")
+    done = pipeline("run", "small.toml", "--verify", "full", "--out", root, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert "weights.zarr/wave/regression/alignf/c/1/0 is damaged; it is computed again" in done.stdout
+    assert tables(root) == tables(folder / "two")
+    assert names(root)[len(before) :] == ["weights/wave/regression/alignf/0-3", "tables"]
+
+
+@pytest.mark.parametrize("warning", [signal.SIGINT, signal.SIGTERM])
+def test_a_run_that_is_stopped_goes_on_to_the_same_tables(folder: Path, warning: signal.Signals) -> None:
+    root = folder / f"stopped-{warning.name}"
+    process = start("run", "small.toml", "--workers", "1", "--out", root, cwd=folder)
+    while process.poll() is None and not any(name.startswith("tiles/") for name in names(root)):
+        time.sleep(0.02)
+    os.killpg(process.pid, warning)  # as a terminal or a batch system does: to the workers too
+    output, errors = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "Stopping: what is in flight is finished first" in output
+    left = 76 - sum(name.partition("/")[0] in STAGES for name in names(root))
+    assert left > 0
+    assert errors == f"stopped; {left} of 76 tasks are left. `pipeline resume {root}`, or the same command, goes on\n"
+    assert not (root / "results").exists()
+    done = pipeline("resume", root, "--workers", "1", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert f" {left} of 76 tasks to do" in done.stdout
+    assert tables(root) == tables(folder / "two")
+
+
+def test_status_needs_only_the_directory(folder: Path) -> None:
+    done = pipeline("status", "two", cwd=folder)
+    assert done.returncode == 0
+    stages = "tiles 2 of 2, reduce 2 of 2, weights 12 of 12, combine 12 of 12, fits 48 of 48"
+    assert f"small: 76 of 76 tasks are done: {stages}.\n" in done.stdout
+    assert "left" not in done.stdout
+    assert "alignf" in done.stdout
+    nothing = pipeline("status", ".", cwd=folder)
+    assert nothing.returncode == 4
+    assert "not a run directory" in nothing.stderr
+
+
+def test_constant_kernels_have_weight_zero_and_cells_without_weights_are_rows_that_say_why(folder: Path) -> None:
+    constant = "{family = 'gaussian', log2_gamma = [-1000, -999]}"
+    narrow = "{family = 'gaussian', log2_gamma = [-5, -4]}"
+    done = pipeline(
+        *("run", "small.toml", "--out", "constant"),
+        *("--set", f"dataset.wave.kernels=[{constant}, {narrow}]", "--set", f"dataset.flowers.kernels=[{constant}]"),
+        cwd=folder,
+    )
+    assert done.returncode == 3, done.stderr
+    note = (
+        "note: dataset 'wave': 2 of 4 kernels are constant on a training set; their weight there is 0: "
+        "gaussian(2^-1000) (every trial), gaussian(2^-999) (every trial)\n"
+    )
+    assert done.stdout.count(note) == 1
+    assert done.stdout.count("kernels are constant") == 2  # one more, for the other dataset
+    store = RunStore(LocalRoot(folder / "constant"))
+    for method in SMALL["methods"]:
+        assert (store.read("weights.zarr", f"wave/regression/{method}")[:, :2] == 0).all()
+    rows = pd.read_csv(folder / "constant/results/rows.csv")
+    failed = rows["dataset"] == "flowers"
+    assert rows["status"][failed].str.startswith("failed: no kernel varies").all()
+    assert rows["error"][failed].isna().all()
+    assert (rows["status"][~failed] == "ok").all()
+    assert "flowers, regression, unif, trial 0 failed: no kernel varies" in done.stdout
+
+
+@pytest.mark.parametrize("how", ["gone", "flipped"])
+def test_a_damaged_input_is_computed_again_when_a_task_needs_it(how: str, folder: Path) -> None:
+    root = shutil.copytree(folder / "two", folder / how)
+    chunk = root / "combined.zarr/wave/regression/unif/c/0/0/1"
+    if how == "gone":
+        chunk.unlink()
+    else:  # which a quick look does not see, but the fit does
+        flip(chunk)
+    forget(root, "fits/wave/regression/unif/0")
+    before = names(root)
+    done = pipeline("run", "small.toml", "--workers", "1", "--out", root, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert "it is computed again" in done.stdout
+    assert tables(root) == tables(folder / "two")
+    added = ["combine/wave/regression/unif/0", "fits/wave/regression/unif/0", "tables"]
+    assert names(root)[len(before) :] == added
+
+
+def test_an_input_that_stays_damaged_stops_the_run_in_one_message(folder: Path) -> None:
+    root = shutil.copytree(folder / "two", folder / "hopeless")
+    (root / "combined.zarr/wave/regression/unif/c/0/0/1").unlink()
+    # The ledger says that combining is done and wrote nothing, so that there is nothing to mend.
+    combined = forget(root, "fits/wave/regression/unif/0")["combine/wave/regression/unif/0"]
+    note(root, Finished(**combined.values() | {"digests": {}}))
+    done = pipeline("run", "small.toml", "--workers", "1", "--out", root, cwd=folder)
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"Error: {root} is damaged again and again")
+    assert "Traceback" not in done.stderr
+
+
+def test_status_of_a_run_that_has_only_begun(tmp_path: Path) -> None:
+    plan_in(tmp_path, small_config())
+    shown = CliRunner().invoke(main, ["status", str(tmp_path)])
+    assert shown.exit_code == 0
+    assert "small: 0 of 76 tasks are done" in shown.output
+    assert "76 are left: 76 not run yet." in shown.output
+    assert f"To go on: `pipeline resume {tmp_path}`" in shown.output
+    assert "The tables are in" not in shown.output

@@ -1,0 +1,60 @@
+import io
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from kernel_pipeline.cli.progress import Progress
+from kernel_pipeline.store.reports import Finished
+from tests.helpers.sweeps import plan_in, small_config
+
+
+def shown(
+    console: Console, tmp_path: Path, seconds: list[float], monkeypatch: pytest.MonkeyPatch, **changes: Any
+) -> str:
+    """What is printed when a task ends at each of these times."""
+    plan, _ = plan_in(tmp_path, small_config(**changes))
+    clock = iter([0.0, *(second for second in seconds for _ in range(2))])
+    last = [0.0]
+
+    def now() -> float:
+        last[0] = next(clock, last[0])
+        return last[0]
+
+    if not console.is_terminal:
+        monkeypatch.setattr("kernel_pipeline.cli.progress.time.monotonic", now)
+    ended = Finished("tiles/wave/0", "", {}, {}, seconds=0.0, peak_memory=0)
+    with Progress(console, plan) as progress:
+        for _ in seconds:
+            progress.advance(ended)
+    stream = console.file
+    assert isinstance(stream, io.StringIO)
+    return stream.getvalue()
+
+
+def test_a_terminal_shows_a_bar_a_stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    console = Console(file=io.StringIO(), force_terminal=True, width=80)
+    output = shown(console, tmp_path, [1.0, 2.0], monkeypatch)
+    for stage in ("tiles", "reduce", "weights", "combine", "fits"):
+        assert stage in output
+    assert "2/" in output
+
+
+def test_stages_without_tasks_are_not_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for terminal in (True, False):
+        console = Console(file=io.StringIO(), force_terminal=terminal, width=160)
+        output = shown(console, tmp_path / str(terminal), [11.0, 22.0, 33.0], monkeypatch, methods=["each-kernel"])
+        for stage in ("tiles", "reduce", "fits"):
+            assert stage in output
+        for stage in ("weights", "combine"):
+            assert stage not in output
+
+
+def test_elsewhere_a_line_at_most_every_ten_seconds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    console = Console(file=io.StringIO(), width=160)
+    lines = shown(console, tmp_path, [float(s) for s in range(1, 26)], monkeypatch).splitlines()
+    assert 1 <= len(lines) <= 2
+    assert lines[0].startswith("1")
+    assert "tiles " in lines[0]
+    assert "fits 0/48" in lines[0]

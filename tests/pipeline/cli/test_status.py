@@ -1,0 +1,98 @@
+"""What is left of a run and why, as its directory alone tells."""
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from kernel_pipeline.cli.status import print_status
+from kernel_pipeline.plan.plan import Plan
+from kernel_pipeline.stages.fits import FitTask
+from kernel_pipeline.store.ledger import Ledger
+from kernel_pipeline.store.local_storage import LocalRoot
+from kernel_pipeline.store.reports import Finished
+from tests.helpers.build import listing
+from tests.helpers.sweeps import fail, forget, note
+
+WEIGHTS = "weights/wave/regression/alignf/0-2"
+ALL = "tiles 2 of 2, reduce 2 of 2, weights 6 of 6, combine 6 of 6, fits 18 of 18"
+
+
+def lines(root: Path) -> list[str]:
+    """What is said before the summary; nothing may be written."""
+    before, said = listing(root), io.StringIO()
+    print_status(Console(file=said, width=200), LocalRoot(root))
+    assert listing(root) == before
+    return said.getvalue().partition("\n\n")[0].splitlines()
+
+
+def go_on(root: Path) -> str:
+    return f"To go on: `pipeline resume {root}`; what is done is not done twice."
+
+
+def test_a_finished_run_has_nothing_left(root: Path) -> None:
+    assert lines(root) == [f"small: 34 of 34 tasks are done: {ALL}."]
+
+
+def test_what_has_not_run_is_left(root: Path) -> None:
+    forget(root, "fits/wave/regression/unif/1", "combine/flowers/regression/unif/0", "tables")
+    shown = ALL.replace("combine 6", "combine 5").replace("fits 18", "fits 17")
+    assert lines(root) == [f"small: 32 of 34 tasks are done: {shown}.", "2 are left: 2 not run yet.", go_on(root)]
+
+
+def test_what_is_damaged_is_left_and_named(root: Path) -> None:
+    key = "weights.zarr/wave/regression/alignf/c/1/0"
+    (root / key).unlink()
+    forget(root, "fits/wave/regression/unif/1")
+    first, left, *rest = lines(root)
+    assert first.startswith("small: 32 of 34 tasks are done")
+    assert left == "2 are left: 1 not run yet, 1 damaged."
+    assert rest == [f"{key} is missing", go_on(root)]
+
+
+def test_what_is_outdated_is_left(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(FitTask, "version", FitTask.version + 1)
+    forget(root, "fits/wave/regression/unif/1")
+    reasons = "1 not run yet, 17 outdated by a change of config, data or algorithm"
+    assert lines(root)[1:] == [f"18 are left: {reasons}.", go_on(root)]
+
+
+def test_what_failed_is_named_with_its_reason_and_not_left(root: Path, plan: Plan) -> None:
+    behind = fail(root, plan, WEIGHTS, "it was [too] hot")
+    shown = ALL.replace("weights 6", "weights 5").replace("combine 6", "combine 5").replace("fits 18", "fits 15")
+    reasons = dict.fromkeys(behind, f"{WEIGHTS}: failed: it was [too] hot")
+    assert len(reasons) == 1 + 3
+    first, advice, *named = lines(root)
+    assert first == f"small: 29 of 34 tasks are done: {shown}."
+    assert advice == f"5 failed; `pipeline resume {root} --retry-failed` tries them again:"
+    reasons[WEIGHTS] = "failed: it was [too] hot"
+    assert sorted(named) == sorted(f"  {name}: {why}" for name, why in reasons.items())
+
+
+def test_what_is_outdated_behind_a_failure_is_not_left(root: Path, plan: Plan) -> None:
+    before = Ledger(LocalRoot(root)).read()
+    behind = fail(root, plan, "tiles/wave/0", "it was too hot")
+    note(root, *(Finished(**before[name].values() | {"identity": "of another config"}) for name in behind))
+    forget(root, "fits/flowers/regression/unif/0")
+    assert lines(root)[1] == "1 are left: 1 not run yet."
+
+
+def test_a_damaged_table_is_no_reason_to_say_nothing(root: Path) -> None:
+    (root / "results/rows.csv").write_bytes(b"")
+    assert lines(root)[0] == f"small: 34 of 34 tasks are done: {ALL}."
+
+
+def test_a_run_that_goes_on_is_not_to_be_resumed(root: Path) -> None:
+    forget(root, "fits/wave/regression/unif/1")
+    (root / "lock").write_text(json.dumps({"host": "another", "pid": 7, "since": "noon"}))
+    assert lines(root)[1:] == [
+        "1 are left: 1 not run yet.",
+        "It is running: process 7 on another, since noon.",
+    ]
+
+
+def test_before_the_data_are_stored_there_is_not_much_to_say(root: Path, plan: Plan) -> None:
+    forget(root, "data/wave", "tables", *(task.name for task in plan.tasks))
+    assert lines(root) == ["small: the run has just begun; its data are not stored yet", go_on(root)]

@@ -1,0 +1,280 @@
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from kernel_pipeline.data.prepared import Samples, load_samples
+from tests.helpers.build import (
+    FEATURES,
+    LABELS,
+    ROWS,
+    config_values,
+    dense,
+    load,
+    parsed,
+    put,
+    refused,
+    synthetic_values,
+)
+
+NUMBERS = "".join(f"{i},{i * i},{7 * i % 11}\n" for i in range(20))
+
+
+def synthetic(folder: Path, seed: int = 0, folds: int = 3, **dataset: Any) -> Samples:
+    config = parsed(synthetic_values(**dataset) | {"seed": seed, "protocol": {"folds": folds}})
+    return load_samples(config, config.dataset[0], folder)
+
+
+# Folds
+
+
+@pytest.mark.parametrize("folds", [3, 4, 5, 9])
+def test_folds_are_contiguous_and_as_equal_as_can_be(folds: int, tmp_path: Path) -> None:
+    put(tmp_path, NUMBERS)
+    fold = load(tmp_path, folds=folds, task="regression").fold
+    assert (np.diff(fold) >= 0).all()
+    counts = np.bincount(fold, minlength=folds)
+    assert len(counts) == folds
+    assert np.ptp(counts) <= 1
+
+
+@pytest.mark.parametrize("task", ["classification", "regression"])
+@pytest.mark.parametrize("folds", [3, 4, 5])
+def test_folds_of_two_classes_are_stratified(task: str, folds: int, tmp_path: Path) -> None:
+    put(tmp_path, "".join(f"{i},{'yes' if i % 3 == 0 else 'no'}\n" for i in range(40)))
+    samples = load(tmp_path, folds=folds, task=task)
+    for label in (-1.0, 1.0):
+        counts = np.bincount(samples.fold[samples.targets[task] == label], minlength=folds)
+        assert np.ptp(counts) <= 1
+
+
+def test_features_targets_and_order_stay_together(tmp_path: Path) -> None:
+    put(tmp_path, ROWS)
+    samples = load(tmp_path, rows=8)
+    assert len(set(samples.order)) == len(samples.order) == 8
+    np.testing.assert_array_equal(samples.features, FEATURES[samples.order])
+    np.testing.assert_array_equal(samples.targets["classification"], LABELS[samples.order])
+
+
+def test_both_tasks_of_one_dataset_have_the_same_folds(tmp_path: Path) -> None:
+    put(tmp_path, ROWS)
+    both = load(tmp_path, task=["regression", "classification"])
+    assert list(both.targets) == ["regression", "classification"]
+    np.testing.assert_array_equal(both.targets["regression"], both.targets["classification"])
+    np.testing.assert_array_equal(both.order, load(tmp_path).order)
+
+
+# The sample
+
+
+def test_the_same_seed_gives_the_same_samples(tmp_path: Path) -> None:
+    put(tmp_path, NUMBERS)
+    one, two = (load(tmp_path, seed=5, task="regression", rows=12) for _ in range(2))
+    np.testing.assert_array_equal(one.order, two.order)
+    assert one.fingerprint == two.fingerprint
+
+
+def test_another_seed_gives_other_samples(tmp_path: Path) -> None:
+    put(tmp_path, NUMBERS)
+    one, two = (load(tmp_path, seed=seed, task="regression", rows=12) for seed in (5, 6))
+    assert set(one.order) != set(two.order)
+    assert one.fingerprint != two.fingerprint
+
+
+def test_without_rows_all_are_taken(tmp_path: Path) -> None:
+    put(tmp_path, NUMBERS)
+    assert sorted(load(tmp_path, task="regression").order) == list(range(20))
+    assert sorted(load(tmp_path, task="regression", rows=20).order) == list(range(20))
+
+
+def test_more_rows_than_there_are(tmp_path: Path) -> None:
+    assert "rows = 10, but there are only 9 usable rows" in refused(tmp_path, ROWS, rows=10)
+
+
+def test_rows_left_out_do_not_count_as_usable(tmp_path: Path) -> None:
+    assert "only 9 usable rows" in refused(tmp_path, ROWS + "?,1,a\n", rows=10, missing="drop")
+
+
+@pytest.mark.parametrize(("folds", "rows"), [(10, None), (5, 4)])
+def test_fewer_rows_than_folds(folds: int, rows: int | None, tmp_path: Path) -> None:
+    dataset = {} if rows is None else {"rows": rows}
+    text = refused(tmp_path, ROWS, folds=folds, **dataset)
+    assert f"{rows or 9} rows cannot fill {folds} folds" in text
+
+
+def test_a_fold_of_one_row_is_enough(tmp_path: Path) -> None:
+    put(tmp_path, NUMBERS)
+    assert load(tmp_path, folds=20, task="regression").fold.tolist() == list(range(20))
+
+
+# What cannot be learned
+
+
+def rows_of_classes(first: int, second: int) -> str:
+    return "".join(f"{i},{'a' if i < first else 'b'}\n" for i in range(first + second))
+
+
+@pytest.mark.parametrize("few", [1, 2])
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_a_class_of_fewer_than_three_samples(few: int, task: str, tmp_path: Path) -> None:
+    text = refused(tmp_path, rows_of_classes(few, 9), task=task)
+    for word in (f"{few} sample(s)", "9 of the other", "at least 3"):
+        assert word in text
+
+
+def test_a_class_of_three_samples_is_in_every_training_set(tmp_path: Path) -> None:
+    put(tmp_path, rows_of_classes(3, 9))
+    samples = load(tmp_path)
+    assert sorted(samples.fold[samples.targets["classification"] == -1.0]) == [0, 1, 2]
+
+
+def test_the_sample_decides_which_classes_there_are(tmp_path: Path) -> None:
+    # One row of 1000 is of class b; a sample of five does not meet it.
+    assert "one class" in refused(tmp_path, rows_of_classes(999, 1), rows=5)
+
+
+def test_features_that_are_all_constant(tmp_path: Path) -> None:
+    text = refused(tmp_path, "".join(f"1,2,{'ab'[i % 2]}\n" for i in range(9)))
+    assert "every feature column is constant" in text
+
+
+def test_a_constant_target(tmp_path: Path) -> None:
+    text = refused(tmp_path, "".join(f"{i},5\n" for i in range(9)), task="regression")
+    assert "the target is constant (5)" in text
+
+
+# Scales
+
+
+def test_features_are_not_scaled_unless_told(tmp_path: Path) -> None:
+    put(tmp_path, ROWS)
+    samples = load(tmp_path)
+    np.testing.assert_array_equal(samples.features, FEATURES[samples.order])
+
+
+def test_standard_scale(tmp_path: Path) -> None:
+    put(tmp_path, NUMBERS)
+    samples = load(tmp_path, task="regression", scale="standard")
+    np.testing.assert_allclose(dense(samples).mean(axis=0), 0, atol=1e-14)
+    np.testing.assert_allclose(dense(samples).std(axis=0), 1)
+    i = samples.order
+    np.testing.assert_allclose(dense(samples)[:, 0], (i - 9.5) / np.std(np.arange(20)))
+
+
+def test_minmax_scale(tmp_path: Path) -> None:
+    put(tmp_path, NUMBERS)
+    samples = load(tmp_path, task="regression", scale="minmax")
+    np.testing.assert_allclose(dense(samples)[:, 0], samples.order / 19)
+    assert dense(samples).min() == 0
+    assert dense(samples).max() == 1
+
+
+@pytest.mark.parametrize("scale", ["standard", "minmax"])
+@pytest.mark.parametrize("constant", ["0.1", "3", "1e100"])
+def test_a_constant_column_becomes_zero(scale: str, constant: str, tmp_path: Path) -> None:
+    # The mean of 0.1 is not 0.1 to the last digit, and the rest divided by nearly nothing would be noise.
+    put(tmp_path, "".join(f"{constant},{i},{'ab'[i % 2]}\n" for i in range(9)))
+    features = dense(load(tmp_path, scale=scale))
+    assert not features[:, 0].any()
+    assert np.ptp(features[:, 1]) > 0
+
+
+def test_the_sample_alone_decides_the_scale(tmp_path: Path) -> None:
+    put(tmp_path, NUMBERS)
+    features = dense(load(tmp_path, task="regression", scale="minmax", rows=7))
+    assert features.min(axis=0).tolist() == [0, 0]
+    assert features.max(axis=0).tolist() == [1, 1]
+
+
+# Kernels
+
+
+def test_kernels_are_called_by_their_families(tmp_path: Path) -> None:
+    assert synthetic(tmp_path).kernels == ("gaussian(2^-1)", "gaussian(2^0)")
+
+
+@pytest.mark.parametrize(("header", "names"), [(False, ("0", "1")), (True, ("u", "v"))])
+def test_rank_one_kernels_are_called_by_their_columns(header: bool, names: tuple[str, ...], tmp_path: Path) -> None:
+    put(tmp_path, ("u,v,label\n" if header else "") + ROWS)
+    samples = load(tmp_path, header=header, kernels=[{"family": "rank-one"}])
+    assert samples.kernels == names
+    np.testing.assert_array_equal(samples.features, FEATURES[samples.order])
+
+
+def test_rank_one_kernels_of_coded_text_are_called_by_column_and_word(tmp_path: Path) -> None:
+    put(tmp_path, "".join(f"{'xyz'[i % 3]},{i},{'ab'[i % 2]}\n" for i in range(9)))
+    samples = load(tmp_path, encode="onehot", kernels=[{"family": "rank-one"}])
+    assert samples.kernels == ("0_x", "0_y", "0_z", "1")
+
+
+# The fingerprint
+
+
+def test_fingerprint_is_the_same_for_the_same_numbers_in_another_format(tmp_path: Path) -> None:
+    put(tmp_path, ROWS)
+    put(tmp_path, ROWS.replace(",", "  "), "things.data.gz")
+    assert load(tmp_path).fingerprint == load(tmp_path, path="things.data.gz", format="table").fingerprint
+
+
+def test_fingerprint_changes_with_one_number_of_the_file(tmp_path: Path) -> None:
+    put(tmp_path, ROWS)
+    before = load(tmp_path).fingerprint
+    put(tmp_path, ROWS.replace("8,1,a", "8,1.0000000000000002,a"))
+    assert load(tmp_path).fingerprint != before
+
+
+def test_fingerprint_changes_with_one_label_of_the_file(tmp_path: Path) -> None:
+    put(tmp_path, ROWS)
+    before = load(tmp_path).fingerprint
+    put(tmp_path, ROWS.replace("8,1,a", "8,1,b"))
+    assert load(tmp_path).fingerprint != before
+
+
+def test_fingerprint_sees_every_number(tmp_path: Path) -> None:
+    samples = synthetic(tmp_path, rows=6)
+    seen = {samples.fingerprint}
+    for place in np.ndindex(samples.features.shape):
+        features = dense(samples).copy()
+        features[place] = np.nextafter(features[place], 9)
+        seen.add(replace(samples, features=features).fingerprint)
+    for row in range(6):
+        target = samples.targets["regression"].copy()
+        target[row] = np.nextafter(target[row], 99)
+        seen.add(replace(samples, targets={"regression": target}).fingerprint)
+        order, fold = samples.order.copy(), samples.fold.copy()
+        order[row] += 1
+        fold[row] += 1
+        seen |= {replace(samples, order=order).fingerprint, replace(samples, fold=fold).fingerprint}
+    assert len(seen) == 1 + samples.features.size + 3 * 6
+
+
+def test_fingerprint_sees_the_names_of_rank_one_kernels(tmp_path: Path) -> None:
+    prints = set()
+    for header in ("u,v,label\n", "u,w,label\n"):
+        put(tmp_path, header + ROWS)
+        prints.add(load(tmp_path, header=True, kernels=[{"family": "rank-one"}]).fingerprint)
+    assert len(prints) == 2
+
+
+def test_fingerprint_depends_on_folds_and_scale(tmp_path: Path) -> None:
+    prints = [
+        synthetic(tmp_path).fingerprint,
+        synthetic(tmp_path, folds=4).fingerprint,
+        synthetic(tmp_path, scale="minmax").fingerprint,
+    ]
+    assert len(set(prints)) == 3
+
+
+def test_fingerprint_tells_a_column_from_a_row() -> None:
+    """The same bytes in another shape are other data."""
+    values = parsed(config_values())
+    tall = Samples(values.name, np.ones((4, 1)), ("0",), {"regression": np.ones(4)}, np.arange(4), np.arange(4), 0)
+    assert tall.fingerprint != replace(tall, features=np.ones((1, 4))).fingerprint
+
+
+def test_standard_scale_of_tiny_numbers(tmp_path: Path) -> None:
+    put(tmp_path, "".join(f"{i}e-200,{'ab'[i % 2]}\n" for i in range(9)))
+    features = dense(load(tmp_path, scale="standard"))
+    np.testing.assert_allclose(features.std(axis=0), 1)

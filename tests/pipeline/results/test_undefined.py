@@ -1,0 +1,192 @@
+"""Values that are not defined are empty in the tables, and what is remarkable about results is a note."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from kernel_pipeline.config.loading import parse_config
+from kernel_pipeline.plan.notes import lines
+from kernel_pipeline.plan.plan import Plan
+from kernel_pipeline.results.notes import result_notes
+from kernel_pipeline.results.summary import summarise, write_summary
+from kernel_pipeline.results.tables import read_rows, write_tables
+from kernel_pipeline.store.arrays import STATISTICS, WEIGHTS, DamagedError, RunStore
+from kernel_pipeline.store.local_storage import LocalRoot
+from kernel_pipeline.store.reports import Finished
+from tests.helpers.sweeps import run_here
+
+Done = tuple[Path, Plan, dict[str, Finished]]
+
+
+def run(root: Path, features: Any, target: Any, kernels: list[Any], **changes: Any) -> Done:
+    """Run a sweep of one dataset, and write its tables."""
+    np.savez(root / "data.npz", features=features, target=target)
+    task = changes.pop("task", "regression")
+    dataset = {"name": "data", "task": task, "source": "file", "path": "data.npz", "format": "npz", "kernels": kernels}
+    values = {
+        "name": "undefined",
+        "methods": ["unif", "alignf"],
+        "fit": {"krr": {"from": -8, "to": 0, "step": 4}, "svm": {"from": 0, "to": 8, "step": 4}},
+        "dataset": [dataset],
+    }
+    plan, _, finished = run_here(root, parse_config(values | changes, "a test"))
+    rows = write_tables(LocalRoot(root), RunStore(LocalRoot(root)), plan, finished)
+    write_summary(LocalRoot(root), summarise(rows))
+    return root, plan, finished
+
+
+def notes_of(done: Done) -> list[str]:
+    _, plan, finished = done
+    return lines(result_notes(plan, finished))
+
+
+GAUSSIAN = {"family": "gaussian", "log2_gamma": [-3, -1]}
+
+
+@pytest.mark.parametrize("kernels", [[GAUSSIAN], [{"family": "rank-one"}]])
+def test_alignment_on_a_fold_of_one_sample_is_empty_and_not_averaged(tmp_path: Path, kernels: list[Any]) -> None:
+    rng = np.random.default_rng(0)
+    features = rng.normal(size=(9, 2))
+    root, _, _ = run(tmp_path, features, features[:, 0] + rng.normal(size=9), kernels, protocol={"folds": 5})
+    rows = pd.read_csv(root / "results/rows.csv")
+    single = rows["trial"] == 4  # 9 samples in 5 folds
+    assert rows["alignment_test"].isna().equals(single)
+    assert (rows["alignment_test"][~single] > 0.5).all()  # two samples; their kernel is what their labels are
+    kernels_table = pd.read_csv(root / "results/kernels.csv")
+    assert (kernels_table["alignment_test"].isna() == (kernels_table["trial"] == 4)).all()
+    summary = pd.read_csv(root / "results/summary.csv")
+    assert (summary["alignment_test_mean"] > 0.5).all()
+
+
+def test_alignment_on_a_fold_of_one_class_is_empty(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    target = np.where(np.arange(40) < 3, "rare", "usual")
+    root, _, _ = run(tmp_path, rng.normal(size=(40, 2)), target, [GAUSSIAN], task="classification")
+    rows = read_rows(LocalRoot(root))
+    empty = rows.groupby("trial")["alignment_test"].apply(lambda values: bool(values.isna().all()))
+    assert empty.sum() == 2  # three samples of the rare class in five folds
+    assert rows["alignment_test"].isna().sum() == 2 * 2
+
+
+def test_a_constant_kernel_has_no_alignment_and_says_why_it_has_no_error(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    kernels = [{"family": "gaussian", "log2_gamma": [-1000, -1000]}, GAUSSIAN]
+    methods = ["unif", "each-kernel"]
+    root, _, _ = run(tmp_path, rng.normal(size=(30, 2)), rng.normal(size=30), kernels, methods=methods)
+    table = pd.read_csv(root / "results/kernels.csv").set_index("kernel")
+    constant, others = table.loc["gaussian(2^-1000)"], table.drop(index="gaussian(2^-1000)")
+    for column in ("alignment_train", "alignment_test", "theorem12_evaluated", "error"):
+        assert constant[column].isna().all(), column
+        assert others[column].notna().all(), column
+    assert (constant["status"] == "failed: the kernel is constant on the training set").all()
+    assert (others["status"] == "ok").all()
+
+
+def test_a_chunk_that_is_missing_is_not_taken_for_undefined_values(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    run(tmp_path, rng.normal(size=(30, 2)), rng.normal(size=30), [GAUSSIAN])
+    store = RunStore(LocalRoot(tmp_path))
+    assert not np.isnan(store.read(STATISTICS, "data/regression/alignment_test", undefined=True)).any()
+    (tmp_path / "statistics.zarr/data/regression/alignment_test/c/2/0").unlink()
+    for selection in (..., 2):
+        with pytest.raises(DamagedError, match="lacks values"):
+            store.read(STATISTICS, "data/regression/alignment_test", selection, undefined=True)
+    store.read(STATISTICS, "data/regression/alignment_test", 1, undefined=True)
+
+
+def test_a_failed_solve_has_no_certificate_no_weights_and_no_kernels(tmp_path: Path) -> None:
+    # Each sample twice, once with each label: no kernel has anything to do with the labels.
+    features = np.repeat(np.random.default_rng(0).normal(size=(12, 2)), 2, axis=0)
+    labels = np.tile([-1.0, 1.0], 12)
+    with pytest.MonkeyPatch.context() as patch:
+        # Keep the pairs together, so that each training set has both.
+        patch.setattr("kernel_pipeline.data.prepared._sample", lambda available, *_: np.arange(available))
+        patch.setattr(
+            "kernel_pipeline.data.prepared.deal_folds",
+            lambda target, _: (np.arange(len(target)), np.repeat([0, 1, 2], 8)),
+        )
+        methods = ["align", "alignf", "unif"]
+        root, _, _ = run(tmp_path, features, labels, [GAUSSIAN], methods=methods, protocol={"folds": 3})
+    rows = pd.read_csv(root / "results/rows.csv").set_index("method")
+    failed = rows.loc[["align", "alignf"]]
+    assert failed["status"].str.startswith("failed: no kernel varies").all()
+    for column in ("certificate", "n_active", "error", "at_edge", "alignment_train"):
+        assert failed[column].isna().all(), column
+    assert (rows["status"][rows.index == "unif"] == "ok").all()
+    store = RunStore(LocalRoot(root))
+    for name in ("alignf", "certificate/alignf"):
+        assert np.isnan(store.read(WEIGHTS, f"data/regression/{name}", undefined=True)).all()
+
+
+def test_one_trial_has_no_standard_deviation(tmp_path: Path) -> None:
+    rows = pd.DataFrame(
+        {
+            "dataset": "data",
+            "task": "regression",
+            "metric": "rmse",
+            "method": ["unif", "unif"],
+            "error": [0.5, 0.7],
+            "alignment_test": [np.nan, np.nan],
+            "alignment_train": [0.1, 0.2],
+            "status": ["ok", "failed: why"],
+        }
+    )
+    write_summary(LocalRoot(tmp_path), summarise(rows))
+    shown = (tmp_path / "results/summary.md").read_text()
+    assert "| unif | 0.500<br>- |" in shown
+    assert "nan" not in (tmp_path / "results/summary.tex").read_text()
+    summary = pd.read_csv(tmp_path / "results/summary.csv")
+    assert summary["error_sd"].isna().all()
+    assert summary["error_mean"].tolist() == [0.5]
+
+
+def test_a_regularisation_value_at_the_edge_is_flagged_and_noted(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    features = rng.normal(size=(50, 2))
+    fit = {"krr": {"from": 6, "to": 14, "step": 4}}  # all of them too large
+    done = run(tmp_path, features, features[:, 0], [GAUSSIAN], fit=fit)
+    rows = read_rows(LocalRoot(done[0]))
+    assert (rows["regularisation"] == 2.0**6).all()
+    assert rows["at_edge"].all()
+    note = "the regularisation value is at the edge of its grid in 5 of 5 trials (64); widen [fit] krr"
+    assert [f"note: {method} on data (regression): {note}" for method in ("unif", "alignf")] == notes_of(done)
+    table = pd.read_csv(done[0] / "results/notes.csv", keep_default_na=False)
+    assert table.to_dict("records") == [
+        {"dataset": "data", "task": "regression", "method": method, "note": note} for method in ("unif", "alignf")
+    ]
+
+
+def test_a_grid_of_one_value_has_no_edge(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    features = rng.normal(size=(30, 2))
+    done = run(tmp_path, features, features[:, 0], [GAUSSIAN], fit={"krr": {"from": 0, "to": 0}})
+    assert not read_rows(LocalRoot(done[0]))["at_edge"].any()
+    assert notes_of(done) == []
+
+
+def test_kernels_that_are_the_identity_or_flat_are_noted(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    features = rng.normal(size=(40, 3))
+    kernels = [{"family": "gaussian", "log2_gamma": [low, low]} for low in (-70, -2, 30)]
+    said = notes_of(run(tmp_path, features, features[:, 0], kernels))
+    assert any("1 of 3 kernels are constant up to rounding" in line and "gaussian(2^-70)" in line for line in said)
+    assert any(
+        "1 of 3 kernels are, once centered, the identity up to rounding" in line and "gaussian(2^30)" in line
+        for line in said
+    )
+    assert not any("gaussian(2^-2)" in line for line in said)
+
+
+def test_a_class_that_every_method_merely_predicts_is_noted(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    target = np.where(np.arange(60) % 5 == 0, "rare", "usual")
+    grid = {"fit": {"svm": {"from": -8, "to": -6, "step": 1}}}
+    done = run(tmp_path, rng.normal(size=(60, 2)), target, [GAUSSIAN], task="classification", **grid)
+    assert (read_rows(LocalRoot(done[0]))["error"] <= 0.25).all()  # 12 of 60, dealt into 5 folds
+    assert (
+        "note: dataset 'data' (classification): every method predicts the majority class of the training set for all "
+        "test samples, in every trial; each error is the share of the other class"
+    ) in notes_of(done)

@@ -1,0 +1,130 @@
+"""The beginning of a run directory, and the places that cannot be one."""
+
+from pathlib import Path
+
+import pytest
+
+from kernel_pipeline.errors import RefusedError
+from kernel_pipeline.plan.plan import Plan, make_plan
+from kernel_pipeline.run.directory import check_place, is_run_directory
+from kernel_pipeline.run.manifest import SWEEP, check_same_sweep, read_record, restore_record, write_record
+from kernel_pipeline.store.ledger import Ledger
+from kernel_pipeline.store.local_storage import LocalRoot
+from kernel_pipeline.store.paths import CONFIG, LEDGER, LOCK
+from tests.helpers.sweeps import plan_in, small_config
+
+
+@pytest.fixture(scope="module")
+def plan(tmp_path_factory: pytest.TempPathFactory) -> Plan:
+    return plan_in(tmp_path_factory.mktemp("elsewhere"), small_config())[0]
+
+
+def begin(root: Path, plan: Plan) -> None:
+    ledger = Ledger(LocalRoot(root))
+    try:
+        write_record(LocalRoot(root), plan, root, ledger)
+    finally:
+        ledger.close()
+
+
+@pytest.mark.parametrize("files_before_the_crash", [None, 0, 1])
+def test_a_crash_at_any_moment_of_the_beginning_leaves_a_directory_that_can_go_on(
+    files_before_the_crash: int | None, plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written = 0
+
+    def crash(*_: object) -> None:
+        raise MemoryError
+
+    def write(path: Path, content: str, _sync: bool) -> None:
+        nonlocal written
+        if written == files_before_the_crash:
+            crash()
+        written += 1
+        path.write_text(content)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("kernel_pipeline.store.local_storage.write_whole", write)
+        if files_before_the_crash is None:  # the ledger is there, but no line of it
+            patch.setattr("kernel_pipeline.store.journal.FileJournal.check_place", crash)
+        with pytest.raises(MemoryError):
+            begin(tmp_path, plan)
+    check_place(LocalRoot(tmp_path))
+    assert (tmp_path / LEDGER).exists()
+    assert is_run_directory(LocalRoot(tmp_path)) == (files_before_the_crash is not None)
+    if is_run_directory(LocalRoot(tmp_path)):
+        record = read_record(LocalRoot(tmp_path))
+        assert list(record.finished) == [SWEEP]
+        assert record.plan() is None
+        check_same_sweep(record, plan.config, [dataset.outline for dataset in plan.datasets])
+    begin(tmp_path, plan)
+    assert list(read_record(LocalRoot(tmp_path)).finished) == [SWEEP]
+    assert (tmp_path / CONFIG).exists()
+
+
+@pytest.mark.parametrize("name", ["config.toml", "environment.json"])
+@pytest.mark.parametrize("content", [None, "", "{}\n", "name = 'another'\n"])
+def test_what_a_directory_says_of_itself_is_restored_from_the_ledger(
+    name: str, content: str | None, plan: Plan, tmp_path: Path
+) -> None:
+    begin(tmp_path, plan)
+    before = (tmp_path / name).read_bytes()
+    assert restore_record(LocalRoot(tmp_path), Ledger(LocalRoot(tmp_path))) == []
+    if content is None:
+        (tmp_path / name).unlink()
+    else:
+        (tmp_path / name).write_text(content)
+    assert read_record(LocalRoot(tmp_path)).config == plan.config  # the ledger is believed, not the file
+    assert restore_record(LocalRoot(tmp_path), Ledger(LocalRoot(tmp_path))) == [name]
+    assert (tmp_path / name).read_bytes() == before
+
+
+@pytest.mark.parametrize(("version", "words"), [(1, "an older version .* --out"), (4, "a newer version .* Update it")])
+def test_a_directory_of_another_format_is_refused(version: int, words: str, plan: Plan, tmp_path: Path) -> None:
+    begin(tmp_path, plan)
+    path = tmp_path / "environment.json"
+    path.write_text(path.read_text().replace('"format": 3', f'"format": {version}'))
+    with pytest.raises(RefusedError, match=f"is of format {version}, which {words}"):
+        read_record(LocalRoot(tmp_path))
+
+
+def test_a_name_that_the_file_system_refuses(tmp_path: Path) -> None:
+    with pytest.raises(RefusedError, match="File name too long"):
+        check_place(LocalRoot(tmp_path / ("x" * 300)))
+
+
+def test_what_a_killed_beginning_left_half_written_is_no_hindrance(tmp_path: Path) -> None:
+    (tmp_path / ".config.toml.77.partial").touch()
+    check_place(LocalRoot(tmp_path))
+
+
+def test_a_directory_may_have_any_name(plan: Plan, tmp_path: Path) -> None:
+    root = tmp_path / "mine.zarr"
+    root.mkdir()
+    begin(root, plan)
+    assert read_record(LocalRoot(root)).config == plan.config
+
+
+def test_a_crash_while_changes_are_accepted_leaves_a_directory_that_can_go_on(
+    plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begin(tmp_path, plan)
+    changed = make_plan(small_config(seed=4), [dataset.outline for dataset in plan.datasets])
+
+    def crash(*_: object) -> None:
+        raise MemoryError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Ledger, "append", crash)
+        with pytest.raises(MemoryError):
+            begin(tmp_path, changed)
+    assert read_record(LocalRoot(tmp_path)).config in (plan.config, changed.config)
+
+
+def test_an_empty_directory_and_one_with_only_a_lock_are_free(tmp_path: Path) -> None:
+    check_place(LocalRoot(tmp_path))
+    (tmp_path / LOCK).touch()
+    check_place(LocalRoot(tmp_path))
+    (tmp_path / "notes.txt").touch()
+    with pytest.raises(RefusedError, match="not empty and is not a run directory"):
+        check_place(LocalRoot(tmp_path))

@@ -1,0 +1,117 @@
+import pickle
+from pathlib import Path
+from unittest.mock import MagicMock
+
+import pytest
+from distributed import KilledWorker
+
+from kernel_pipeline.cluster import Cluster, open_cluster
+from kernel_pipeline.cluster.errors import ClusterError, UnseenError
+from kernel_pipeline.cluster.profile import Profile
+from kernel_pipeline.cluster.versions import fingerprint
+from kernel_pipeline.run.executor import WAITING_A_THREAD, Execution
+from kernel_pipeline.run.interrupt import Interrupt
+from kernel_pipeline.run.schedule import Schedule
+from kernel_pipeline.run.worker import run_errand
+from kernel_pipeline.run.worker_pool import Attendance
+from kernel_pipeline.store.arrays import DamagedError, RunStore
+from kernel_pipeline.store.local_storage import LocalRoot
+from kernel_pipeline.store.reports import Finished
+from tests.benchmarks.driver_cost import no_welcome
+from tests.benchmarks.empty_tasks import empty_plan
+
+
+@pytest.fixture
+def finished() -> Finished:
+    trials = {"0": {"certificate": 0.0}, "1": {"certificate": 0.5}}
+    return Finished("weights/made/regression/align/0-1", "id", {"key": "digest"}, {"trials": trials}, 0.5, 1 << 20)
+
+
+def test_the_scheduler_keeps_nothing_of_tasks_that_are_done(tmp_path: Path) -> None:
+    plan = empty_plan(tiles=30, cells=30, datasets=2)
+    seen: dict[str, Finished] = {}
+    known: list[int] = []
+    with Interrupt() as interrupt, open_cluster(Profile(jobs=1), tmp_path) as cluster:
+        assert cluster.client.cluster is not None
+        scheduler = cluster.client.cluster.scheduler
+
+        def record(entries: list[Finished]) -> None:
+            seen.update({entry.name: entry for entry in entries})
+            known.append(len(scheduler.tasks))
+
+        Execution(
+            cluster, Schedule(plan, ()), RunStore(LocalRoot(tmp_path)), record, no_welcome, interrupt, False, print
+        ).run()
+        kept = set(scheduler.task_prefixes)
+    assert seen.keys() == {task.name for task in plan.tasks}
+    assert max(known) <= 2 * WAITING_A_THREAD  # those just done may not be forgotten yet
+    assert kept == {"tiles", "reduce", "weights", "fits"}
+
+
+def test_a_report_that_died_with_its_worker_is_waited_for_without_standing_still(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kernel_pipeline.run.executor.SECONDS_TO_FETCH", 0.5)
+    plan, store = empty_plan(tiles=1, cells=1, datasets=1), RunStore(LocalRoot(tmp_path))
+    recorded: list[Finished] = []
+    with Interrupt() as interrupt, open_cluster(Profile(backend="threads", jobs=1), tmp_path) as cluster:
+        assert cluster.client.cluster is not None
+        execution = Execution(cluster, Schedule(plan, ()), store, recorded.extend, no_welcome, interrupt, False, print)
+        execution._submit()
+        arrived = execution._arrived.get(timeout=10)
+        cluster.client.cluster.scale(0)
+        cluster.client.sync(lambda: cluster.client.cluster)
+        assert not cluster.client.nthreads()
+        execution._take_in([arrived])
+        assert not recorded
+        cluster.client.cluster.scale(1)
+        execution.run()
+    assert {entry.name for entry in recorded} == {task.name for task in plan.tasks}
+
+
+def test_many_suspects_are_tried_at_once_where_there_are_many_workers(tmp_path: Path) -> None:
+    plan, store = empty_plan(tiles=20, cells=1, datasets=1), RunStore(LocalRoot(tmp_path))
+    client = MagicMock()
+    cluster = Cluster(client=client, workers=16, dashboard="none")
+    with Interrupt() as interrupt:
+        execution = Execution(cluster, Schedule(plan, ()), store, print, no_welcome, interrupt, False, print)
+        for _ in range(10):
+            errand = execution._schedule.take()
+            assert errand
+            execution._failed(errand, KilledWorker("task", MagicMock(), 1))
+        execution._submit()
+        assert len(execution._suspects) == 6
+        assert len(execution._suspect_keys) == 4
+        execution._submit()
+        assert len(execution._suspects) == 6, "no more of them before one has ended"
+
+
+def test_a_worker_that_does_not_see_the_run_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def damaged(*_: object) -> None:
+        raise DamagedError("gram.zarr is missing")
+
+    monkeypatch.setattr("kernel_pipeline.run.worker.run_tasks", damaged)
+    monkeypatch.setattr("kernel_pipeline.run.worker.get_worker", MagicMock(spec=()))
+    with pytest.raises(DamagedError, match="is missing"):
+        run_errand((), (), RunStore(LocalRoot(tmp_path)), "run", fingerprint())
+    with pytest.raises(UnseenError, match=f"does not see the run: {tmp_path / 'elsewhere'} is not there on"):
+        run_errand((), (), RunStore(LocalRoot(tmp_path / "elsewhere")), "run", fingerprint())
+
+
+def test_a_gateway_that_cannot_be_asked_for_workers_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kernel_pipeline.run.worker_pool.SECONDS_BETWEEN_COUNTS", 0.0)
+    monkeypatch.setattr("kernel_pipeline.run.worker_pool.SECONDS_BEFORE_MENDING", 0.0)
+    asked = MagicMock(side_effect=[ConnectionRefusedError(111, "refused"), None, ClusterError("jobs end at once")])
+    client = MagicMock(status="running", **{"nthreads.return_value": {"tcp://a": 1}})
+    attendance = Attendance(Cluster(client=client, workers=2, dashboard="none", mend=asked), no_welcome, print)
+    attendance.count()
+    attendance.count()
+    with pytest.raises(ClusterError, match="jobs end at once"):
+        attendance.count()
+
+
+def test_what_comes_from_a_worker_is_the_same(finished: Finished) -> None:
+    arrived = pickle.loads(pickle.dumps(finished))
+    assert arrived == finished
+    assert arrived.result == finished.result == {"trials": {"0": {"certificate": 0.0}, "1": {"certificate": 0.5}}}
+    assert arrived != Finished(**finished.values() | {"seconds": 0.6})

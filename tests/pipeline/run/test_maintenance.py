@@ -1,0 +1,184 @@
+"""Finished and unfinished runs side by side: what the list says of them, and what can be freed."""
+
+import io
+import json
+import os
+import shutil
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from rich.console import Console
+
+from kernel_pipeline.cli.main import main
+from kernel_pipeline.errors import RefusedError
+from kernel_pipeline.plan.plan import Plan
+from kernel_pipeline.run.maintenance import clean_run, print_runs
+from kernel_pipeline.store.local_storage import LocalRoot
+from kernel_pipeline.store.lock import locked
+from tests.helpers.build import listing
+from tests.helpers.sweeps import fail, flip, plan_in, resume_here, run_here, smaller_config
+
+WEIGHTS = "weights/wave/regression/alignf/0-2"
+
+
+def said_of(folder: Path) -> dict[str, str]:
+    """The lines of the list, by the name of the run."""
+    said = io.StringIO()
+    print_runs(Console(file=said, width=300), LocalRoot(folder))
+    heading, *lines = said.getvalue().splitlines()
+    assert heading.split() == ["run", "state", "size", "age"]
+    return {Path(line.split()[0]).name: " ".join(line.split()[1:]) for line in lines}
+
+
+def clean(root: Path) -> str:
+    said = io.StringIO()
+    clean_run(Console(file=said, width=200), LocalRoot(root))
+    return said.getvalue()
+
+
+def verify(root: Path) -> tuple[int, str]:
+    shown = CliRunner().invoke(main, ["verify", str(root)])
+    return shown.exit_code, shown.stdout
+
+
+def test_a_run_whose_files_come_and_go_can_be_listed(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    walk = os.walk
+
+    def before_one_vanished(top: Path) -> Iterator[tuple[str, list[str], list[str]]]:
+        for folder, inner, names in walk(top):
+            yield folder, inner, [*names, ".0.ab12.partial"]
+
+    monkeypatch.setattr("kernel_pipeline.store.local_storage.os.walk", before_one_vanished)
+    assert said_of(root.parent)["run"].startswith("done")
+
+
+def test_the_list_says_the_state_of_every_run(finished: tuple[Path, Plan], tmp_path: Path) -> None:
+    for name in ("done", "freed", "failed", "damaged", "foreign", "newer"):
+        shutil.copytree(finished[0], tmp_path / name)
+    plan_in(tmp_path / "begun", smaller_config())
+    (tmp_path / "no-run").mkdir()
+    clean(tmp_path / "freed")
+    fail(tmp_path / "failed", finished[1], WEIGHTS, "it was too hot")
+    assert resume_here(tmp_path / "failed")[0] == 3
+    flip(tmp_path / "damaged/ledger.jsonl")
+    (tmp_path / "foreign/lock").write_text(json.dumps({"host": "another", "pid": 7, "since": "noon"}))
+    environment = tmp_path / "newer/environment.json"
+    environment.write_text(environment.read_text().replace('"format": 3', '"format": 9'))
+    with locked(tmp_path / "done"):
+        busy = said_of(tmp_path)["done"]
+    assert busy.startswith(f"running: process {os.getpid()} on ")
+    lines = {name: line.rsplit(maxsplit=4)[0] for name, line in said_of(tmp_path).items()}
+    assert lines.pop("damaged").endswith("line 1 is not a ledger line: something else changed the file")
+    assert lines.pop("newer").endswith(
+        "is of format 9, which a newer version of this software wrote; this one reads formats 2 to 3"
+    )
+    assert lines == {
+        "begun": "unfinished, 0 tasks are done",
+        "done": "done",
+        "failed": "done, 1 tasks failed",
+        "foreign": "running: process 7 on another, since noon",
+        "freed": "done, cleaned",
+    }
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0, "0 min"), (59 * 60, "59 min"), (3601, "1 h"), (47 * 3600, "47 h"), (49 * 3600, "2 days"), (-99, "0 min")],
+)
+def test_the_age_is_that_of_what_was_finished_last(root: Path, seconds: int, text: str) -> None:
+    when = time.time() - seconds
+    os.utime(root / "ledger.jsonl", (when, when))
+    assert said_of(root.parent)["run"].endswith(f" {text}")
+
+
+def test_a_folder_without_runs_and_one_that_is_not_there(tmp_path: Path) -> None:
+    shown = CliRunner().invoke(main, ["runs", str(tmp_path)])
+    assert (shown.exit_code, shown.output) == (0, f"There are no runs in {tmp_path}.\n")
+    shown = CliRunner().invoke(main, ["runs", str(tmp_path / "absent")])
+    assert shown.exit_code == 4
+    assert shown.output.startswith(f"Error: there is no folder {tmp_path}/absent")
+
+
+def test_cleaning_frees_the_big_arrays_and_keeps_every_other_byte(root: Path) -> None:
+    before = listing(root)
+    said = clean(root)
+    after = listing(root)
+    ledger = after.pop("ledger.jsonl"), before.pop("ledger.jsonl")
+    assert ledger[0] is not None
+    assert ledger[1] is not None
+    assert ledger[0].startswith(ledger[1])
+    assert after.items() <= before.items()
+    big = ("gram.zarr/{}/gram/", "combined.zarr/{}/", "data.zarr/{}/", "statistics.zarr/{}/sums/")
+    places = [place.format(dataset) for dataset in ("wave", "flowers") for place in big]
+    gone = before.keys() - after.keys()
+    assert gone
+    assert {any(f"{name}/".startswith(place) for place in places) for name in gone} == {True}
+    assert not any(f"{name}/".startswith(tuple(places)) for name in after)
+    assert said.endswith("are free again; tables, statistics, weights and the ledger are kept.\n")
+
+
+def test_a_cleaned_run_is_well_and_has_nothing_to_do(root: Path) -> None:
+    clean(root)
+    before = listing(root)
+    code, said = verify(root)
+    assert (code, said.partition(":")[0]) == (0, "All is well")
+    code, said = resume_here(root)
+    assert code == 0
+    assert " 0 of 34 tasks to do" in said
+    after = listing(root)
+    del before["logs/driver.log"], after["logs/driver.log"]
+    assert after == before
+
+
+def test_a_cleaned_run_in_which_a_cell_failed_has_nothing_to_do_either(finished: tuple[Path, Plan], root: Path) -> None:
+    fail(root, finished[1], WEIGHTS, "it was too hot")
+    assert resume_here(root)[0] == 3
+    clean(root)
+    assert verify(root)[0] == 0
+    code, said = resume_here(root)
+    assert code == 3
+    assert " 0 of 34 tasks to do" in said
+    assert verify(root)[0] == 0
+
+
+def test_cleaning_twice_frees_nothing_more(root: Path) -> None:
+    clean(root)
+    before = {name: content for name, content in listing(root).items() if name != "ledger.jsonl"}
+    clean(root)
+    assert {name: content for name, content in listing(root).items() if name != "ledger.jsonl"} == before
+    assert verify(root)[0] == 0
+
+
+def test_damage_in_a_cleaned_run_is_noticed(root: Path) -> None:
+    clean(root)
+    flip(root / "weights.zarr/wave/regression/alignf/c/1/0")
+    code, said = verify(root)
+    assert code == 4
+    assert "weights.zarr/wave/regression/alignf/c/1/0 is damaged\n" in said
+
+
+def test_an_unfinished_run_is_not_cleaned(tmp_path: Path) -> None:
+    run_here(tmp_path, smaller_config())
+    before = listing(tmp_path)
+    with pytest.raises(RefusedError, match=f"is not finished: `pipeline resume {tmp_path}` goes on with it"):
+        clean(tmp_path)
+    assert listing(tmp_path) == before
+
+
+def test_a_run_that_goes_on_is_not_cleaned(root: Path) -> None:
+    before = listing(root)
+    with locked(root), pytest.raises(RefusedError, match="is in use"):
+        clean(root)
+    assert listing(root) == before
+
+
+@pytest.mark.parametrize("name", ["empty", "absent"])
+def test_what_is_no_run_is_not_cleaned(name: str, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    shown = CliRunner().invoke(main, ["clean", str(tmp_path / name), "--keep", "results"])
+    assert shown.exit_code == 4
+    assert "is not a run directory" in shown.output
+    assert listing(tmp_path) == {"empty": None}

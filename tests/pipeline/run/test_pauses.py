@@ -1,0 +1,89 @@
+"""Workers that Dask has paused are reported with their memory, and restarted if they stay so."""
+
+from typing import Any
+from unittest.mock import MagicMock
+
+import pytest
+
+from kernel_pipeline.cluster import Cluster
+from kernel_pipeline.cluster.errors import ClusterError
+from kernel_pipeline.run import pauses
+from kernel_pipeline.run.pauses import Pauses
+from kernel_pipeline.run.worker import end_process
+from tests.faults.harness import wait_until
+
+NAME = "tls://127.0.0.1:1"
+
+
+class Clock:
+    """The time that the module sees."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    found = Clock()
+    monkeypatch.setattr(pauses, "time", found)
+    return found
+
+
+def worker(status: str = "paused", executing: int = 1, nanny: str | None = "tls://127.0.0.1:2") -> dict[str, Any]:
+    metrics = {"memory": 9 << 29, "task_counts": {"executing": executing}}
+    return {"name": 0, "status": status, "memory_limit": 5 << 30, "nanny": nanny, "metrics": metrics}
+
+
+def looked(
+    clock: Clock, seconds: int, info: dict[str, Any], stays: bool = False
+) -> tuple[Pauses, list[str], MagicMock]:
+    """Look every second at a cluster of one worker."""
+    said: list[str] = []
+    client = MagicMock()
+    watched = Pauses(Cluster(client=client, workers=1, dashboard="", stays=stays), said.append)
+    for _ in range(seconds):
+        watched.look({NAME: info})
+        clock.now += 1
+    return watched, said, client
+
+
+def test_one_that_is_paused_for_a_moment_is_left_alone(clock: Clock) -> None:
+    watched, said, client = looked(clock, 2, worker())
+    watched.look({NAME: worker("running")})
+    clock.now += 60
+    watched.look({NAME: worker()})
+    assert said == []
+    assert not client.run.called
+
+
+def test_it_is_reported_in_time_with_its_memory_and_so_is_its_end(clock: Clock) -> None:
+    watched, said, _ = looked(clock, 9, worker())
+    watched.look({NAME: worker("running")})
+    assert said == [
+        "worker 0 is paused: it uses 4.5 GiB of its 5 GiB, and begins no task before it uses less",
+        "worker 0 works again",
+    ]
+
+
+@pytest.mark.parametrize(("executing", "seconds"), [(0, 10), (1, 20)])
+def test_it_is_restarted_when_it_does_not_recover(clock: Clock, executing: int, seconds: int) -> None:
+    *_, client = looked(clock, seconds, worker(executing=executing))
+    assert not client.run.called
+    watched, said, client = looked(clock, seconds + 1, worker(executing=executing))
+    assert wait_until(lambda: client.run.called, 10)
+    assert client.run.call_args.args == (end_process,)
+    assert client.run.call_args.kwargs["workers"] == [NAME]
+    assert said[-1] == "worker 0 still uses 4.5 GiB of its 5 GiB, and is restarted; its tasks are tried again"
+    assert watched.restarted == {NAME: "4.5 GiB of its 5 GiB"}
+
+
+@pytest.mark.parametrize(("stays", "nanny"), [(True, "tls://127.0.0.1:2"), (False, None)])
+def test_a_run_that_cannot_restart_its_workers_ends_when_all_are_paused(
+    clock: Clock, stays: bool, nanny: str | None
+) -> None:
+    with pytest.raises(ClusterError, match=r"all 1 workers have been paused for 60 s.*4\.5 GiB of its 5 GiB"):
+        looked(clock, 65, worker(nanny=nanny), stays)
+    assert clock.now > 150

@@ -1,0 +1,178 @@
+"""A finished run directory against its ledger: every way in which it may not be what it was."""
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from kernel_pipeline.plan.plan import Plan, make_plan
+from kernel_pipeline.run.manifest import SWEEP
+from kernel_pipeline.run.verification import CLEANED, Verdict, big_arrays, examine, foreign_files, sweep_temporary_files
+from kernel_pipeline.stages.fits import FitTask
+from kernel_pipeline.stages.task import Task
+from kernel_pipeline.stages.weights import WeightsTask
+from kernel_pipeline.store.ledger import Ledger
+from kernel_pipeline.store.local_storage import LocalRoot
+from kernel_pipeline.store.reports import Finished
+from tests.helpers.sweeps import SMALL, flip, note, run_here, smaller_config
+
+GRAM = "gram.zarr/wave/gram/c/0/0/0"
+WEIGHTS = "weights.zarr/wave/regression/alignf/c/1/0"
+FILES = {
+    "data.zarr/wave/features/c/0/0": "data/wave",
+    "gram.zarr/wave/fold/c/0": "data/wave",
+    "combined.zarr/wave/regression/unif/zarr.json": "data/wave",
+    GRAM: "tiles/wave/0",
+    "statistics.zarr/wave/regression/M/c/2/0/0": "reduce/wave/regression",
+    WEIGHTS: "weights/wave/regression/alignf/0-2",
+    "combined.zarr/wave/regression/unif/c/2/0/1": "combine/wave/regression/unif/0",
+}
+"""Of each kind, one file, and what wrote it."""
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Plan]:
+    root = tmp_path_factory.mktemp("run")
+    return root, run_here(root, smaller_config())[0]
+
+
+def recorded(root: Path) -> dict[str, Finished]:
+    return Ledger(LocalRoot(root)).read()
+
+
+def look(root: Path, plan: Plan, full: bool = True) -> Verdict:
+    return examine(plan, recorded(root), LocalRoot(root), full)
+
+
+def found(root: Path, plan: Plan, full: bool = True) -> list[str]:
+    """What is wrong; all that it does not concern must hold."""
+    entries, verdict = recorded(root), look(root, plan, full)
+    assert verdict.outdated == []
+    wrong = {problem.entry for problem in verdict.problems}
+    assert verdict.valid == {name: entry for name, entry in entries.items() if name not in wrong | {SWEEP, CLEANED}}
+    return [str(problem) for problem in verdict.problems]
+
+
+@pytest.mark.parametrize("full", [False, True])
+def test_all_is_well_in_a_directory_as_it_was_written(root: Path, plan: Plan, full: bool) -> None:
+    assert found(root, plan, full) == []
+    assert look(root, plan, full).valid.keys() == {"data/wave", "data/flowers", *(task.name for task in plan.tasks)}
+    assert foreign_files(LocalRoot(root), LocalRoot(root), Ledger(LocalRoot(root)).named_files()) == []
+
+
+@pytest.mark.parametrize("full", [False, True])
+@pytest.mark.parametrize("key", FILES)
+def test_a_missing_file_is_named_with_what_wrote_it(key: str, full: bool, root: Path, plan: Plan) -> None:
+    (root / key).unlink()
+    assert found(root, plan, full) == [f"{key} is missing"]
+    assert [problem.entry for problem in look(root, plan, full).problems] == [FILES[key]]
+
+
+@pytest.mark.parametrize("key", FILES)
+def test_a_flipped_bit_is_seen_by_a_full_look_and_in_descriptions_by_every_one(
+    key: str, root: Path, plan: Plan
+) -> None:
+    flip(root / key)
+    assert found(root, plan) == [f"{key} is damaged"]
+    assert found(root, plan, full=False) == ([f"{key} is damaged"] if key.endswith("zarr.json") else [])
+
+
+@pytest.mark.parametrize("full", [False, True])
+@pytest.mark.parametrize("kept", [0, 1, 5, -1])
+@pytest.mark.parametrize("key", FILES)
+def test_a_file_that_is_cut_off_is_named_with_its_sizes(
+    key: str, kept: int, full: bool, root: Path, plan: Plan
+) -> None:
+    content = (root / key).read_bytes()
+    (root / key).write_bytes(content[:kept])
+    assert found(root, plan, full) == [f"{key} is damaged: {len(content[:kept])} bytes, not {len(content)}"]
+
+
+@pytest.mark.parametrize("full", [False, True])
+def test_files_that_are_swapped_name_each_other(full: bool, root: Path, plan: Plan) -> None:
+    other = WEIGHTS.replace("alignf/c/1", "alignf/c/2")
+    first, second = (root / WEIGHTS).read_bytes(), (root / other).read_bytes()
+    (root / WEIGHTS).write_bytes(second)
+    (root / other).write_bytes(first)
+    assert found(root, plan, full) == [
+        f"{WEIGHTS} holds what belongs to {other}",
+        f"{other} holds what belongs to {WEIGHTS}",
+    ]
+
+
+def test_files_that_nothing_wrote_are_foreign(root: Path, plan: Plan) -> None:
+    strange = ["data.zarr/notes.txt", "gram.zarr/wave/gram/c/0/9/9", "results/mine.csv"]
+    for key in strange:
+        (root / key).parent.mkdir(parents=True, exist_ok=True)
+        (root / key).write_text("mine")
+    problems = foreign_files(LocalRoot(root), LocalRoot(root), Ledger(LocalRoot(root)).named_files())
+    assert [(problem.key, problem.entry) for problem in problems] == [(key, "") for key in strange]
+    assert {problem.what for problem in problems} == {"belongs to no finished task"}
+    assert found(root, plan) == []
+
+
+def test_another_grid_outdates_the_fits_that_use_it_and_nothing_else(root: Path, plan: Plan) -> None:
+    fit = SMALL["fit"] | {"svm": {"from": 0, "to": 8, "step": 4}}
+    changed = make_plan(smaller_config(fit=fit), [dataset.outline for dataset in plan.datasets])
+    verdict = look(root, changed)
+    assert verdict.problems == []
+    assert set(verdict.outdated) == {t.name for t in plan.tasks if t.stage == "fits" and "classification" in t.name}
+    assert verdict.valid.keys() == recorded(root).keys() - {SWEEP} - set(verdict.outdated)
+
+
+def test_other_data_outdate_all_of_their_dataset_and_nothing_of_another(root: Path, plan: Plan) -> None:
+    wave, flowers = (dataset.outline for dataset in plan.datasets)
+    verdict = look(root, make_plan(plan.config, [replace(wave, fingerprint="other"), flowers]))
+    assert verdict.outdated == ["data/wave", *(task.name for task in plan.datasets[0].tasks)]
+    assert verdict.valid.keys() == {"data/flowers", *(task.name for task in plan.datasets[1].tasks)}
+
+
+@pytest.mark.parametrize(
+    ("kind", "stages"), [(FitTask, {"fits"}), (WeightsTask, {"weights", "combine", "fits"})], ids=["fits", "weights"]
+)
+def test_a_newer_algorithm_outdates_what_it_wrote_and_what_builds_on_it(
+    kind: type[Task], stages: set[str], root: Path, plan: Plan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kind, "version", kind.version + 1)
+    assert set(look(root, plan).outdated) == {task.name for task in plan.tasks if task.stage in stages}
+
+
+@pytest.fixture
+def cleaned(root: Path) -> Path:
+    """A directory without the big arrays of one of its datasets."""
+    note(root, Finished(CLEANED, "", {}, {"datasets": ["wave"]}, 0.0, 0))
+    for place in big_arrays("wave"):
+        shutil.rmtree(root / place)
+    return root
+
+
+@pytest.mark.parametrize("full", [False, True])
+def test_what_was_cleaned_is_not_missed_while_nothing_needs_it(full: bool, cleaned: Path, plan: Plan) -> None:
+    assert found(cleaned, plan, full) == []
+
+
+def test_what_was_cleaned_is_missed_once_something_is_to_do(cleaned: Path, plan: Plan) -> None:
+    (cleaned / WEIGHTS).unlink()
+    problems = found(cleaned, plan)
+    assert f"{WEIGHTS} is missing" in problems
+    assert f"{GRAM} is missing" in problems
+    big = {key for entry in recorded(cleaned).values() for key in entry.digests if key.startswith(big_arrays("wave"))}
+    assert set(problems) == {f"{key} is missing" for key in big | {WEIGHTS}}
+
+
+def test_a_damaged_file_of_another_dataset_lets_the_cleaned_one_rest(cleaned: Path, plan: Plan) -> None:
+    key = GRAM.replace("wave", "flowers")
+    (cleaned / key).unlink()
+    assert found(cleaned, plan) == [f"{key} is missing"]
+
+
+def test_what_killed_writers_left_is_swept_away_and_nothing_else(root: Path) -> None:
+    for key in ("thesis.partial", "weights.zarr/x.partial"):  # a user's own
+        (root / key).touch()
+    before = {path: path.read_bytes() for path in root.rglob("*") if path.is_file()}
+    of_zarr = f"weights.zarr/0.{'0a' * 16}.partial"
+    for key in (".config.toml.77.partial", "gram.zarr/wave/gram/c/0/0/.0.ab12.partial", of_zarr):
+        (root / key).touch()
+    sweep_temporary_files(LocalRoot(root), LocalRoot(root))
+    assert {path: path.read_bytes() for path in root.rglob("*") if path.is_file()} == before

@@ -1,0 +1,117 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from kernel_pipeline.errors import SupersededError
+from kernel_pipeline.store.arrays import GRAM, RunStore
+from kernel_pipeline.store.fence import Fence, guarded_arrays
+from kernel_pipeline.store.local_storage import LocalRoot
+from kernel_pipeline.store.lock import Holder
+
+CHUNK = "gram.zarr/d/gram/c/0"
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> LocalRoot:
+    """A folder with one array of one chunk."""
+    store = RunStore(LocalRoot(tmp_path))
+    store.create(GRAM, "d/gram", (5,), (5,), "for a test")
+    store.write(GRAM, "d/gram", np.zeros(5))
+    return LocalRoot(tmp_path)
+
+
+def write(store: RunStore) -> None:
+    store.write_chunk(GRAM, "d/gram", (0,), np.ones(5))
+
+
+def assert_refused(root: LocalRoot, store: RunStore, words: str) -> None:
+    before = root.read(CHUNK)
+    with pytest.raises(SupersededError, match=words) as caught:
+        write(store)
+    assert caught.value.exit_code == 4
+    assert root.read(CHUNK) == before
+    assert not list(root.path.rglob("*.partial"))
+
+
+def test_every_lock_has_a_token_of_its_own(root: LocalRoot) -> None:
+    with root.locked() as first:
+        held = Holder.of(root.read("lock"))
+    with root.locked() as second:
+        pass
+    assert held is not None
+    assert held.token == first != second != ""
+
+
+def test_who_holds_the_lock_may_write_and_nobody_else(root: LocalRoot) -> None:
+    with root.locked() as first:
+        store = RunStore(root, first)
+        write(store)
+        assert store.read(GRAM, "d/gram").tolist() == [1.0] * 5
+    assert_refused(root, store, "the lock of .* is gone")
+    with root.locked() as second:
+        assert_refused(root, store, "was taken over by process")
+        write(RunStore(root, second))
+
+
+def test_a_lock_that_changes_while_a_chunk_is_written_keeps_it_from_its_place(
+    root: LocalRoot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = Holder("another", 7, "2026-01-02 03:04:05+00:00", token="another")
+    read = LocalRoot.read
+
+    def taken_over(self: LocalRoot, key: str, *limit: int) -> bytes:
+        content = read(self, key, *limit)
+        if key == "lock":
+            (self.path / key).write_bytes(other.content())  # right after the first look
+        return content
+
+    with root.locked() as token:
+        store = RunStore(root, token)
+        store.array(GRAM, "d/gram")
+        monkeypatch.setattr(LocalRoot, "read", taken_over)
+        assert_refused(root, store, "was taken over by process 7 on another")
+
+
+def test_what_someone_else_writes_at_the_same_time_is_not_taken_for_ours(
+    root: LocalRoot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The digest that a task reports is that of what it wrote."""
+    others = root.read(CHUNK)
+    digests = LocalRoot.digests
+
+    def overwritten(self: LocalRoot, keys: list[str], full: bool = True) -> dict[str, str]:
+        self.write(CHUNK, others)
+        return digests(self, keys, full)
+
+    monkeypatch.setattr(LocalRoot, "digests", overwritten)
+    with pytest.raises(OSError, match="what was just written is not what is there"):
+        write(RunStore(root))
+
+
+def test_a_lock_is_copied_to_arrays_that_are_elsewhere_and_removed_there(root: LocalRoot, tmp_path: Path) -> None:
+    arrays = LocalRoot(tmp_path / "elsewhere")
+    arrays.make()
+    with root.locked() as token:
+        with guarded_arrays(root, arrays, token):
+            Fence(arrays, token).check()
+        with pytest.raises(SupersededError):
+            Fence(arrays, token).check()
+        with guarded_arrays(root, arrays, token):
+            arrays.write("lock", Holder("another", 7, "now", token="another").content())
+        assert arrays.exists("lock"), "that of another run was removed"
+        with guarded_arrays(root, root, token):
+            pass
+        Fence(root, token).check()
+
+
+def test_where_the_lock_is_slow_to_read_a_look_counts_for_a_while(
+    root: LocalRoot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(LocalRoot, "seconds_to_trust_lock", 3600.0)
+    with root.locked() as token:
+        fence = Fence(root, token)
+        fence.check()
+    fence.check()
+    with pytest.raises(SupersededError):
+        fence.check(now=True)

@@ -1,0 +1,125 @@
+import pickle
+from pathlib import Path
+
+import pytest
+
+from kernel_pipeline.config.loading import parse_config
+from kernel_pipeline.plan.plan import Plan
+from kernel_pipeline.run.worker import run_tasks
+from kernel_pipeline.stages.task import Task
+from kernel_pipeline.store.arrays import DamagedError, RunStore
+from kernel_pipeline.store.inputs import InputDigests, check_inputs, is_built_on_others, ledger_digest, whole
+from kernel_pipeline.store.ledger import Ledger
+from kernel_pipeline.store.local_storage import LocalRoot
+from tests.faults.harness import TINY
+from tests.helpers.sweeps import run_here, small_config
+
+Done = tuple[Path, Plan, InputDigests]
+
+
+def digests_of(root: Path) -> InputDigests:
+    """Of all that the ledger of a directory names."""
+    digests = InputDigests()
+    for entry in Ledger(LocalRoot(root)).read().values():
+        digests.add(entry.digests)
+    return digests
+
+
+@pytest.fixture(scope="module", params=["gram", "rank-one too"])
+def done(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Done:
+    """A directory in which every task is done."""
+    root = tmp_path_factory.mktemp("run")
+    plan, _, _ = run_here(root, small_config() if request.param == "gram" else parse_config(TINY, "a test"))
+    return root, plan, digests_of(root)
+
+
+def of_each_kind(plan: Plan) -> list[Task]:
+    return list({(type(task), task.dataset, task.cell): task for task in plan.tasks}.values())
+
+
+def test_every_kind_of_task_reads_just_what_it_declares(done: Done) -> None:
+    root, plan, digests = done
+    for task in of_each_kind(plan):
+        store = RunStore(LocalRoot(root))
+        (entry,) = run_tasks([task], store, [digests.of(task)])
+        assert entry.inputs == ledger_digest(digests.of(task))
+        assert int(entry.inputs.partition(":")[0]) == len(store.access.read)
+
+
+def test_each_single_chunk_that_a_task_reads_is_checked(done: Done) -> None:
+    root, plan, digests = done
+    for task in of_each_kind(plan):
+        store = RunStore(LocalRoot(root))
+        run_tasks([task], store)
+        read = store.access.read
+        for key in read:
+            with pytest.raises(DamagedError, match=f"{key.rpartition('/c/')[0]} holds other values than the ledger"):
+                check_inputs([task], [digests.of(task)], read | {key: "00000000:36"}, to_the_end=True)
+            for other in {digest for digest in read.values() if digest != read[key]}:  # chunks that changed places
+                with pytest.raises(DamagedError):
+                    check_inputs([task], [digests.of(task)], read | {key: other}, to_the_end=True)
+
+
+def test_what_a_task_reads_without_declaring_it_is_an_error(done: Done) -> None:
+    _, plan, digests = done
+    task = plan.tasks[0]
+    with pytest.raises(TypeError, match=f"{task.name} reads data.zarr/x/other, which it does not declare"):
+        check_inputs([task], [digests.of(task)], {"data.zarr/x/other/c/0": "00000000:36"}, to_the_end=False)
+
+
+def test_a_task_that_stopped_within_an_input_tells_nothing_of_it(done: Done) -> None:
+    root, plan, digests = done
+    task = next(task for task in plan.tasks if task.stage == "combine")
+    store = RunStore(LocalRoot(root))
+    run_tasks([task], store)
+    first = dict.fromkeys(list(store.access.read)[:1], "00000000:36")
+    some = {key: digest for key, digest in store.access.read.items() if "/gram/" in key}
+    some.popitem()
+    check_inputs([task], [digests.of(task)], some, to_the_end=False)
+    for read, to_the_end in ((some, True), (first, True)):
+        with pytest.raises(DamagedError):
+            check_inputs([task], [digests.of(task)], read, to_the_end)
+
+
+def test_a_failure_on_other_values_is_not_blamed_on_the_task(done: Done, monkeypatch: pytest.MonkeyPatch) -> None:
+    root, plan, digests = done
+    task = next(task for task in plan.tasks if task.stage == "weights")
+
+    def fail(*_: object) -> None:
+        raise ValueError("these values make no sense")
+
+    monkeypatch.setattr(type(task), "_solve", fail)
+    with pytest.raises(ValueError, match="no sense"):
+        run_tasks([task], RunStore(LocalRoot(root)), [digests.of(task)])
+    with pytest.raises(DamagedError, match="holds other values"):
+        run_tasks([task], RunStore(LocalRoot(root)), [tuple(total + 1 for total in digests.of(task))])
+
+
+def test_what_is_computed_again_counts_once() -> None:
+    digests, again = InputDigests(), InputDigests()
+    before, after = {"data.zarr/d/x/c/0": "aa:8", "data.zarr/d/zarr.json": "cc:3"}, {"data.zarr/d/x/c/0": "bb:8"}
+    digests.add(before)
+    digests.replace(before, after)
+    again.add(after)
+    assert digests._totals == again._totals
+    assert set(digests._totals) == {whole("data.zarr", "d/x").array, "data.zarr/d/x/c/0"}
+
+
+@pytest.mark.parametrize(
+    ("recorded", "now", "is_other"),
+    [
+        ("2:5", [(1 << 128) + 2, (1 << 128) + 3], False),
+        ("2:5", [(2 << 128) + 6], True),
+        ("2:5", [(3 << 128) + 5], True),
+        ("2:5", [(1 << 128) + 6], False),  # one is still to be computed
+        ("", [(2 << 128) + 6], False),  # of an earlier version
+    ],
+)
+def test_what_was_built_on_others_is_told_once_all_is_there(recorded: str, now: list[int], is_other: bool) -> None:
+    assert is_built_on_others(recorded, now) is is_other
+
+
+def test_digests_of_inputs_are_small_to_send(done: Done) -> None:
+    _, plan, digests = done
+    for task in plan.tasks:
+        assert len(pickle.dumps(digests.of(task))) < 300

@@ -1,0 +1,200 @@
+import errno
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kernel_pipeline.errors import RefusedError, StorageError
+from kernel_pipeline.store.ledger import Ledger
+from kernel_pipeline.store.local_storage import LocalRoot
+from kernel_pipeline.store.reports import Finished
+from tests.helpers.build import PROJECT
+
+
+def entry(name: str, seconds: float = 1.0) -> Finished:
+    return Finished(
+        name=name, identity="i", digests={"gram.zarr/k": "ab:2"}, result={"x": 0.1}, seconds=seconds, peak_memory=5
+    )
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "ledger.jsonl"
+
+
+def append(path: Path, *entries: Finished) -> None:
+    ledger = Ledger(LocalRoot(path.parent))
+    try:
+        ledger.append(*entries)
+    finally:
+        ledger.close()
+
+
+def read(path: Path) -> dict[str, Finished]:
+    return Ledger(LocalRoot(path.parent)).read()
+
+
+def test_what_is_appended_is_read_back(path: Path) -> None:
+    assert read(path) == {}
+    append(path, entry("a"))
+    append(path, entry("b"), entry("c"))
+    assert read(path) == {name: entry(name) for name in "abc"}
+
+
+def test_several_entries_are_a_line_each_and_several_appends_one_file(path: Path) -> None:
+    ledger = Ledger(LocalRoot(path.parent))
+    assert ledger.read() == {}
+    ledger.append(entry("a"), entry("b"))
+    ledger.append()
+    ledger.append(entry("c"))
+    assert ledger.read() == read(path)
+    ledger.close()
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    assert [line["name"] for line in lines] == ["a", "b", "c"]
+    assert {tuple(line)[-1] for line in lines} == {"check"}
+
+
+def test_the_latest_line_counts(path: Path) -> None:
+    append(path, entry("a", 1.0), entry("a", 2.0))
+    assert read(path)["a"].seconds == 2.0
+
+
+def test_files_of_earlier_lines_are_named_too(path: Path) -> None:
+    changed = [
+        Finished(**entry(name).values() | {"digests": digests})
+        for name, digests in (("a", {"gram.zarr/l": "cd:2"}), ("b", {}))
+    ]
+    append(path, entry("a"), *changed)
+    assert set(Ledger(LocalRoot(path.parent)).named_files()) == {"gram.zarr/k", "gram.zarr/l"}
+
+
+@pytest.mark.parametrize("cut", [1, 10, 40])
+def test_a_torn_last_line_counts_as_absent_and_is_cut_off_by_the_next(path: Path, cut: int) -> None:
+    append(path, entry("a"), entry("b"))
+    path.write_bytes(path.read_bytes()[:-cut])
+    assert read(path) == {"a": entry("a")}
+    append(path, entry("c"))
+    assert read(path) == {"a": entry("a"), "c": entry("c")}
+
+
+def test_every_flipped_bit_inside_a_line_is_noticed(path: Path) -> None:
+    append(path, entry("a"))
+    line = path.read_bytes()
+    append(path, entry("b"))
+    content = path.read_bytes()
+    for place in range(len(line) - 1):
+        for bit in range(8):
+            changed = bytearray(content)
+            changed[place] ^= 1 << bit
+            path.write_bytes(changed)
+            with pytest.raises(RefusedError, match="line 1 is not a ledger line"):
+                read(path)
+
+
+def test_a_line_that_another_follows_without_an_end_is_noticed(path: Path) -> None:
+    append(path, entry("a"), entry("b"))
+    path.write_bytes(path.read_bytes().replace(b"\n", b"", 1))
+    with pytest.raises(RefusedError, match="line 1 is not a ledger line"):
+        read(path)
+
+
+@pytest.mark.parametrize("garbage", [b"garbage", b"", b"{}", b'{"name": 1}', b"[]", b"1", b"\xff\xfe"])
+def test_garbage_in_the_middle_is_refused_with_its_line_until_it_is_dropped(path: Path, garbage: bytes) -> None:
+    append(path, entry("a"))
+    path.write_bytes(path.read_bytes() + garbage + b"\n")
+    append(path, entry("b"))
+    with pytest.raises(RefusedError, match=f"line 2 is not .*`pipeline verify {path.parent} --repair`"):
+        read(path)
+    assert Ledger(LocalRoot(path.parent)).drop_garbage() == [2]
+    assert read(path) == {"a": entry("a"), "b": entry("b")}
+
+
+def test_a_ledger_without_garbage_stays_as_it_is(path: Path) -> None:
+    assert Ledger(LocalRoot(path.parent)).drop_garbage() == []
+    assert not path.exists()
+    append(path, entry("a"))
+    before = (path.read_bytes(), path.stat().st_ino)
+    assert Ledger(LocalRoot(path.parent)).drop_garbage() == []
+    assert (path.read_bytes(), path.stat().st_ino) == before
+
+
+def test_a_number_that_json_cannot_hold_is_an_error_and_leaves_the_ledger_whole(path: Path) -> None:
+    append(path, entry("a"))
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        append(path, entry("b"), entry("c", float("nan")))
+    assert read(path) == {"a": entry("a")}
+
+
+@pytest.mark.parametrize("how", ["removed", "moved", "replaced"])
+def test_a_ledger_that_someone_takes_away_is_noticed(path: Path, how: str) -> None:
+    ledger = Ledger(LocalRoot(path.parent))
+    ledger.append(entry("a"))
+    content = path.read_bytes()
+    if how == "removed":
+        path.unlink()
+    else:
+        path.rename(path.with_name("elsewhere"))
+    if how == "replaced":
+        path.write_bytes(content)
+    with pytest.raises(StorageError, match="moved or removed while the run went on"):
+        ledger.append(entry("b"))
+    ledger.close()
+    assert {found.read_bytes() for found in path.parent.iterdir()} <= {content}
+
+
+def test_what_is_appended_is_flushed_to_the_disk(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    flushed = []
+
+    def fsync(descriptor: int) -> None:
+        if os.fstat(descriptor).st_ino == path.stat().st_ino:
+            flushed.append(path.read_bytes())
+
+    append(path, entry("a"))
+    monkeypatch.setattr("kernel_pipeline.store.journal.os.fsync", fsync)
+    append(path, entry("b"), entry("c"))
+    assert flushed == [path.read_bytes()]
+
+
+def test_a_disk_that_fails_to_flush_leaves_only_what_was_there(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ledger = Ledger(LocalRoot(path.parent))
+    ledger.append(entry("a"))
+
+    def fail(_: int) -> None:
+        raise OSError(errno.EIO, "Input/output error")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("kernel_pipeline.store.journal.os.fsync", fail)
+        with pytest.raises(OSError, match="Input/output error"):
+            ledger.append(entry("b"))
+    assert read(path) == ledger.read() == {"a": entry("a")}
+    ledger.append(entry("c"))
+    ledger.close()
+    assert read(path) == {"a": entry("a"), "c": entry("c")}
+
+
+def test_a_full_disk_leaves_only_whole_lines(path: Path) -> None:
+    append(path, entry("a"))
+    size = path.stat().st_size
+    # In a process of its own, whose files may grow by half a line; the first part is written, the rest refused.
+    script = f"""
+import resource, signal
+from pathlib import Path
+from tests.pipeline.store.test_ledger import Ledger, LocalRoot, entry
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+ledger = Ledger(LocalRoot({str(path.parent)!r}))
+resource.setrlimit(resource.RLIMIT_FSIZE, ({size * 3 // 2}, resource.RLIM_INFINITY))
+try:
+    ledger.append(entry("b"))
+except OSError as error:
+    print(error.errno, Path({str(path)!r}).stat().st_size)
+resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+ledger.append(entry("c"))
+"""
+    settings: dict[str, Any] = {"cwd": PROJECT, "capture_output": True, "text": True, "check": True}
+    done = subprocess.run([sys.executable, "-c", script], **settings)
+    assert done.stdout.split() == [str(errno.EFBIG), str(size)]
+    assert read(path) == {"a": entry("a"), "c": entry("c")}

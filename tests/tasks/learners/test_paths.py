@@ -1,0 +1,171 @@
+import numpy as np
+import pytest
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.preprocessing import KernelCenterer
+from sklearn.svm import SVC
+
+import kernel_pipeline.tasks.learners.paths
+from kernel_pipeline.tasks.centering import center_on
+from kernel_pipeline.tasks.learners.paths import METRICS, PathResult, fit_path
+from kernel_pipeline.tasks.metrics import misclassification, rmse
+from tests.tasks import dense
+from tests.tasks.dense import Floats, Integers
+
+RIDGES = [10.0, 1.0, 0.1, 1e-2, 1e-3, 1e-4, 1e-6]
+COSTS = [1e-3, 0.1, 1.0, 10.0, 1e3]
+
+
+def test_misclassification_counts_wrong_signs() -> None:
+    labels = np.array([1.0, -1.0, 1.0, -1.0])
+    predictions = np.array([[0.3, -2.0, 1e-9, 0.1], [-0.3, 2.0, 1e-9, -0.1], [5.0, -1e-9, 5.0, -3.0]]).T
+    np.testing.assert_array_equal(misclassification(predictions, labels), [0.25, 0.5, 0.0])
+    # 0 counts as +1, whatever its own sign
+    np.testing.assert_array_equal(misclassification(np.array([[0.0], [-1.0], [-0.0], [-1.0]]), labels), [0.0])
+    np.testing.assert_array_equal(misclassification(np.array([[1.0], [0.0], [1.0], [-0.0]]), labels), [0.5])
+
+
+def test_rmse() -> None:
+    predictions = np.array([[1.0, 0.0], [2.0, 2.0], [3.0, -1.0], [4.0, 4.0]])
+    labels = np.array([1.0, 2.0, 3.0, 4.0])
+    np.testing.assert_allclose(rmse(predictions, labels), [0.0, np.sqrt(17.0) / 2.0], rtol=1e-15)
+
+
+def test_each_task_has_its_metric() -> None:
+    assert METRICS == {"regression": "rmse", "classification": "misclassification"}
+
+
+def make_problem(seed: int, task: str) -> tuple[Floats, Floats, Integers, Integers, Integers]:
+    rng = np.random.default_rng(seed)
+    m = 90
+    features = rng.normal(size=(m, 3))
+    target = np.sin(2.0 * features[:, 0]) + 0.3 * rng.normal(size=m) + 2.0
+    if task == "classification":
+        target = np.where(target > 2.2, 1.0, -1.0)
+    kernel = dense.gaussians(features, (-2, -2))[0].astype(np.float64)
+    # validation and test of different sizes, neither behind the other, so that a mix-up shows
+    shuffled = rng.permutation(m)
+    return kernel, target, np.sort(shuffled[:50]), np.sort(shuffled[50:63]), np.sort(shuffled[63:])
+
+
+def path_of(
+    task: str,
+    kernel: Floats,
+    target: Floats,
+    train: Integers,
+    validation: Integers,
+    test: Integers,
+    values: list[float],
+) -> PathResult:
+    """The path of a kernel as it is."""
+    return fit_path(task, center_on(kernel, train), target, train, validation, test, values)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("task", ["regression", "classification"])
+def test_against_a_plain_script(task: str, seed: int) -> None:
+    kernel, target, train, validation, test = make_problem(seed, task)
+    values = RIDGES if task == "regression" else COSTS
+    centerer = KernelCenterer().fit(kernel[np.ix_(train, train)])
+    K_train, K_validation, K_test = (
+        centerer.transform(kernel[np.ix_(rows, train)]) for rows in (train, validation, test)
+    )
+    train_errors: list[float] = []
+    validation_errors: list[float] = []
+    test_errors: list[float] = []
+    sets = (
+        (K_train, train, train_errors),
+        (K_validation, validation, validation_errors),
+        (K_test, test, test_errors),
+    )
+    for value in values:
+        if task == "regression":
+            ridge = KernelRidge(alpha=value, kernel="precomputed").fit(K_train, target[train] - target[train].mean())
+            for K, rows, errors in sets:
+                predicted = ridge.predict(K) + target[train].mean()
+                errors.append(float(np.sqrt(np.mean((predicted - target[rows]) ** 2))))
+        else:
+            machine = SVC(C=value, kernel="precomputed").fit(K_train, target[train])
+            for K, rows, errors in sets:
+                errors.append(float(np.mean(machine.predict(K) != target[rows])))
+    best = min(range(len(values)), key=lambda index: (validation_errors[index], index))
+
+    centered = center_on(kernel, train)
+    before = centered.copy()
+    path = fit_path(task, centered, target, train, validation, test, values)
+    np.testing.assert_array_equal(centered, before)
+    assert path.values == [(value,) for value in values]
+    np.testing.assert_allclose(np.array(path.train_errors), train_errors, rtol=1e-8)
+    np.testing.assert_allclose(np.array(path.validation_errors), validation_errors, rtol=1e-8)
+    np.testing.assert_allclose(np.array(path.test_errors), test_errors, rtol=1e-8)
+    assert path.best == best
+    assert all(isinstance(error, float) for error in (*path.validation_errors, *path.test_errors))
+
+
+def test_the_problems_above_choose_something() -> None:
+    # Were the best always the first or the last, they would not tell a choice from none.
+    chosen = {path_of("regression", *make_problem(seed, "regression"), RIDGES).best for seed in range(4)}
+    assert chosen - {0, len(RIDGES) - 1}
+
+
+@pytest.mark.parametrize(("task", "values"), [("regression", RIDGES), ("classification", COSTS)])
+def test_ties_go_to_the_most_regularised(task: str, values: list[float]) -> None:
+    # A constant kernel knows nothing of the samples: every value of the path predicts the same.
+    kernel, target, train, validation, test = make_problem(0, task)
+    path = path_of(task, np.ones_like(kernel), target, train, validation, test, values)
+    assert len(set(path.validation_errors)) == 1
+    assert path.best == 0
+
+
+def test_ties_that_are_not_the_first_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Classification errors are steps of one sample, so ties are the rule: predictions made up to tie at 1 and 2.
+    kernel, target, train, validation, test = make_problem(0, "classification")
+
+    def made_up(centered: Floats, labels: Floats, held_out: Floats, values: list[float]) -> Floats:
+        right = np.concatenate([target[train], target[validation], target[test]])
+        return np.stack([-right, right, right, -right], axis=1)
+
+    monkeypatch.setattr(kernel_pipeline.tasks.learners.paths, "svm_path", made_up)
+    path = path_of("classification", kernel, target, train, validation, test, [1.0, 2.0, 3.0, 4.0])
+    assert path.train_errors == path.validation_errors == path.test_errors == [1.0, 0.0, 0.0, 1.0]
+    assert path.best == 1
+
+
+def test_held_out_labels_change_errors_but_not_predictions() -> None:
+    # Nothing of the test fold may reach the choice.
+    kernel, target, train, validation, test = make_problem(1, "regression")
+    path = path_of("regression", kernel, target, train, validation, test, RIDGES)
+    changed = target.copy()
+    changed[test] += 100.0
+    other = path_of("regression", kernel, changed, train, validation, test, RIDGES)
+    assert other.best == path.best
+    assert other.validation_errors == path.validation_errors
+    assert other.test_errors != path.test_errors
+    hidden = kernel.copy()
+    hidden[np.ix_(test, test)] = 7.0
+    assert path_of("regression", hidden, target, train, validation, test, RIDGES) == path
+
+
+def test_a_value_without_a_fit_has_no_errors_and_is_never_the_best(monkeypatch: pytest.MonkeyPatch) -> None:
+    kernel, target, train, validation, test = make_problem(0, "regression")
+
+    def made_up(centered: Floats, labels: Floats, held_out: Floats, values: list[float]) -> Floats:
+        right = np.concatenate([target[train], target[validation], target[test]])
+        return np.stack([np.full_like(right, np.nan), right + 2.0, right + 1.0, np.full_like(right, np.nan)], axis=1)
+
+    monkeypatch.setattr(kernel_pipeline.tasks.learners.paths, "ridge_path", made_up)
+    path = path_of("regression", kernel, target, train, validation, test, [4.0, 3.0, 2.0, 1.0])
+    for errors in (path.train_errors, path.validation_errors, path.test_errors):
+        assert errors == [None, pytest.approx(2.0), pytest.approx(1.0), None]
+    assert path.best == 2
+
+
+def test_a_kernel_that_only_a_large_ridge_mends() -> None:
+    kernel, target, train, validation, test = make_problem(0, "regression")
+    rng = np.random.default_rng(0)
+    v = rng.normal(size=len(kernel))
+    v[train] -= v[train].mean()
+    kernel = kernel - 3.0 * np.outer(v, v) / (v[train] @ v[train])  # an eigenvalue of about -3 on the training set
+    path = path_of("regression", kernel, target, train, validation, test, [10.0, 5.0, 1e-3])
+    assert path.validation_errors[2] is path.test_errors[2] is None
+    assert None not in (*path.validation_errors[:2], *path.test_errors[:2])
+    assert path.best < 2

@@ -1,0 +1,132 @@
+import numpy as np
+import pytest
+from sklearn.kernel_ridge import KernelRidge
+
+from kernel_pipeline.tasks.errors import NotPositiveDefiniteError
+from kernel_pipeline.tasks.learners.ridge import ridge_path
+from tests.tasks import dense
+from tests.tasks.dense import Floats
+
+EPS = float(np.finfo(np.float64).eps)
+SIZES = [1, 2, 3, 50, 200]
+RIDGES = [2.0**exponent for exponent in range(0, -31, -3)]
+
+
+def make_problem(n: int, held_out: int = 17) -> tuple[Floats, Floats, Floats]:
+    """A centered kernel of trace one, labels with a mean, and the rows of held-out samples."""
+    rng = np.random.default_rng(n)
+    features = rng.normal(size=(n + held_out, 3))
+    kernel = dense.gaussians(features, (-3, -3))[0]
+    train = kernel[:n, :n]
+    columns = kernel[:, :n] - kernel[:, :n].mean(axis=1, keepdims=True) - train.mean(axis=0) + train.mean()
+    trace = np.trace(columns[:n]) if n > 1 else 1.0  # one sample alone is centered to 0
+    columns = (columns / trace).astype(np.float64)
+    target = np.sin(features[:n, 0]) + 0.1 * rng.normal(size=n) + 3.0
+    return columns[:n], target, columns[n:]
+
+
+def solve(kernel: Floats, target: Floats, ridge: float) -> Floats:
+    """(K + ridge I)^-1 y by a dense solve, refined with residuals in extended precision."""
+    matrix = kernel.astype(np.longdouble) + ridge * np.eye(len(kernel), dtype=np.longdouble)
+    solution = np.zeros(len(target), dtype=np.longdouble)
+    for _ in range(4):
+        residual = target.astype(np.longdouble) - matrix @ solution
+        solution = solution + np.linalg.solve(matrix.astype(np.float64), residual.astype(np.float64))
+    return solution.astype(np.float64)
+
+
+def tolerance(ridge: float) -> float:
+    """The kernel has norm at most one, so its condition number with the ridge is at most 1/ridge."""
+    return 16 * EPS * (1.0 + 1.0 / ridge)
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_against_a_dense_solve(n: int) -> None:
+    kernel, target, held_out = make_problem(n)
+    before = kernel.copy(), target.copy()
+    actual = ridge_path(kernel, target, held_out, RIDGES)
+    assert actual.shape == (len(held_out), len(RIDGES))
+    for column, ridge in enumerate(RIDGES):
+        expected = held_out @ solve(kernel, target - target.mean(), ridge) + target.mean()
+        size = np.abs(expected).max()
+        np.testing.assert_allclose(actual[:, column], expected, rtol=0, atol=tolerance(ridge) * size)
+    np.testing.assert_array_equal(kernel, before[0])
+    np.testing.assert_array_equal(target, before[1])
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_against_scikit_learn(n: int) -> None:
+    kernel, target, held_out = make_problem(n)
+    actual = ridge_path(kernel, target, held_out, RIDGES)
+    for column, ridge in enumerate(RIDGES):
+        model = KernelRidge(alpha=ridge, kernel="precomputed").fit(kernel, target - target.mean())
+        expected = model.predict(held_out) + target.mean()
+        size = np.abs(expected).max()
+        np.testing.assert_allclose(actual[:, column], expected, rtol=0, atol=2 * tolerance(ridge) * size)
+
+
+@pytest.mark.parametrize("n", [2, 3, 4, 5, 33])
+def test_a_kernel_of_full_rank_that_is_not_centered(n: int) -> None:
+    # Nothing in the path relies on a kernel that maps 1 to 0.
+    rng = np.random.default_rng(n)
+    root = rng.normal(size=(n, n))
+    kernel, target, held_out = root @ root.T, rng.normal(size=n), rng.normal(size=(4, n))
+    actual = ridge_path(kernel, target, held_out, [1.0, 0.1])
+    for column, ridge in enumerate([1.0, 0.1]):
+        expected = held_out @ np.linalg.solve(kernel + ridge * np.eye(n), target - target.mean()) + target.mean()
+        np.testing.assert_allclose(actual[:, column], expected, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("layout", ["C", "F"])
+def test_any_layout_and_any_slice(layout: str) -> None:
+    kernel, target, held_out = make_problem(20)
+    expected = ridge_path(kernel, target, held_out, RIDGES)
+    wide = np.zeros((40, 40), order="F" if layout == "F" else "C")
+    wide[::2, ::2] = kernel
+    np.testing.assert_allclose(ridge_path(wide[::2, ::2], target, held_out, RIDGES), expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_the_intercept_is_the_mean_of_the_target(n: int) -> None:
+    kernel, target, held_out = make_problem(n)
+    nowhere = np.zeros((2, n))  # a sample like no other
+    np.testing.assert_array_equal(ridge_path(kernel, target, nowhere, RIDGES), np.full((2, len(RIDGES)), target.mean()))
+    # a huge ridge leaves nothing else, and a target moved as a whole moves its predictions
+    np.testing.assert_allclose(ridge_path(kernel, target, held_out, [1e12]), target.mean(), rtol=1e-9)
+    moved = ridge_path(kernel, target + 10.0, held_out, [0.01])
+    np.testing.assert_allclose(moved, ridge_path(kernel, target, held_out, [0.01]) + 10.0, rtol=1e-9)
+
+
+def test_one_training_sample() -> None:
+    # Its label is its own mean: whatever the kernel and the ridge, it predicts that label.
+    actual = ridge_path(np.array([[0.7]]), np.array([4.0]), np.array([[0.3], [-2.0]]), [1.0, 1e-9])
+    np.testing.assert_array_equal(actual, np.full((2, 2), 4.0))
+
+
+@pytest.mark.parametrize("n", [2, 3, 10, 80])
+def test_a_ridge_too_small_for_an_indefinite_kernel_has_no_fit(n: int) -> None:
+    rng = np.random.default_rng(0)
+    Q = np.linalg.qr(rng.normal(size=(n, n)))[0]
+    kernel = (Q * np.linspace(-0.5, 1.0, n)) @ Q.T
+    target, held_out = rng.normal(size=n), rng.normal(size=(2, n))
+    with pytest.raises(NotPositiveDefiniteError, match=r"eigenvalue below -0\.25"):
+        ridge_path(kernel, target, held_out, [0.125, 0.25])
+    # a ridge above the eigenvalue makes it a kernel again, and its neighbours without a fit do not spoil its own
+    actual = ridge_path(kernel, target, held_out, [0.25, 1.0, 0.4, 0.75])
+    assert np.isnan(actual[:, [0, 2]]).all()
+    for column, ridge in ((1, 1.0), (3, 0.75)):
+        expected = held_out @ np.linalg.solve(kernel + ridge * np.eye(n), target - target.mean()) + target.mean()
+        np.testing.assert_allclose(actual[:, column], expected, rtol=1e-9, atol=1e-9)
+
+
+def test_an_indefinite_kernel_of_one_sample_is_refused() -> None:
+    with pytest.raises(NotPositiveDefiniteError):
+        ridge_path(np.array([[-1.0]]), np.array([4.0]), np.array([[1.0]]), [0.5])
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_a_kernel_that_is_not_finite_is_refused(bad: float) -> None:
+    kernel, target, held_out = make_problem(10)
+    kernel[3, 2] = kernel[2, 3] = bad
+    with pytest.raises(ValueError, match="finite"):
+        ridge_path(kernel, target, held_out, [0.5])
