@@ -15,6 +15,7 @@ from kernel_pipeline.stages.task import Task
 from kernel_pipeline.stages.tiles import TilesTask, batches, tiles_on_and_above_diagonal
 from kernel_pipeline.stages.weights import WeightsTask, trial_batches
 from kernel_pipeline.store.dataset_info import Outline
+from kernel_pipeline.tasks.metrics import extra_metrics
 
 # Two-stage methods that a tile is combined for at once; more make a longer errand.
 USUAL_METHODS = 4
@@ -98,6 +99,7 @@ def _cell_tasks(
         "task_index": dataset.task.index(task),
         "method": method,
         "trial": trial,
+        "metrics": tuple(metric.name for metric in extra_metrics(task)) if method != EACH_KERNEL else (),
     }
     path = tuple(config.fit.path(task, method))
     if method in ONE_STAGE:

@@ -8,6 +8,7 @@ from kernel_pipeline.plan.stage_plan import StagePlan
 from kernel_pipeline.stages.rank_one import RankOneCellTask, RankOneStatisticsTask
 from kernel_pipeline.stages.task import Task
 from kernel_pipeline.store.dataset_info import Outline
+from kernel_pipeline.tasks.metrics import extra_metrics
 
 
 def rank_one_stages(config: Config, dataset: Dataset, outline: Outline, fitting: Fitting) -> StagePlan:
@@ -26,6 +27,7 @@ def rank_one_stages(config: Config, dataset: Dataset, outline: Outline, fitting:
                 task_index=dataset.task.index(task),
                 method=label(method),
                 trial=trial,
+                metrics=tuple(metric.name for metric in extra_metrics(task)),
                 q=method.q if isinstance(method, AlignMethod) else None,
                 values=tuple(config.fit.path(task, label(method))),
             )

@@ -5,6 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from kernel_pipeline.stages.cell_results import CellResult
 from kernel_pipeline.stages.cells import NO_RESULT, CellTask, failed, fit_kernel
 from kernel_pipeline.stages.combine import CombineTask
 from kernel_pipeline.stages.matrices import read_symmetric
@@ -12,7 +13,6 @@ from kernel_pipeline.stages.task import Output, Task
 from kernel_pipeline.stages.tiles import GramTask
 from kernel_pipeline.store.arrays import COMBINED, STATISTICS, WEIGHTS, RunStore
 from kernel_pipeline.store.inputs import Input, trials_of
-from kernel_pipeline.store.reports import OK
 from kernel_pipeline.tasks.kernels.gaussian import LARGEST_CENTERED
 
 
@@ -39,14 +39,20 @@ class FitTask(CellTask, GramTask):
         group = f"{self.dataset}/{self.task}"
         mu = store.read(WEIGHTS, f"{group}/{self.method}", self.trial, undefined=True)
         if np.isnan(mu).any():
-            return Output(result={"status": "failed: there are no weights"})  # the weights task reports why
+            return Output(result=CellResult("failed: there are no weights"))  # the weights task reports why
         trace = store.read(STATISTICS, f"{group}/trace", self.trial)
         kernel = read_symmetric(store, COMBINED, f"{group}/{self.method}", self.trial)
         largest = LARGEST_CENTERED / float(trace[trace > 0].min())
         try:
             found = fit_kernel(
-                self.task, kernel, self.split(store), self.values, signed=bool((mu < 0).any()), largest=largest
+                self.task,
+                kernel,
+                self.split(store),
+                self.values,
+                metrics=self.metrics,
+                signed=bool((mu < 0).any()),
+                largest=largest,
             )
         except NO_RESULT as error:
             return failed(error)
-        return Output(result={"status": OK, **found})
+        return Output(result=found)

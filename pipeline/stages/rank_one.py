@@ -1,29 +1,21 @@
 """Rank-one families: statistics and whole cells from sparse columns; no Gram matrix of a base kernel is ever formed."""
 
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 import scipy.sparse
 
 from kernel_pipeline.config.methods import ONE_STAGE
-from kernel_pipeline.stages.cells import (
-    NO_RESULT,
-    CellTask,
-    Split,
-    alignments,
-    failed,
-    fit_kernel,
-    measured,
-    path_result,
-)
+from kernel_pipeline.stages.cell_results import Alignments, CellResult, WeightsResult
+from kernel_pipeline.stages.cells import NO_RESULT, CellTask, Split, failed, fit_kernel
+from kernel_pipeline.stages.kernel_results import DegenerateKernels, MarkedKernels
 from kernel_pipeline.stages.labels import label_input, read_labels
-from kernel_pipeline.stages.statistics import first_kernels
 from kernel_pipeline.stages.task import Output, Task
+from kernel_pipeline.stages.task_results import TaskResult
 from kernel_pipeline.stages.weights import find_rule
 from kernel_pipeline.store.arrays import DATA, GRAM, STATISTICS, RunStore
 from kernel_pipeline.store.inputs import Input, whole
-from kernel_pipeline.store.reports import OK
 from kernel_pipeline.tasks.arrays import Floats, Integers
 from kernel_pipeline.tasks.folds import trials
 from kernel_pipeline.tasks.kernels.rank_one import RankOneKernels, weighted_gram
@@ -51,6 +43,7 @@ class RankOneStatisticsTask(Task):
 
     stage: ClassVar[str] = "reduce"
     version: ClassVar[int] = 2
+    result_type: ClassVar[type[TaskResult]] = DegenerateKernels
 
     tasks: tuple[str, ...]
     folds: int
@@ -80,7 +73,7 @@ class RankOneStatisticsTask(Task):
                     key = f"{self.dataset}/{task}/{name}"
                     output.digests |= store.write_trials(STATISTICS, key, [number], values[None])
         traces = store.read(STATISTICS, f"{self.dataset}/{self.tasks[0]}/trace")
-        output.result["constant"] = first_kernels(traces == 0)
+        output.result = DegenerateKernels(constant=MarkedKernels.of(traces == 0))
         return output
 
 
@@ -105,9 +98,17 @@ class RankOneCellTask(CellTask):
         try:
             if self.method in ONE_STAGE:
                 found = learn(
-                    self.method, kernels, split.target, split.train, split.validation, split.test, self.values
+                    self.method,
+                    kernels,
+                    split.target,
+                    split.train,
+                    split.validation,
+                    split.test,
+                    self.values,
+                    self.metrics,
                 )
-                weights, certificate, fits = found.weights, found.certificate, path_result(found.path, split)
+                weights, certificate = found.weights, found.certificate
+                fits = CellResult(path=found.path.in_units(split.unit))
                 kernel = _combined(columns, weights, kernels.trace)
             else:
                 labels = split.target[split.train]
@@ -117,21 +118,22 @@ class RankOneCellTask(CellTask):
                 fits = self._fit(kernel, split, weights, kernels)
         except NO_RESULT as error:
             return failed(error)
-        row = measured(weights, certificate)
+        aligned = None
         if not (weights < 0).any():  # else `fits` has the alignments of the positive part
-            row |= alignments(*(_alignment(kernel, split, part) for part in (split.train, split.test)))
+            aligned = Alignments.of(*(_alignment(kernel, split, part) for part in (split.train, split.test)))
         return Output(
             digests=self.write_weights(store, weights, certificate),
-            result={"status": OK, "weights": row, **fits},
+            result=replace(fits, weights=WeightsResult.of(weights, certificate, aligned)),
         )
 
-    def _fit(self, kernel: Floats, split: Split, weights: Floats, kernels: RankOneKernels) -> dict[str, Any]:
+    def _fit(self, kernel: Floats, split: Split, weights: Floats, kernels: RankOneKernels) -> CellResult:
         values = tuple(value for (value,) in self.values)
         return fit_kernel(
             self.task,
             kernel,
             split,
             values,
+            metrics=self.metrics,
             signed=bool((weights < 0).any()),
             largest=float(kernels.largest_diagonals().max()),
         )

@@ -14,8 +14,7 @@ from kernel_pipeline.tasks.learners.l1_svm import l1_svm_path
 from kernel_pipeline.tasks.learners.l2_krr import PROMISED_GAP as PROMISED_KRR_GAP
 from kernel_pipeline.tasks.learners.l2_krr import l2_krr_path
 from kernel_pipeline.tasks.learners.learned import Learned
-from kernel_pipeline.tasks.learners.paths import PathResult, choose, with_majority
-from kernel_pipeline.tasks.metrics import misclassification, rmse
+from kernel_pipeline.tasks.learners.paths import PathPredictions, PathResult, measure_path
 
 Parameters = tuple[float, ...]
 Learner = Callable[[BaseKernels, Floats, Sequence[Parameters]], list[Learned]]
@@ -45,6 +44,7 @@ def learn(
     validation: Integers,
     test: Integers,
     values: Sequence[Parameters],
+    metrics: Sequence[str] = (),
 ) -> OneStageResult:
     """Learn along the path and measure each value on the other two sets; what misses its certificate does not count.
 
@@ -54,6 +54,8 @@ def learn(
         On the samples `train`; their held-out samples are `validation` and behind them `test`.
     values
         The method's parameters, from the most to the least regularised.
+    metrics
+        Names of the metrics to evaluate besides the primary one.
 
     Raises
     ------
@@ -79,16 +81,12 @@ def learn(
     intercepts = np.where(solved, [found.intercept for found in learned], np.nan)
     fitted = np.column_stack([alive.images(found.coefficients).sum(found.weights) for found in learned]) + intercepts
     held_out = np.column_stack([alive.predict(found.weights, found.coefficients) for found in learned]) + intercepts
-    error = misclassification if method == "l1-svm" else rmse
-    path = choose(
-        values,
-        error(fitted, target[train]),
-        error(held_out[: len(validation)], target[validation]),
-        error(held_out[len(validation) :], target[test]),
-        [found.certificate for found in learned],
+    count = len(validation)
+    predicted = PathPredictions(
+        fitted, held_out[:count], held_out[count:], target[train], target[validation], target[test]
     )
-    if method == "l1-svm":
-        path = with_majority(path, held_out[len(validation) :], target[train])
+    problem = "classification" if method == "l1-svm" else "regression"
+    path = measure_path(problem, values, predicted, [found.certificate for found in learned], metrics)
     best = learned[path.best]
     weights = np.zeros(kernels.count)
     weights[varying] = best.weights / best.weights.sum()
