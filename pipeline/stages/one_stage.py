@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from kernel_pipeline.stages.cell_results import Alignments, CellResult, WeightsResult
-from kernel_pipeline.stages.cells import NO_RESULT, CellTask, Split, failed
+from kernel_pipeline.stages.cells import NO_RESULT, CellTask, Split, failed, weights_written
 from kernel_pipeline.stages.kernel_results import KernelFits
 from kernel_pipeline.stages.matrices import read_symmetric
 from kernel_pipeline.stages.reduce import ReduceTask
@@ -44,6 +44,9 @@ class OneStageTask(CellTask, GramTask):
             whole(GRAM, f"{self.dataset}/gram"),
             *statistics_inputs(self.dataset, self.task, [self.trial]),  # the traces are among them
         )
+
+    def writes(self) -> tuple[Input, ...]:
+        return weights_written(f"{self.dataset}/{self.task}", self.method, [self.trial])
 
     def run(self, store: RunStore) -> Output:
         split = self.split(store)
@@ -91,6 +94,9 @@ class EachKernelTask(CellTask, GramTask):
             whole(GRAM, f"{self.dataset}/gram"),
             trials_of(STATISTICS, f"{self.dataset}/{self.task}/trace", [self.trial]),
         )
+
+    def writes(self) -> tuple[Input, ...]:
+        return ()
 
     def run(self, store: RunStore) -> Output:
         split = self.split(store)

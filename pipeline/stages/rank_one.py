@@ -8,7 +8,7 @@ import scipy.sparse
 
 from kernel_pipeline.config.methods import ONE_STAGE
 from kernel_pipeline.stages.cell_results import Alignments, CellResult, WeightsResult
-from kernel_pipeline.stages.cells import NO_RESULT, CellTask, Split, failed, fit_kernel
+from kernel_pipeline.stages.cells import NO_RESULT, CellTask, Split, failed, fit_kernel, weights_written
 from kernel_pipeline.stages.kernel_results import DegenerateKernels, MarkedKernels
 from kernel_pipeline.stages.labels import label_input, read_labels
 from kernel_pipeline.stages.task import Output, Task
@@ -16,6 +16,7 @@ from kernel_pipeline.stages.task_results import TaskResult
 from kernel_pipeline.stages.weights import find_rule
 from kernel_pipeline.store.arrays import DATA, GRAM, STATISTICS, RunStore
 from kernel_pipeline.store.inputs import Input, whole
+from kernel_pipeline.store.schema import WITHOUT_M
 from kernel_pipeline.tasks.arrays import Floats, Integers
 from kernel_pipeline.tasks.folds import trials
 from kernel_pipeline.tasks.kernels.rank_one import RankOneKernels, weighted_gram
@@ -55,6 +56,9 @@ class RankOneStatisticsTask(Task):
     def inputs(self) -> tuple[Input, ...]:
         return (*column_inputs(self.dataset), label_input(self.dataset), whole(GRAM, f"{self.dataset}/fold"))
 
+    def writes(self) -> tuple[Input, ...]:
+        return tuple(whole(STATISTICS, f"{self.dataset}/{task}/{name}") for task in self.tasks for name in WITHOUT_M)
+
     def run(self, store: RunStore) -> Output:
         columns, offset = read_columns(store, self.dataset)
         targets, _ = read_labels(store, self.dataset)
@@ -90,6 +94,9 @@ class RankOneCellTask(CellTask):
 
     def inputs(self) -> tuple[Input, ...]:
         return (*self.split_inputs(), *column_inputs(self.dataset))
+
+    def writes(self) -> tuple[Input, ...]:
+        return weights_written(f"{self.dataset}/{self.task}", self.method, [self.trial])
 
     def run(self, store: RunStore) -> Output:
         split = self.split(store)
