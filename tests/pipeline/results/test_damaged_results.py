@@ -65,7 +65,7 @@ def test_a_table_has_the_columns_that_it_states(root: Path, plan: Plan) -> None:
             types = {column.name: column.pandas_type for column in table.columns}
             assert list(frame.columns) == [column for column in types if column in frame]
             assert set(types) - set(frame.columns) <= set(table.optional)
-            assert all(str(frame[column].dtype) == types[column] for column in frame if types[column]), name
+            assert all(str(frame[column].dtype) == types[str(column)] for column in frame if types[str(column)]), name
     rows = context.whole("rows")
     copied = Results(context).table("rows")
     assert copied is not None

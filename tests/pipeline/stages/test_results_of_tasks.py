@@ -2,6 +2,7 @@
 
 import copy
 import json
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -111,7 +112,7 @@ def test_a_forged_cell_is_one_error_that_names_the_member(place: tuple[str, ...]
 @pytest.mark.parametrize(
     ("kind", "value"),
     [
-        *((kind, value) for kind in (NoResult, CellResult, TrialWeights, KernelFits) for value in (None, [], "ok", 3)),
+        *product((NoResult, CellResult, TrialWeights, KernelFits), (None, [], "ok", 3)),
         (TrialWeights, {}),
         (TrialWeights, {"trials": {"first": {"n_kernels": 3}}}),
         (TrialWeights, {"trials": {"9" * 5000: {"n_kernels": 3}}}),
