@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from kernel_pipeline.plan.failures import failures
 from kernel_pipeline.plan.plan import DatasetPlan
-from kernel_pipeline.results.context import read_result
+from kernel_pipeline.results.checks import read_result
 from kernel_pipeline.stages.cell_results import Alignments, CellResult, TrialWeights, WeightsResult
 from kernel_pipeline.stages.cells import CellTask
 from kernel_pipeline.stages.weights import WeightsTask

@@ -1,19 +1,17 @@
 """What tables are built from: the plan, the finished tasks, the stored arrays and other tables."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TypeVar
+from functools import cached_property
 
 import pandas as pd
 
+from kernel_pipeline.plan.notes import Note
 from kernel_pipeline.plan.plan import Plan
 from kernel_pipeline.results.columns import Column
+from kernel_pipeline.results.notes import result_notes
 from kernel_pipeline.results.table import TABLES, Table
-from kernel_pipeline.stages.task import Task
-from kernel_pipeline.stages.task_results import TaskResult
-from kernel_pipeline.store.arrays import DamagedError, RunStore
+from kernel_pipeline.store.arrays import RunStore
 from kernel_pipeline.store.reports import Finished
-
-R = TypeVar("R", bound=TaskResult)
 
 
 class TableContext:
@@ -22,6 +20,11 @@ class TableContext:
     def __init__(self, plan: Plan, finished: Mapping[str, Finished], store: RunStore) -> None:
         self.plan, self.finished, self.store = plan, finished, store
         self._built: dict[str, pd.DataFrame | None] = {}
+
+    @cached_property
+    def notes(self) -> list[Note]:
+        """Notes about the results, from the finished tasks."""
+        return result_notes(self.plan, self.finished)
 
     def table(self, name: str) -> pd.DataFrame | None:
         """Return a whole table; None if it does not apply to this run."""
@@ -62,23 +65,6 @@ class Results:
         """Return a copy of a table; None if it does not apply to this run."""
         found = self._context.table(name)
         return None if found is None else found.copy()
-
-
-def read_result(task: Task, entry: Finished, kind: type[R]) -> R:
-    """Return the result of a finished task, as the ledger has it.
-
-    Raises
-    ------
-    DamagedError
-        If the task cannot have written it.
-    """
-    try:
-        found = task.read_result(entry.result)
-    except ValueError as error:
-        raise DamagedError(f"the ledger holds a result of {task.name} that no task writes: {error}") from None
-    if not isinstance(found, kind):
-        raise TypeError(f"{task.name} has a result of type {type(found).__name__}, not {kind.__name__}")
-    return found
 
 
 def frame_of(rows: Iterable[Mapping[str, object]], columns: Sequence[Column]) -> pd.DataFrame:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from kernel_pipeline.config.sweep import Fit
 from kernel_pipeline.plan.notes import Note
 from kernel_pipeline.plan.plan import DatasetPlan, Plan
-from kernel_pipeline.results.context import read_result
+from kernel_pipeline.results.checks import read_result
 from kernel_pipeline.stages.cell_results import CellResult
 from kernel_pipeline.stages.cells import CellTask
 from kernel_pipeline.stages.kernel_results import DegenerateKernels, MarkedKernels

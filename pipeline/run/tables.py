@@ -10,7 +10,6 @@ import pandas as pd
 from kernel_pipeline.plan.notes import Note
 from kernel_pipeline.plan.plan import Plan
 from kernel_pipeline.results.context import TableContext
-from kernel_pipeline.results.notes import result_notes
 from kernel_pipeline.results.outputs import TABLES_VERSION, extensions
 from kernel_pipeline.results.stored_tables import read_rows
 from kernel_pipeline.results.summary import summarise
@@ -43,19 +42,21 @@ def update_tables(
     DamagedError
         If an array or a result in the ledger is not what a task has written.
     """
-    entry, identity, notes = ledger.read().get(TABLES), tables_identity(plan, finished), result_notes(plan, finished)
+    entry, identity = ledger.read().get(TABLES), tables_identity(plan, finished)
+    context = TableContext(plan, finished, store.anew())
+    notes = context.notes
     if entry and entry.identity == identity and not any(check_files(entry, {}, root)):
         rows = read_rows(root)
         return RunTables(rows, summarise(rows), notes)
     fence.check()
-    context = TableContext(plan, finished, store.anew())
     for name in REGISTERED:
         context.frames(name)
     _check_read(context.store.access.read, finished)
     written = [*write_tables(root, context), *write_figures(root, context)]
     _remove_old(root, entry.digests if entry else {}, written)
     fence.check()
-    ledger.append(Finished(TABLES, identity, root.digests(written), {"sweep": plan.identity}, 0.0, 0))
+    digests = {key: digest for key, digest in root.digests(written).items() if digest}
+    ledger.append(Finished(TABLES, identity, digests, {"sweep": plan.identity}, 0.0, 0))
     rows = context.whole("rows")
     return RunTables(rows, summarise(rows), notes)
 

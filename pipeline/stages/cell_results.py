@@ -174,7 +174,7 @@ def _path_to_json(path: PathResult) -> dict[str, Any]:
 
 
 def _path_from_json(found: JsonObject) -> PathResult:
-    values = [_parameters(found, value) for value in found.items("values")]
+    values = found.number_tuples("values", MAX_PARAMETERS)
     certificates = found.numbers("certificates") if found.has("certificates") else None
     train, validation, test = map(found.optional_numbers, ("train_errors", "validation_errors", "test_errors"))
     lengths = {
@@ -197,9 +197,3 @@ def _path_from_json(found: JsonObject) -> PathResult:
         majority_only=found.flag("majority_only", default=False),
         metrics={name: metrics.optional_number(name) for name in metrics.names()} if metrics else {},
     )
-
-
-def _parameters(found: JsonObject, value: object) -> tuple[float, ...]:
-    if not isinstance(value, list) or not 1 <= len(value) <= MAX_PARAMETERS:
-        raise found.error("values", f"a list of lists of 1 to {MAX_PARAMETERS} numbers")
-    return tuple(JsonObject({"values": value}, "the result: 'path'").numbers("values"))

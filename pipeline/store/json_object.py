@@ -80,7 +80,7 @@ class JsonObject:
     def optional_number(self, key: str) -> float | None:
         """Return a finite number, or None for null or a missing member."""
         value = self._members.get(key)
-        if value is None or _is_number(value):
+        if _is_number_or_null(value):
             return None if value is None else float(value)
         raise self.error(key, "a number or null")
 
@@ -94,9 +94,18 @@ class JsonObject:
     def optional_numbers(self, key: str) -> list[float | None]:
         """Return a list of finite numbers and nulls."""
         values = self.items(key)
-        if not all(value is None or _is_number(value) for value in values):
+        if not all(map(_is_number_or_null, values)):
             raise self.error(key, "a list of numbers and nulls")
         return [None if value is None else float(value) for value in values]
+
+    def number_tuples(self, key: str, longest: int) -> list[tuple[float, ...]]:
+        """Return a list of lists of 1 to `longest` finite numbers, as tuples."""
+        values = self.items(key)
+        if not all(isinstance(value, list) and 1 <= len(value) <= longest for value in values) or not all(
+            number is not None and _is_number_or_null(number) for value in values for number in value
+        ):
+            raise self.error(key, f"a list of lists of 1 to {longest} numbers")
+        return [tuple(map(float, value)) for value in values]
 
     def texts(self, key: str) -> list[str]:
         """Return a list of texts."""
@@ -121,10 +130,10 @@ class JsonObject:
         return self.object(key) if self.has(key) else None
 
 
-def _is_number(value: object) -> bool:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return False
-    return abs(value) <= MAX_INTEGER if isinstance(value, int) else math.isfinite(value)
+def _is_number_or_null(value: object) -> bool:
+    if type(value) is float:  # the usual case; tables read very many of them
+        return math.isfinite(value)
+    return value is None or (type(value) is int and abs(value) <= MAX_INTEGER)
 
 
 def _shown(value: object) -> str:

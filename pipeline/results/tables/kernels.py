@@ -8,8 +8,9 @@ from numpy.typing import NDArray
 
 from kernel_pipeline.plan.failures import failures
 from kernel_pipeline.plan.plan import DatasetPlan
+from kernel_pipeline.results.checks import read_result
 from kernel_pipeline.results.columns import columns
-from kernel_pipeline.results.context import TableContext, concatenate, read_result
+from kernel_pipeline.results.context import TableContext, concatenate
 from kernel_pipeline.results.table import Table, register
 from kernel_pipeline.stages.kernel_results import KernelFits
 from kernel_pipeline.stages.one_stage import EachKernelTask

@@ -4,7 +4,6 @@ import pandas as pd
 
 from kernel_pipeline.results.columns import columns
 from kernel_pipeline.results.context import TableContext, frame_of
-from kernel_pipeline.results.notes import result_notes
 from kernel_pipeline.results.table import Table, register
 
 
@@ -15,8 +14,7 @@ class Notes(Table):
     columns = columns("dataset", "task", "method", "note")
 
     def rows(self, context: TableContext) -> pd.DataFrame:
-        notes = [*context.plan.notes(), *result_notes(context.plan, context.finished)]
-        return frame_of(map(vars, notes), self.columns)
+        return frame_of(map(vars, [*context.plan.notes(), *context.notes]), self.columns)
 
 
 register(Notes())

@@ -199,5 +199,5 @@ def test_further_metrics_are_measured_on_the_test_fold_at_the_best_value(metrics
     assert path.metrics == {"largest": 3.0, "positive": 1.0, "undefined": None}
     assert path.in_units(4.0).metrics == {"largest": 12.0, "positive": 1.0, "undefined": None}
     assert measure_path("regression", [(4.0,), (2.0,), (1.0,)], predicted).metrics == {}
-    with pytest.raises(LookupError, match="there is no metric 'larges'.*Did you mean 'largest'"):
+    with pytest.raises(LookupError, match=r"there is no metric 'larges'.*Did you mean 'largest'"):
         measure_path("regression", [(4.0,), (2.0,), (1.0,)], predicted, metrics=["larges"])
