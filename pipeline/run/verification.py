@@ -162,7 +162,7 @@ def _examine_files(
     digests = {key: entry.digests[key] for entry in current for key in wanted[entry.name] if key not in unplanned}
     found = arrays.digests(digests, full, digests) | dict.fromkeys(unplanned, UNPLANNED)
     # A quick check leaves results to the tables, which parse them anyway.
-    tasks = {task.name: task for task in dataset.tasks} if full and not any_version else {}
+    tasks = {task.name: task for task in dataset.known_tasks(recorded)} if full and not any_version else {}
     for entry in current:
         checked = {key: found[key] for key in wanted[entry.name]}
         problems = list(_problems(entry, recorded, checked, misdescribed | unplanned))

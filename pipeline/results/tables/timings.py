@@ -18,7 +18,7 @@ class Timings(Table):
     def rows(self, context: TableContext) -> pd.DataFrame:
         rows = (
             {"task": task.name, "seconds": entry.seconds, "peak_memory_bytes": entry.peak_memory}
-            for task in context.plan.tasks
+            for task in context.plan.known_tasks(context.finished)
             if (entry := context.finished.get(task.name))
         )
         return frame_of(rows, self.columns)
