@@ -273,15 +273,15 @@ def test_jobs_that_always_end_at_once_end_the_run(tmp_path: Path) -> None:
     write_profile(tmp_path, setup=["exit 1"])
     done = pipeline("run", "tiny.toml", "--cluster", "queue.toml", "--out", "run", cwd=tmp_path)
     assert done.returncode == 5, done.stdout + done.stderr
-    assert "jobs ended one after the other before a worker came" in done.stderr
+    assert "jobs in a row ended before their worker was connected" in done.stderr
 
 
 @pytest.mark.parametrize(
     ("changes", "arguments", "code", "words"),
     [
-        ({"queue": "nowhere"}, ["run"], 5, ["slurm takes no job", "invalid partition specified"]),
-        ({"queue": "nowhere"}, ["submit"], 5, ["slurm takes no job", "invalid partition specified"]),
-        ({"memory": "900 GiB"}, ["run"], 5, ["slurm takes no job", "Memory specification"]),
+        ({"queue": "nowhere"}, ["run"], 5, ["Slurm rejected the job", "invalid partition specified"]),
+        ({"queue": "nowhere"}, ["submit"], 5, ["Slurm rejected the job", "invalid partition specified"]),
+        ({"memory": "900 GiB"}, ["run"], 5, ["Slurm rejected the job", "Memory specification"]),
         ({"memory": "100 MiB"}, ["submit"], 2, ["may use 80 MiB"]),
     ],
 )
