@@ -9,7 +9,7 @@ from kernel_pipeline.stages.combine import CombineTask
 from kernel_pipeline.stages.task import DATA_VERSION
 from kernel_pipeline.store.array_metadata import ArrayPlan
 from kernel_pipeline.store.arrays import COMBINED, DATA, GRAM, STATISTICS, WEIGHTS
-from kernel_pipeline.tasks.kernels.gaussian import SHIFT
+from kernel_pipeline.tasks.kernels.family import kernel_shifts
 from kernel_pipeline.tasks.statistics.sums import Sums
 
 # name: (shape behind the trial, what it is); p kernels, scaled to trace one on the training set
@@ -24,12 +24,13 @@ STATISTICS_ARRAYS = {
     "alignment_test": ("p", "centered alignment of each kernel, test fold; NaN where it is not defined"),
     "uncentered": ("p", "alignment of each kernel without centering, training set; NaN where it is not defined"),
     "unnormalised": ("p", "unnormalised centered alignment of each kernel, training set"),
+    "diagonal": ("p", "largest K(x, x) of each kernel before centering and scaling, training set"),
     "theorem12": ("p", "Theorem 12 for each kernel, with probability 0.95; expectations over the training set"),
 }
 
 
-# What rank-one kernels have of them: M is left out, being the squares of the columns' own products.
-WITHOUT_M = tuple(name for name in STATISTICS_ARRAYS if name not in ("M", "M_test", "a_test"))
+# The arrays of rank-one kernels: M has the squares of products of columns, and the diagonal those of single entries.
+RANK_ONE_ARRAYS = tuple(name for name in STATISTICS_ARRAYS if name not in ("M", "M_test", "a_test", "diagonal"))
 
 
 def data_identity(plan: DatasetPlan) -> str:
@@ -52,7 +53,7 @@ def planned_arrays(plan: DatasetPlan) -> list[ArrayPlan]:
     ]
     sizes = {"p": (p,), "pp": (p, p), "2": (2,)}
     for task in plan.tasks_learned:
-        for key in WITHOUT_M if plan.rank_one else STATISTICS_ARRAYS:
+        for key in RANK_ONE_ARRAYS if plan.rank_one else STATISTICS_ARRAYS:
             shape_name, about = STATISTICS_ARRAYS[key]
             shape = sizes[shape_name]
             # The names stand once: there may be a million of them.
@@ -74,7 +75,7 @@ def planned_arrays(plan: DatasetPlan) -> list[ArrayPlan]:
 def _gram_arrays(plan: DatasetPlan) -> Iterator[ArrayPlan]:
     name, m, p, trials = plan.name, plan.outline.rows, len(plan.kernels), plan.folds
     about = "kernel k of samples order[i], order[j] is gram[k, i, j] + shift[k]; tiles on and above the diagonal"
-    kernels = {"kernels": list(plan.kernels), "shift": [SHIFT] * p}
+    kernels = {"kernels": list(plan.kernels), "shift": list(kernel_shifts(plan.families))}
     yield ArrayPlan(GRAM, f"{name}/gram", (p, m, m), (p, plan.tile, plan.tile), about, attributes=kernels)
     features = (m, plan.outline.columns)
     yield ArrayPlan(DATA, f"{name}/features", features, features, "features of samples order[i]")

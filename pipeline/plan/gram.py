@@ -30,7 +30,7 @@ def gram_stages(config: Config, dataset: Dataset, outline: Outline, fitting: Fit
         "dataset": dataset.name,
         "fingerprint": outline.fingerprint,
         "tile": tile,
-        "log2_gammas": tuple(family.log2_gamma for family in dataset.gaussians),
+        "families": dataset.gram_families,
     }
     gram_batches = list(enumerate(batches(tiles, tile, m, p)))
     # The same batches for any methods, so that one more leaves the others as they are.

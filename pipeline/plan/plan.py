@@ -17,12 +17,10 @@ from kernel_pipeline.plan.rank_one import rank_one_stages
 from kernel_pipeline.plan.size_limits import check_plan_size
 from kernel_pipeline.stages.task import Task
 from kernel_pipeline.store.dataset_info import Outline
+from kernel_pipeline.tasks.kernels.family import GramFamily
 from kernel_pipeline.text import format_bytes
 
 T = TypeVar("T", bound=Task)
-
-# Number of columns that a note names; there may be very many.
-NAMED_COLUMNS = 5
 
 
 @dataclass(frozen=True)
@@ -32,6 +30,8 @@ class DatasetPlan:
     outline: Outline
     tasks_learned: tuple[str, ...]
     rank_one: bool
+    families: tuple[GramFamily, ...]
+    """The families of Gram matrices; none for a rank-one family."""
     folds: int
     tile: int
     cells: tuple[tuple[str, str], ...]
@@ -96,13 +96,12 @@ class Plan:
         )
 
     def notes(self) -> list[Note]:
-        """Return what a user should know before the run: what is left out, and distances that take longer."""
+        """Return what a user should know before the run: what is left out, and remarks of kernel families."""
         notes = []
         for dataset in self.datasets:
             if dataset.outline.left_out:
                 notes.append(Note(dataset.name, f"{dataset.outline.left_out} rows are left out, for missing = 'drop'"))
-            if dataset.outline.direct:
-                notes.append(Note(dataset.name, _direct_distances(dataset.outline)))
+            notes += [Note(dataset.name, text) for text in dataset.outline.notes]
             notes += [Note(dataset.name, f"left out, since {why}", task, method) for task, method, why in dataset.unfit]
         return notes
 
@@ -128,15 +127,6 @@ class Plan:
             )
 
 
-def _direct_distances(outline: Outline) -> str:
-    named = ", ".join(map(repr, outline.direct[:NAMED_COLUMNS]))
-    more = len(outline.direct) - NAMED_COLUMNS
-    return (
-        f"columns {named}{f' and {more:,} more' if more > 0 else ''}: numbers so large, beside most distances or the "
-        "width of a kernel, that squared norms would cancel; differences are computed directly, which is slower"
-    )
-
-
 def make_plan(config: Config, outlines: Sequence[Outline]) -> Plan:
     """Lay out all tasks. The batches depend on sizes only, never on where or by how many workers they run."""
     check_plan_size(config, outlines)
@@ -153,7 +143,7 @@ def make_plan(config: Config, outlines: Sequence[Outline]) -> Plan:
 
 
 def _plan_dataset(config: Config, dataset: Dataset, outline: Outline) -> DatasetPlan:
-    p, rank_one = len(outline.kernels), dataset.rank_one is not None
+    p, rank_one = len(outline.kernels), dataset.column_family is not None
     reasons = {
         (task, label(method)): why_unfit(method, task, p, rank_one)
         for task in dataset.task
@@ -168,6 +158,7 @@ def _plan_dataset(config: Config, dataset: Dataset, outline: Outline) -> Dataset
         outline=outline,
         tasks_learned=tuple(dataset.task),
         rank_one=rank_one,
+        families=dataset.gram_families,
         folds=config.protocol.folds,
         tile=min(config.storage.tile, outline.rows),
         cells=tuple((task, label(method)) for task, method in fitting if method != EACH_KERNEL),

@@ -1,7 +1,7 @@
 """Combine: one pass over the stored tiles builds `K_mu` of all methods and trials.
 
-The tiles are of `E_k = K_k - shift_k`, and so are their combinations `sum_k mu_k E_k`: centering takes the shifts away,
-and `K` itself would lose the digits of wide kernels.
+The tiles hold `E_k = K_k - shift_k`, and the combined kernels are `sum_k mu_k E_k`: centering removes the shifts, and
+`K` itself would lose the digits of kernels that are close to a constant.
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ from kernel_pipeline.tasks.arrays import Floats
 
 @dataclass(frozen=True, kw_only=True)
 class CombineTask(TileBatchTask):
-    """Computes a batch of tiles of the combined kernels of one method, for all trials."""
+    """Compute a batch of tiles of the combined kernels of one method, for all trials."""
 
     stage: ClassVar[str] = "combine"
     version: ClassVar[int] = 3
@@ -54,7 +54,7 @@ class CombineTask(TileBatchTask):
 
     @classmethod
     def run_together(cls, tasks: Sequence[Self], store: RunStore) -> list[Output]:
-        """Read each tile once, for all methods; each is combined on its own, so that others change no bit of it."""
+        """Read each tile once for all methods; methods are combined separately, so none changes another's bits."""
         first = tasks[0]
         samples = store.array(GRAM, f"{first.dataset}/gram").shape[1]
         weights = [task._weights(store) for task in tasks]
@@ -72,7 +72,7 @@ class CombineTask(TileBatchTask):
         return f"{self.dataset}/{self.task}/{self.method}"
 
     def _weights(self, store: RunStore) -> Floats:
-        """(trials, p): weights of the kernels as stored, so that `K_mu` has trace one; 0 for a failed solve."""
+        """Return weights of the kernels as stored, (trials, p), so that `K_mu` has trace one; 0 for a failed solve."""
         mu = np.nan_to_num(store.read(WEIGHTS, self._name, undefined=True), nan=0.0)
         trace = store.read(STATISTICS, f"{self.dataset}/{self.task}/trace")
         return np.asarray(np.divide(mu, trace, out=np.zeros_like(mu), where=trace > 0))

@@ -16,3 +16,14 @@ def read_labels(store: RunStore, dataset: str) -> tuple[Floats, Floats]:
     targets = store.read(DATA, f"{dataset}/targets")
     units = label_units(targets)
     return targets / units, units
+
+
+def read_centered_labels(store: RunStore, dataset: str) -> tuple[Floats, Floats]:
+    """Return labels in their units without their means, (m, tasks), and the means, (tasks,).
+
+    The sums of tiles are taken with these labels, so statistics must use the same ones. Subtracting the mean changes
+    nothing that is centered, and keeps the digits of labels whose mean is large.
+    """
+    labels, _ = read_labels(store, dataset)
+    means = labels.mean(axis=0)
+    return labels - means, means

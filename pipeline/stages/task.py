@@ -4,14 +4,14 @@ import hashlib
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any, ClassVar, Self
 
 from kernel_pipeline.store.arrays import RunStore
 from kernel_pipeline.store.inputs import Input
 
 STAGES = ("tiles", "reduce", "weights", "combine", "fits")
-DATA_VERSION = 2
+DATA_VERSION = 3
 """Raised when data are stored in another way, on which every task builds."""
 
 
@@ -53,7 +53,8 @@ class Task(ABC):
     def identity(self) -> str:
         """A digest of all that the outputs depend on."""
         content = {"versions": self.versions(), **vars(self)}
-        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
+        text = json.dumps(content, sort_keys=True, default=_as_json)
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     @classmethod
     def versions(cls) -> dict[str, int]:
@@ -83,3 +84,10 @@ class Output:
     """Checksum of each chunk that was written, by its key in the run directory."""
     result: dict[str, Any] = field(default_factory=dict)
     """Small values for the tables and messages; becomes JSON."""
+
+
+def _as_json(value: object) -> dict[str, Any]:
+    """Return a dataclass that a task holds, such as a kernel family, as its fields under its name."""
+    if not is_dataclass(value) or isinstance(value, type):
+        raise TypeError(f"a task cannot hold {value!r}: it is neither a dataclass nor JSON")
+    return {type(value).__qualname__: {each.name: getattr(value, each.name) for each in fields(value)}}
