@@ -16,8 +16,8 @@ import numpy as np
 from kernel_pipeline.tasks.arrays import Booleans, Floats, Integers
 from kernel_pipeline.tasks.statistics.sums import Sums
 
-# A kernel whose centered trace is this small beside the sums that it is computed from does not vary: what is left is
-# rounding. The sums are of E = K - shift, so that a wide kernel, whose K is 1 up to rounding, still counts.
+# A kernel does not vary if its centered trace is at most this fraction of the sums from which it is computed: the rest
+# is rounding. The sums are of E = K - shift, so a wide kernel, whose K is constant up to rounding, still varies.
 CONSTANT = 1e-13
 # Squares of smaller numbers lose digits, and `M` with them.
 SMALLEST_TRACE = float(np.sqrt(np.finfo(float).tiny / np.finfo(float).eps))

@@ -73,7 +73,7 @@ def centered(kernels: Floats) -> Floats:
     """(p, n, n): the kernels centered on their samples."""
     n = kernels.shape[-1]
     center = np.eye(n) - 1.0 / n
-    return center @ kernels @ center
+    return np.asarray(center @ kernels @ center)
 
 
 def test_the_gram_matrices_are_stored_in_the_order_of_the_config_with_their_shifts(root: Path, grams: Floats) -> None:
