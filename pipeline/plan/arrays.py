@@ -9,35 +9,17 @@ from kernel_pipeline.stages.combine import CombineTask
 from kernel_pipeline.stages.task import DATA_VERSION
 from kernel_pipeline.store.array_metadata import ArrayPlan
 from kernel_pipeline.store.arrays import COMBINED, DATA, GRAM, STATISTICS, WEIGHTS
+from kernel_pipeline.store.schema import RANK_ONE_ARRAYS, STATISTICS_ARRAYS
 from kernel_pipeline.tasks.kernels.family import kernel_shifts
 from kernel_pipeline.tasks.statistics.sums import Sums
 
-# name: (shape behind the trial, what it is); p kernels, scaled to trace one on the training set
-STATISTICS_ARRAYS = {
-    "M": ("pp", "<K_k, K_l> of the centered kernels, training set"),
-    "a": ("p", "<K_k, y y'> of the centered kernels, training set"),
-    "trace": ("p", "trace of the centered kernels before scaling, training set; 0 for a constant kernel"),
-    "M_test": ("pp", "<K_k, K_l> of the same kernels, centered on the test fold"),
-    "a_test": ("p", "<K_k, y y'> of the same kernels, centered on the test fold"),
-    "label_norms": ("2", "yc . yc of the centered labels, training set and test fold"),
-    "alignment": ("p", "centered alignment of each kernel, training set; NaN where it is not defined"),
-    "alignment_test": ("p", "centered alignment of each kernel, test fold; NaN where it is not defined"),
-    "uncentered": ("p", "alignment of each kernel without centering, training set; NaN where it is not defined"),
-    "unnormalised": ("p", "unnormalised centered alignment of each kernel, training set"),
-    "diagonal": ("p", "largest K(x, x) of each kernel before centering and scaling, training set"),
-    "theorem12": ("p", "Theorem 12 for each kernel, with probability 0.95; expectations over the training set"),
-}
-
-
-# The arrays of rank-one kernels: M has the squares of products of columns, and the diagonal those of single entries.
-RANK_ONE_ARRAYS = tuple(name for name in STATISTICS_ARRAYS if name not in ("M", "M_test", "a_test", "diagonal"))
-
 
 def data_identity(plan: DatasetPlan) -> str:
-    """A digest of all that decides what `create_arrays` leaves."""
+    """Return a digest of everything that determines the arrays and attributes that `create_arrays` writes."""
     combined = sorted({task.cell for task in plan.of(CombineTask)})
     sizes = (len(plan.stages["tiles"]), plan.tile, plan.folds)
-    content = (DATA_VERSION, plan.outline.fingerprint, plan.tasks_learned, sorted(plan.cells), combined, sizes)
+    shifts = kernel_shifts(plan.families)
+    content = (DATA_VERSION, plan.outline.fingerprint, plan.tasks_learned, sorted(plan.cells), combined, sizes, shifts)
     return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:16]
 
 

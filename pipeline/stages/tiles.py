@@ -4,7 +4,7 @@ The stored values are `E = K - shift`, with the shifts as an attribute of the ar
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import ClassVar
 
 import numpy as np
@@ -12,7 +12,7 @@ import numpy as np
 from kernel_pipeline.stages.labels import label_input, read_centered_labels
 from kernel_pipeline.stages.task import Output, Task
 from kernel_pipeline.store.arrays import DATA, GRAM, STATISTICS, RunStore
-from kernel_pipeline.store.inputs import Input, whole
+from kernel_pipeline.store.inputs import Input, tiles_of, trials_of, whole
 from kernel_pipeline.tasks.folds import fold_bounds
 from kernel_pipeline.tasks.kernels.family import GramFamily, kernel_names, prepare_families
 from kernel_pipeline.tasks.statistics.sums import Sums, add_tile
@@ -84,6 +84,10 @@ class TilesTask(TileBatchTask):
             label_input(self.dataset),
             whole(GRAM, f"{self.dataset}/fold"),
         )
+
+    def writes(self) -> tuple[Input, ...]:
+        sums = (trials_of(STATISTICS, f"{self.dataset}/sums/{field.name}", [self.number]) for field in fields(Sums))
+        return (tiles_of(f"{self.dataset}/gram", self.tiles), *sums)
 
     def run(self, store: RunStore) -> Output:
         fill = prepare_families(self.families, store.read(DATA, f"{self.dataset}/features"))
