@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from kernel_pipeline.stages.labels import label_input, read_labels
+from kernel_pipeline.stages.labels import label_input, read_centered_labels
 from kernel_pipeline.stages.statistics import first_kernels
 from kernel_pipeline.stages.task import Output, Task
 from kernel_pipeline.stages.tiles import GramTask, TilesTask
@@ -47,9 +47,7 @@ class ReduceTask(GramTask):
 
     def run(self, store: RunStore) -> Output:
         sums = self._total(store)
-        targets, _ = read_labels(store, self.dataset)
-        offsets = targets.mean(axis=0)
-        targets -= offsets  # as the tiles did
+        targets, offsets = read_centered_labels(store, self.dataset)
         fold = store.read(GRAM, f"{self.dataset}/fold")
         bounds = fold_bounds(fold)
         output = Output()

@@ -4,7 +4,7 @@ import hashlib
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any, ClassVar, Self
 
 from kernel_pipeline.store.arrays import RunStore
@@ -53,7 +53,7 @@ class Task(ABC):
     def identity(self) -> str:
         """A digest of all that the outputs depend on."""
         content = {"versions": self.versions(), **vars(self)}
-        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
+        return hashlib.sha256(json.dumps(content, sort_keys=True, default=_describe).encode()).hexdigest()[:16]
 
     @classmethod
     def versions(cls) -> dict[str, int]:
@@ -83,3 +83,11 @@ class Output:
     """Checksum of each chunk that was written, by its key in the run directory."""
     result: dict[str, Any] = field(default_factory=dict)
     """Small values for the tables and messages; becomes JSON."""
+
+
+def _describe(value: object) -> dict[str, Any]:
+    """Return a dataclass that a task holds, such as a method, as JSON: its class and version, and its fields."""
+    if not is_dataclass(value):
+        raise TypeError(f"a task cannot hold {value!r}: only numbers, texts, tuples and dataclasses of them")
+    content = {item.name: getattr(value, item.name) for item in fields(value)}
+    return {"class": type(value).__name__, "version": getattr(value, "version", 1), "fields": content}

@@ -10,7 +10,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from kernel_pipeline.stages.labels import label_input, read_labels
+from kernel_pipeline.stages.labels import label_input, read_centered_labels
 from kernel_pipeline.stages.task import Output, Task
 from kernel_pipeline.store.arrays import DATA, GRAM, STATISTICS, RunStore
 from kernel_pipeline.store.inputs import Input, whole
@@ -90,8 +90,7 @@ class TilesTask(TileBatchTask):
         features, direct = prepare_features(
             store.read(DATA, f"{self.dataset}/features"), largest_gamma(self.log2_gammas)
         )
-        targets, _ = read_labels(store, self.dataset)
-        targets -= targets.mean(axis=0)  # likewise for what is centered
+        targets, _ = read_centered_labels(store, self.dataset)
         bounds = fold_bounds(store.read(GRAM, f"{self.dataset}/fold"))
         samples, kernels = len(features), sum(hi - lo + 1 for lo, hi in self.log2_gammas)
         sums = Sums.zeros(len(bounds) - 1, kernels, targets.shape[1], samples)
