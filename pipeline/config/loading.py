@@ -130,7 +130,7 @@ def differences(old: Config, new: Config) -> list[str]:
 def _values(config: Config) -> dict[str, Any]:
     values = config.model_dump(mode="json", by_alias=True, exclude_none=True)
     for name in config.fit.unused_extensions(config.methods):
-        del values["fit"][name]
+        values["fit"].pop(name, None)  # the method may have been registered after the config was made
     return values
 
 

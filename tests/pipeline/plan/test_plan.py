@@ -200,7 +200,7 @@ def test_batches_of_a_plan(monkeypatch: pytest.MonkeyPatch) -> None:
     (dataset,) = small(rows=20).datasets
     assert [len(task.tiles) for task in dataset.of(TilesTask)] == [14, 1]
     assert [task.batches for task in dataset.of(ReduceTask)] == [2]
-    batches_of = {method: [task for task in dataset.of(CombineTask) if task.method == method] for _, method in CELLS}
+    batches_of = {cell: [task for task in dataset.of(CombineTask) if task.cell == cell] for cell in CELLS}
     for tasks in batches_of.values():
         assert [len(task.tiles) for task in tasks] == [2] * 7 + [1]
     assert len({task.errand for task in dataset.of(CombineTask)}) == 8
