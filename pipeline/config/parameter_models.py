@@ -9,7 +9,7 @@ from functools import cache
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import pydantic
-from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler, ValidationError, create_model
+from pydantic import ConfigDict, GetCoreSchemaHandler, GetJsonSchemaHandler, ValidationError, create_model
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, InitErrorDetails, PydanticCustomError, PydanticKnownError, core_schema
 
@@ -83,29 +83,35 @@ class Tagged:
         return {self.tag: name} | {key: inner for key, inner in parameters.items() if inner is not None}
 
     def _model(self, name: str) -> type[Model]:
-        return _strict_model(self.registry[name], self.tag, name)
+        kind: Any = self.registry[name]
+        return _strict_model(kind, self.tag, name)
+
+
+class _ParameterModel(Model):
+    """A strict model whose numbers are finite."""
+
+    model_config = ConfigDict(allow_inf_nan=False)
 
 
 @cache
-def _strict_model(kind: type[Any], tag: str, name: str) -> type[Model]:
+def _strict_model(kind: Any, tag: str, name: str) -> type[Model]:
     """Return a closed, strict model with a tag of a fixed value and the parameters of a dataclass."""
     types = get_type_hints(kind)
     keys: dict[str, Any] = {tag: (Literal[name], ...)}
     keys |= {field.name: _typed(types[field.name], field) for field in fields(kind)}
-    return create_model(kind.__name__, __base__=Model, __doc__=kind.__doc__, **keys)
+    return create_model(kind.__name__, __base__=_ParameterModel, __doc__=kind.__doc__, **keys)
 
 
 def _typed(kind: Any, field: Field[Any]) -> tuple[Any, Any]:
     """Return the type of a field of a model, and its default and description."""
     bounds: dict[str, Any] = {key: field.metadata[key] for key in ("ge", "le") if field.metadata.get(key) is not None}
-    if float in (kind, *get_args(kind)):
-        bounds["allow_inf_nan"] = False
-    described = {"description": field.metadata.get("description")}
+    description = field.metadata.get("description")
     default = ... if field.default is MISSING else field.default
     if get_origin(kind) is not tuple:
-        return kind, pydantic.Field(default, **described, **bounds)
+        return kind, pydantic.Field(default, description=description, **bounds)
     items = tuple(item if item is ... else Annotated[item, pydantic.Field(**bounds)] for item in get_args(kind))
-    return tuple[items], pydantic.Field(default, **described, strict=False)  # TOML has lists only
+    # Not strict, since TOML has lists only; the items are.
+    return tuple.__class_getitem__(items), pydantic.Field(default, description=description, strict=False)
 
 
 def _at_field(error: ParameterError, value: dict[str, Any]) -> ValidationError:

@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TypeVar
 
 from kernel_pipeline.config.datasets import Dataset
@@ -11,6 +12,7 @@ from kernel_pipeline.config.loading import config_digest
 from kernel_pipeline.config.sweep import Config
 from kernel_pipeline.errors import ConfigError, TooLargeError
 from kernel_pipeline.plan.gram import gram_stages
+from kernel_pipeline.plan.graph import Graph
 from kernel_pipeline.plan.methods import UnsupportedMethod, plan_methods
 from kernel_pipeline.plan.notes import Note
 from kernel_pipeline.plan.rank_one import rank_one_stages
@@ -59,6 +61,11 @@ class DatasetPlan:
     def tasks(self) -> list[Task]:
         """The tasks of all stages."""
         return [task for tasks in self.stages.values() for task in tasks]
+
+    @cached_property
+    def graph(self) -> Graph:
+        """The dependencies among the tasks."""
+        return Graph(self.tasks)
 
     def of(self, kind: type[T]) -> list[T]:
         """The tasks of one kind."""

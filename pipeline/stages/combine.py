@@ -44,7 +44,7 @@ class CombineTask(TileBatchTask):
         return self.problem, self.method.method_id
 
     @property
-    def errand(self) -> str:
+    def batch_key(self) -> str:
         return f"{self.stage}/{self.dataset}/{self.number}"
 
     def inputs(self) -> tuple[Input, ...]:
@@ -53,6 +53,9 @@ class CombineTask(TileBatchTask):
             trials_of(WEIGHTS, self._name, self.trials),
             trials_of(STATISTICS, f"{self.dataset}/{self.problem}/trace", self.trials),
         )
+
+    def writes(self) -> tuple[Input, ...]:
+        return (trials_of(COMBINED, self._name, self.trials),)
 
     def run(self, store: RunStore) -> Output:
         (output,) = self.run_together([self], store)

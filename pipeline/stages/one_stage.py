@@ -5,7 +5,15 @@ from typing import ClassVar
 
 import numpy as np
 
-from kernel_pipeline.stages.cells import NO_RESULT, CellTask, alignments, failed, measured, path_result
+from kernel_pipeline.stages.cells import (
+    NO_RESULT,
+    CellTask,
+    alignments,
+    failed,
+    measured,
+    path_result,
+    weights_written,
+)
 from kernel_pipeline.stages.matrices import read_symmetric
 from kernel_pipeline.stages.reduce import ReduceTask
 from kernel_pipeline.stages.samples import Split
@@ -43,6 +51,9 @@ class OneStageTask(CellTask, GramTask):
             whole(GRAM, f"{self.dataset}/gram"),
             *statistics_inputs(self.dataset, self.problem, [self.trial]),  # the traces are among them
         )
+
+    def writes(self) -> tuple[Input, ...]:
+        return weights_written(f"{self.dataset}/{self.problem}", self.method_id, [self.trial])
 
     def run(self, store: RunStore) -> Output:
         split = self.split(store)
@@ -94,6 +105,9 @@ class EachKernelTask(CellTask, GramTask):
             whole(GRAM, f"{self.dataset}/gram"),
             trials_of(STATISTICS, f"{self.dataset}/{self.problem}/trace", [self.trial]),
         )
+
+    def writes(self) -> tuple[Input, ...]:
+        return ()
 
     def run(self, store: RunStore) -> Output:
         split = self.split(store)

@@ -7,7 +7,16 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse
 
-from kernel_pipeline.stages.cells import NO_RESULT, CellTask, alignments, failed, fit_kernel, measured, path_result
+from kernel_pipeline.stages.cells import (
+    NO_RESULT,
+    CellTask,
+    alignments,
+    failed,
+    fit_kernel,
+    measured,
+    path_result,
+    weights_written,
+)
 from kernel_pipeline.stages.labels import label_input, read_labels
 from kernel_pipeline.stages.samples import Split, Target
 from kernel_pipeline.stages.statistics import first_kernels
@@ -15,6 +24,7 @@ from kernel_pipeline.stages.task import Output, Task
 from kernel_pipeline.store.arrays import DATA, GRAM, STATISTICS, RunStore
 from kernel_pipeline.store.inputs import Input, whole
 from kernel_pipeline.store.reports import OK
+from kernel_pipeline.store.schema import WITHOUT_M
 from kernel_pipeline.tasks.arrays import Floats, Integers
 from kernel_pipeline.tasks.folds import trials
 from kernel_pipeline.tasks.kernels.rank_one import RankOneKernels, weighted_gram
@@ -53,6 +63,10 @@ class RankOneStatisticsTask(Task):
 
     def inputs(self) -> tuple[Input, ...]:
         return (*column_inputs(self.dataset), label_input(self.dataset), whole(GRAM, f"{self.dataset}/fold"))
+
+    def writes(self) -> tuple[Input, ...]:
+        groups = [f"{self.dataset}/{target.problem}" for target in self.targets]
+        return tuple(whole(STATISTICS, f"{group}/{name}") for group in groups for name in WITHOUT_M)
 
     def run(self, store: RunStore) -> Output:
         columns, offset = read_columns(store, self.dataset)
@@ -98,6 +112,9 @@ class RankOneCellTask(CellTask):
 
     def inputs(self) -> tuple[Input, ...]:
         return (*self.split_inputs(), *column_inputs(self.dataset))
+
+    def writes(self) -> tuple[Input, ...]:
+        return weights_written(f"{self.dataset}/{self.problem}", self.method_id, [self.trial])
 
     def run(self, store: RunStore) -> Output:
         split = self.split(store)

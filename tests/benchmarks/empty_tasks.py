@@ -45,7 +45,7 @@ class EmptyReduce(ReduceTask):
 class EmptyWeights(WeightsTask):
     def run(self, store: RunStore) -> Output:
         found = {"certificate": 0.0, "alignment_train": 1 / 3, "alignment_test": 1 / 7, "n_kernels": 4, "n_active": 4}
-        keys = [f"{WEIGHTS}/{self.dataset}/{self.task}/{self.method}/c/{trial}/0" for trial in self.trials]
+        keys = [f"{WEIGHTS}/{self.dataset}/{self.problem}/{self.method_id}/c/{trial}/0" for trial in self.trials]
         return Output(dict.fromkeys(keys, "f4c0f2aa:36"), {"trials": {str(trial): {**found} for trial in self.trials}})
 
 

@@ -203,7 +203,7 @@ def test_batches_of_a_plan(monkeypatch: pytest.MonkeyPatch) -> None:
     batches_of = {cell: [task for task in dataset.of(CombineTask) if task.cell == cell] for cell in CELLS}
     for tasks in batches_of.values():
         assert [len(task.tiles) for task in tasks] == [2] * 7 + [1]
-    assert len({task.errand for task in dataset.of(CombineTask)}) == 8
+    assert len({task.batch_key for task in dataset.of(CombineTask)}) == 8
 
 
 def test_one_more_method_leaves_the_tasks_of_the_others_as_they_are() -> None:
@@ -295,7 +295,12 @@ def test_trials_that_are_solved_apart_are_combined_apart(monkeypatch: pytest.Mon
         _, mu, trace = task.inputs()
         assert mu.parts == (f"weights.zarr/made/regression/{task.method.method_id}/c/{trial}",)
         assert trace.parts == (f"statistics.zarr/made/regression/trace/c/{trial}",)
-    assert len({task.errand for task in dataset.of(CombineTask)}) == 1  # each tile is read once
+    assert len({task.batch_key for task in dataset.of(CombineTask)}) == 1  # each tile is read once
+    failed = "weights/made/regression/alignf/1-1"
+    assert set(dataset.graph.first_marked([failed])) == {
+        "combine/made/regression/alignf/0/1",
+        "fits/made/regression/alignf/1",
+    }
 
 
 @pytest.mark.parametrize(
