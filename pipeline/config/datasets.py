@@ -5,7 +5,6 @@ from typing import Annotated, ClassVar, Literal, Self, get_args
 from pydantic import Field, WithJsonSchema, field_validator, model_validator
 
 from kernel_pipeline.config.families import KernelFamily
-from kernel_pipeline.config.methods import Method
 from kernel_pipeline.config.strict_model import Model, Name, distinct
 from kernel_pipeline.tasks.kernels.family import (
     FAMILIES,
@@ -220,6 +219,3 @@ class SentimentDataset(DocumentsDataset):
 
 NumbersSource = FileDataset | OpenmlDataset | SklearnDataset | SyntheticDataset
 Dataset = Annotated[NumbersSource | TextDataset | SentimentDataset, Field(discriminator="source")]
-
-# Tasks of a dataset, and methods that fit them.
-Fitting = list[tuple[TaskName, Method]]
