@@ -9,7 +9,6 @@ from kernel_pipeline.cluster.strict_model import StrictModel
 
 # Names become parts of paths and of task names.
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", max_length=100)]
-Exponent = Annotated[int, Field(ge=-1000, le=1000)]
 
 
 class Model(StrictModel):

@@ -71,8 +71,11 @@ def test_keys_of_a_run_are_for_its_owner_only_and_go_with_it(tmp_path: Path, und
         (folder,) = logs.glob(".certificates-*")
         assert folder.stat().st_mode & 0o777 == 0o700
         assert {path.stat().st_mode & 0o777 for path in folder.iterdir()} == {0o600}
+        commands = {process: process.info["cmdline"] or [] for process in psutil.process_iter(["cmdline"])}
         workers = [
-            p for p in psutil.process_iter(["cmdline"]) if "distributed.cli.dask_worker" in (p.info["cmdline"] or [])
+            process
+            for process, command in commands.items()
+            if "distributed.cli.dask_worker" in command and str(tmp_path) in " ".join(command)
         ]
         assert workers
         for worker in workers:
