@@ -28,7 +28,7 @@ class Cell:
     def key(self) -> dict[str, object]:
         """Columns that identify the cell in a table."""
         task = self.task
-        return {"dataset": task.dataset, "task": task.task, "method": task.method, "trial": task.trial}
+        return {"dataset": task.dataset, "task": task.problem, "method": task.method_id, "trial": task.trial}
 
     @property
     def status(self) -> str:
@@ -54,13 +54,13 @@ def dataset_cells(dataset: DatasetPlan, finished: Mapping[str, Finished]) -> Ite
         if isinstance(task, CellTask) and task.result_type is CellResult:
             reason = reasons.get(task.name)
             result = CellResult(reason) if reason else read_result(task, finished[task.name], CellResult)
-            yield Cell(task, result, weights.get((task.task, task.method, task.trial), result.weights))
+            yield Cell(task, result, weights.get((task.problem, task.method_id, task.trial), result.weights))
 
 
 def _stored_weights(dataset: DatasetPlan, finished: Mapping[str, Finished]) -> dict[CellKey, WeightsResult]:
     """Return the results of the weights stage."""
     return {
-        (task.task, task.method, trial): weights
+        (task.problem, task.method_id, trial): weights
         for task in dataset.of(WeightsTask)
         if (entry := finished.get(task.name)) and not entry.failed
         for trial, weights in read_result(task, entry, TrialWeights).trials.items()

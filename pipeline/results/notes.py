@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from kernel_pipeline.config.sweep import Fit
+from kernel_pipeline.config.fit import Fit
 from kernel_pipeline.plan.notes import Note
 from kernel_pipeline.plan.plan import DatasetPlan, Plan
 from kernel_pipeline.results.checks import read_result
@@ -66,6 +66,7 @@ def _trials(numbers: Sequence[int]) -> str:
 def _cell_notes(dataset: DatasetPlan, fit: Fit, finished: Mapping[str, Finished]) -> Iterator[Note]:
     """Yield the notes about the paths of a dataset's cells."""
     paths: dict[tuple[str, str], list[PathResult]] = {cell: [] for cell in dataset.cells}
+    methods = {task.method_id: task.method for task in dataset.tasks if isinstance(task, CellTask)}
     for task in dataset.tasks:
         entry = finished.get(task.name)
         if entry and not entry.failed and isinstance(task, CellTask) and task.result_type is CellResult:
@@ -74,7 +75,8 @@ def _cell_notes(dataset: DatasetPlan, fit: Fit, finished: Mapping[str, Finished]
                 paths[task.cell].append(result.path)
     for (task_name, method), found in paths.items():
         if sum(path.at_edge for path in found) >= MIN_TRIALS_AT_EDGE:
-            yield Note(dataset.name, _at_edge(fit, task_name, method, found, dataset.folds), task_name, method)
+            grid = fit.grid_name(task_name, methods[method])
+            yield Note(dataset.name, _at_edge(grid, found, dataset.folds), task_name, method)
     for task_name in dataset.tasks_learned:
         flags = [path.majority_only for (name, _), found in paths.items() if name == task_name for path in found]
         if flags and all(flags):
@@ -86,10 +88,10 @@ def _cell_notes(dataset: DatasetPlan, fit: Fit, finished: Mapping[str, Finished]
             )
 
 
-def _at_edge(fit: Fit, task: str, method: str, paths: Sequence[PathResult], folds: int) -> str:
+def _at_edge(grid: str, paths: Sequence[PathResult], folds: int) -> str:
     values = [path.values[path.best][-1] for path in paths if path.at_edge]
     found = " and ".join(f"{value:g}" for value in sorted(set(values)))
     return (
         f"the regularisation value is at the edge of its grid in {len(values)} of {folds} trials ({found}); widen "
-        f"[fit] {fit.grid_name(task, method)}"
+        f"[fit] {grid}"
     )

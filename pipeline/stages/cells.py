@@ -7,40 +7,23 @@ from typing import ClassVar
 import numpy as np
 
 from kernel_pipeline.stages.cell_results import Alignments, CellResult, Theorems
-from kernel_pipeline.stages.labels import label_input, read_labels
+from kernel_pipeline.stages.samples import Split, Target, read_split, split_inputs
 from kernel_pipeline.stages.task import Output, Task
 from kernel_pipeline.stages.task_results import TaskResult
-from kernel_pipeline.store.arrays import GRAM, WEIGHTS, RunStore
-from kernel_pipeline.store.inputs import Input, trials_of, whole
+from kernel_pipeline.store.arrays import WEIGHTS, RunStore
+from kernel_pipeline.store.inputs import Input, trials_of
 from kernel_pipeline.tasks.arrays import Floats, Integers
 from kernel_pipeline.tasks.centering import center_on, positive_part
 from kernel_pipeline.tasks.errors import NoResultError
-from kernel_pipeline.tasks.folds import trials
 from kernel_pipeline.tasks.learners.paths import PathResult, fit_path
 from kernel_pipeline.tasks.statistics.alignment import positive_part_alignment
 from kernel_pipeline.tasks.statistics.guarantees import evaluate_theorems, theorem17
+from kernel_pipeline.tasks.weights.method import Method
 
 # Errors that leave a cell without a result, while the rest of the sweep continues.
 NO_RESULT = (NoResultError, np.linalg.LinAlgError)
 # Evaluations that are errors of a regression and therefore have the unit of the labels.
 ERRORS = ("predictor_error", "theorem14", "theorem17")
-
-
-@dataclass(frozen=True)
-class Split:
-    """The samples of one trial."""
-
-    target: Floats
-    """Labels of all samples, divided by `unit`."""
-    train: Integers
-    validation: Integers
-    test: Integers
-    unit: float = 1.0
-
-    @property
-    def held_out(self) -> Integers:
-        """Validation samples, followed by the test samples."""
-        return np.concatenate([self.validation, self.test])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,43 +32,43 @@ class CellTask(Task):
 
     result_type: ClassVar[type[TaskResult]] = CellResult
 
-    task: str
-    task_index: int
-    method: str
+    target: Target
+    method: Method
     trial: int
     metrics: tuple[str, ...] = ()
     """Names of the metrics to evaluate besides the primary one of the problem."""
 
     @property
+    def problem(self) -> str:
+        """The problem that is learned, "regression" or "classification"."""
+        return self.target.problem
+
+    @property
+    def method_id(self) -> str:
+        """Name of the method in tables and arrays."""
+        return self.method.method_id
+
+    @property
     def part(self) -> str:
-        return f"{self.task}/{self.method}/{self.trial}"
+        return f"{self.problem}/{self.method_id}/{self.trial}"
 
     @property
     def cell(self) -> tuple[str, str]:
-        return self.task, self.method
+        return self.problem, self.method_id
 
     def split_inputs(self) -> tuple[Input, ...]:
         """Return what `split` reads, as inputs."""
-        return whole(GRAM, f"{self.dataset}/fold"), label_input(self.dataset)
+        return split_inputs(self.dataset)
 
     def split(self, store: RunStore) -> Split:
-        """Return the labels of all samples, and which of them train, validate and test."""
-        fold = store.read(GRAM, f"{self.dataset}/fold")
-        trial = trials(int(fold[-1]) + 1)[self.trial]
-        labels, units = read_labels(store, self.dataset)
-        return Split(
-            target=labels[:, self.task_index],
-            unit=float(units[self.task_index]),
-            train=np.flatnonzero(np.isin(fold, trial.train)),
-            validation=np.flatnonzero(fold == trial.validation),
-            test=np.flatnonzero(fold == trial.test),
-        )
+        """Read the labels of all samples, and which of them train, validate and test."""
+        return read_split(store, self.dataset, self.target, self.trial)
 
     def write_weights(self, store: RunStore, weights: Floats, certificate: float) -> dict[str, str]:
-        """Store the weights of the cell and their certificate, and return the checksums."""
-        group, trial = f"{self.dataset}/{self.task}", [self.trial]
-        return store.write_trials(WEIGHTS, f"{group}/{self.method}", trial, [weights]) | store.write_trials(
-            WEIGHTS, f"{group}/certificate/{self.method}", trial, [certificate]
+        """Store the weights of the cell and their certificate; return the checksums."""
+        group, trial = f"{self.dataset}/{self.problem}", [self.trial]
+        return store.write_trials(WEIGHTS, f"{group}/{self.method_id}", trial, [weights]) | store.write_trials(
+            WEIGHTS, f"{group}/certificate/{self.method_id}", trial, [certificate]
         )
 
 

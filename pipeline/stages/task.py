@@ -4,7 +4,7 @@ import hashlib
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from typing import Any, ClassVar, Self
 
 from kernel_pipeline.stages.task_results import NoResult, TaskResult
@@ -12,7 +12,7 @@ from kernel_pipeline.store.arrays import RunStore
 from kernel_pipeline.store.inputs import Input
 
 STAGES = ("tiles", "reduce", "weights", "combine", "fits")
-DATA_VERSION = 2
+DATA_VERSION = 3
 """Raised when data are stored in another way, on which every task builds."""
 
 
@@ -64,7 +64,7 @@ class Task(ABC):
         defaults = {member.name: member.default for member in fields(self) if member.default is not MISSING}
         given = {name: value for name, value in vars(self).items() if name not in defaults or value != defaults[name]}
         content = {"versions": self.versions(), **given}
-        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
+        return hashlib.sha256(json.dumps(content, sort_keys=True, default=_describe).encode()).hexdigest()[:16]
 
     @classmethod
     def versions(cls) -> dict[str, int]:
@@ -116,3 +116,11 @@ class Output:
     """Checksum of each chunk that was written, by its key in the run directory."""
     result: TaskResult = field(default_factory=NoResult)
     """Small values for tables and messages."""
+
+
+def _describe(value: object) -> dict[str, Any]:
+    """Return a dataclass that a task holds, such as a method, as JSON: its class and version, and its fields."""
+    if not is_dataclass(value):
+        raise TypeError(f"a task cannot hold {value!r}: only numbers, texts, tuples and dataclasses of them")
+    content = {item.name: getattr(value, item.name) for item in fields(value)}
+    return {"class": type(value).__name__, "version": getattr(value, "version", 1), "fields": content}

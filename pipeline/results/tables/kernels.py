@@ -74,7 +74,7 @@ def _own_fits(
     dataset: DatasetPlan, problem: str, finished: Mapping[str, Finished]
 ) -> tuple[Floats, NDArray[np.object_]] | None:
     """Return test errors and statuses of the kernels alone, (trials, p) each; None if they were not requested."""
-    tasks = [task for task in dataset.of(EachKernelTask) if task.task == problem]
+    tasks = [task for task in dataset.of(EachKernelTask) if task.problem == problem]
     if not tasks:
         return None
     errors = np.full((dataset.folds, len(dataset.kernels)), np.nan)

@@ -61,7 +61,7 @@ class Rows(Table):
 def _row(cell: Cell) -> dict[str, object]:
     row = {
         **cell.key,
-        "metric": primary_metric(cell.task.task).name,
+        "metric": primary_metric(cell.task.problem).name,
         "alignment_test": cell.alignments.test,
         "alignment_train": cell.alignments.train,
         "at_edge": cell.result.at_edge,
