@@ -44,7 +44,7 @@ GRAM: dict[str, Any] = {**COMMON, "tile": 4, "families": (GaussianFamily((-3, 3)
 OTHER_GRAM: dict[str, Any] = {"tile": 5, "families": (GaussianFamily((-3, -1)), GaussianFamily((0, 3)))}
 TARGET = Target("regression", (0,))
 CELL: dict[str, Any] = {"target": TARGET, "trial": 0}
-OTHER_CELL: dict[str, Any] = {"target": Target("regression", (1,)), "trial": 1}
+OTHER_CELL: dict[str, Any] = {"target": Target("regression", (1,)), "trial": 1, "metrics": ("mae",)}
 # One task of each kind, and for each of its fields another value.
 TASKS: list[tuple[Task, dict[str, Any]]] = [
     (
