@@ -6,7 +6,7 @@ from pydantic import Field, WithJsonSchema, field_validator, model_validator
 
 from kernel_pipeline.config.families import Family, GaussianFamily, RankOneFamily
 from kernel_pipeline.config.methods import Method
-from kernel_pipeline.config.strict_model import Model, Name, distinct
+from kernel_pipeline.config.strict_model import Name, StrictModel, distinct
 
 TaskName = Literal["regression", "classification"]
 Tasks = Annotated[
@@ -23,7 +23,7 @@ Tasks = Annotated[
 ]
 
 
-class DatasetBase(Model):
+class DatasetBase(StrictModel):
     """What all sources share."""
 
     columns: ClassVar[tuple[str, ...]] = ("columns",)

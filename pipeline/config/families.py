@@ -4,11 +4,11 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from kernel_pipeline.config.strict_model import Exponent, Model
+from kernel_pipeline.config.strict_model import Exponent, StrictModel
 from kernel_pipeline.tasks.kernels.gaussian import kernel_names
 
 
-class GaussianFamily(Model):
+class GaussianFamily(StrictModel):
     """Gaussian kernels exp(-gamma ||x - z||^2) with gamma = 2 ** (lo..hi)."""
 
     family: Literal["gaussian"]
@@ -27,7 +27,7 @@ class GaussianFamily(Model):
         return kernel_names(self.log2_gamma)
 
 
-class RankOneFamily(Model):
+class RankOneFamily(StrictModel):
     """Kernels v v' of single feature columns v: of a table's, or of the counts of words in documents."""
 
     family: Literal["rank-one"]

@@ -4,14 +4,14 @@ from typing import Literal
 
 from pydantic import Field
 
-from kernel_pipeline.config.strict_model import Model
+from kernel_pipeline.config.strict_model import StrictModel
 
 MethodName = Literal[
     "unif", "align", "alignf", "alignf-linear", "best-kernel", "l1-svm", "l2-krr", "align-krr", "each-kernel"
 ]
 
 
-class AlignMethod(Model):
+class AlignMethod(StrictModel):
     """`align` with its parameter: weights proportional to `<K_k, yy'>` of the trace-one kernels to the 1 / (q - 1)."""
 
     method: Literal["align"]

@@ -1,4 +1,4 @@
-"""What all parts of a config share: closed tables, names, and messages for what is written twice."""
+"""Base class and field types that all parts of a config share."""
 
 from collections import Counter
 from difflib import get_close_matches
@@ -6,13 +6,13 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-# Names become parts of paths and of task names.
+# Names become parts of file paths and of task names.
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", max_length=100)]
 Exponent = Annotated[int, Field(ge=-1000, le=1000)]
 
 
-class Model(BaseModel):
-    """Strict, closed and unchangeable: a misspelt key or a text for a number is an error."""
+class StrictModel(BaseModel):
+    """Pydantic model that is strict, closed and frozen: misspelt keys and values of a wrong type are errors."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
@@ -29,8 +29,14 @@ class Model(BaseModel):
 
 
 def distinct(names: list[str]) -> list[str]:
-    """The names themselves; refuses one that is there twice."""
+    """Return the names unchanged.
+
+    Raises
+    ------
+    ValueError
+        If a name occurs more than once.
+    """
     repeated = [name for name, count in Counter(names).items() if count > 1]
     if repeated:
-        raise ValueError(f"names {repeated[0]!r} twice")
+        raise ValueError(f"{repeated[0]!r} is listed more than once")
     return names

@@ -11,13 +11,13 @@ from pydantic import Field, field_validator, model_validator
 from kernel_pipeline.config.datasets import Dataset
 from kernel_pipeline.config.methods import TASKS, Method, label
 from kernel_pipeline.config.s3_address import parse_s3
-from kernel_pipeline.config.strict_model import Model, Name, distinct
+from kernel_pipeline.config.strict_model import Name, StrictModel, distinct
 
 # What regularises beyond these overflows or does nothing.
 GridExponent = Annotated[int, Field(ge=-100, le=100)]
 
 
-class Grid(Model):
+class Grid(StrictModel):
     """Regularisation values 2 ** (from..to)."""
 
     start: GridExponent = Field(alias="from", description="the least exponent")
@@ -35,7 +35,7 @@ class Grid(Model):
         return [2.0**exponent for exponent in range(self.start, self.stop + 1, self.step)]
 
 
-class AlignKrrGrid(Model):
+class AlignKrrGrid(StrictModel):
     """The parameters of `align-krr`, every combination; labels have norm one, kernels trace one."""
 
     gamma: Grid = Field(Grid(**{"from": -6, "to": 0, "step": 6}), description="weight of the alignment")
@@ -52,7 +52,7 @@ class AlignKrrGrid(Model):
         ]
 
 
-class Fit(Model):
+class Fit(StrictModel):
     """The regularisation paths, for kernels scaled to trace one."""
 
     krr: Grid = Field(Grid(**{"from": -30, "to": 0}), description="ridges of kernel ridge regression")
@@ -76,13 +76,13 @@ class Fit(Model):
         return [(value,) for value in grids.get(method, values)]
 
 
-class Protocol(Model):
+class Protocol(StrictModel):
     """Cross-validation: a trial tests on one fold, validates on the next and trains on the rest."""
 
     folds: int = Field(5, ge=3, le=100, description="parts that the samples are dealt into; as many trials")
 
 
-class Storage(Model):
+class Storage(StrictModel):
     """How Gram matrices are cut, and where arrays go."""
 
     tile: int = Field(512, ge=1, le=8192, description="side of a tile: one zarr chunk holds it for all kernels")
@@ -96,7 +96,7 @@ class Storage(Model):
         return None if value is None else str(parse_s3(value))
 
 
-class Config(Model):
+class Config(StrictModel):
     """A sweep: datasets x methods x trials x regularisation values."""
 
     name: Name = Field(description="of the sweep, and of its run directory")

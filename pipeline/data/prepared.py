@@ -36,7 +36,7 @@ LEAST_LIKED = 4
 
 
 @dataclass(frozen=True)
-class Samples:
+class PreparedDataset:
     """The samples of one dataset, in fold order."""
 
     name: str
@@ -80,7 +80,7 @@ class Samples:
         )
 
 
-def load_samples(config: Config, dataset: Dataset, folder: Path) -> Samples:
+def load_samples(config: Config, dataset: Dataset, folder: Path) -> PreparedDataset:
     """Read a dataset and make it ready, or say in a `DataError` what is wrong with it."""
     if isinstance(dataset, DocumentsDataset) or (isinstance(dataset, FileDataset) and dataset.sparse):
         table = read_sparse(dataset, folder)
@@ -98,7 +98,7 @@ def load_samples(config: Config, dataset: Dataset, folder: Path) -> Samples:
     dealt_by = targets.get("classification", targets[dataset.task[0]])  # so that each fold has its share of classes
     place, fold = deal_folds(dealt_by, config.protocol.folds)
     gaussians = [name for family in dataset.gaussians for name in family.names]
-    return Samples(
+    return PreparedDataset(
         name=dataset.name,
         features=features[place],
         kernels=tuple(gaussians or table.names),

@@ -32,7 +32,7 @@ LEGACY_SEEDS = 2**32
 
 @dataclass(frozen=True)
 class Table:
-    """Samples as numbers, with their labels as the source has them."""
+    """PreparedDataset as numbers, with their labels as the source has them."""
 
     features: Floats | scipy.sparse.csr_array
     """(m, d)"""

@@ -621,19 +621,23 @@ def test_a_dataset_without_a_source_is_told_so() -> None:
 @pytest.mark.parametrize(
     ("place", "value", "expected"),
     [
-        (("methods",), ["unif", "align", "unif"], "methods: names 'unif' twice"),
+        (("methods",), ["unif", "align", "unif"], "methods: 'unif' is listed more than once"),
         (
             ("methods",),
             [{"method": "align", "q": 2.0}, "align", {"method": "align", "q": 2}],
-            "methods: names 'align-q2' twice",
+            "methods: 'align-q2' is listed more than once",
         ),
-        (("dataset", 0, "task"), ["regression", "regression"], "dataset[0] (file).task: names 'regression' twice"),
-        (("dataset", 1, "name"), "file", "dataset: names 'file' twice"),
+        (
+            ("dataset", 0, "task"),
+            ["regression", "regression"],
+            "dataset[0] (file).task: 'regression' is listed more than once",
+        ),
+        (("dataset", 1, "name"), "file", "dataset: 'file' is listed more than once"),
         (
             # families that overlap, though no family is there twice
             ("dataset", 0, "kernels"),
             [{"family": "gaussian", "log2_gamma": [-3, 0]}, {"family": "gaussian", "log2_gamma": [0, 3]}],
-            "dataset[0] (file).kernels: names 'gaussian(2^0)' twice",
+            "dataset[0] (file).kernels: 'gaussian(2^0)' is listed more than once",
         ),
     ],
 )

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kernel_pipeline.data.prepared import Samples, load_samples
+from kernel_pipeline.data.prepared import PreparedDataset, load_samples
 from tests.helpers.build import (
     FEATURES,
     LABELS,
@@ -22,7 +22,7 @@ from tests.helpers.build import (
 NUMBERS = "".join(f"{i},{i * i},{7 * i % 11}\n" for i in range(20))
 
 
-def synthetic(folder: Path, seed: int = 0, folds: int = 3, **dataset: Any) -> Samples:
+def synthetic(folder: Path, seed: int = 0, folds: int = 3, **dataset: Any) -> PreparedDataset:
     config = parsed(synthetic_values(**dataset) | {"seed": seed, "protocol": {"folds": folds}})
     return load_samples(config, config.dataset[0], folder)
 
@@ -270,7 +270,9 @@ def test_fingerprint_depends_on_folds_and_scale(tmp_path: Path) -> None:
 def test_fingerprint_tells_a_column_from_a_row() -> None:
     """The same bytes in another shape are other data."""
     values = parsed(config_values())
-    tall = Samples(values.name, np.ones((4, 1)), ("0",), {"regression": np.ones(4)}, np.arange(4), np.arange(4), 0)
+    tall = PreparedDataset(
+        values.name, np.ones((4, 1)), ("0",), {"regression": np.ones(4)}, np.arange(4), np.arange(4), 0
+    )
     assert tall.fingerprint != replace(tall, features=np.ones((1, 4))).fingerprint
 
 

@@ -9,7 +9,7 @@ import pytest
 from sklearn.utils import Bunch
 
 from kernel_pipeline.config.datasets import NumbersSource
-from kernel_pipeline.data.prepared import Samples, load_samples
+from kernel_pipeline.data.prepared import PreparedDataset, load_samples
 from kernel_pipeline.data.sources import DATA_DIR_VARIABLE, data_folder, read_source
 from kernel_pipeline.errors import DataError
 from tests.helpers.build import GAUSSIAN, ROWS, config_values, file_dataset, load, parsed, put
@@ -25,7 +25,7 @@ def dataset_of(source: str, **fields: Any) -> NumbersSource:
     return dataset
 
 
-def ready(source: str, **fields: Any) -> Samples:
+def ready(source: str, **fields: Any) -> PreparedDataset:
     values = config_values()
     values["dataset"] = [
         {"name": "things", "task": "classification", "source": source, "kernels": [GAUSSIAN], **fields}

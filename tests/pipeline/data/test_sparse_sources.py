@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from kernel_pipeline.data.prepared import Samples, load_samples
+from kernel_pipeline.data.prepared import PreparedDataset, load_samples
 from kernel_pipeline.data.sources import DATA_DIR_VARIABLE, Table
 from kernel_pipeline.data.sparse_sources import read_sparse
 from kernel_pipeline.errors import DataError
@@ -73,7 +73,9 @@ def read(folder: Path, source: str, features: str = "bigrams", top: int | None =
     return read_sparse(dataset, folder)
 
 
-def ready(folder: Path, source: str, features: str = "bigrams", top: int | None = None, **fields: Any) -> Samples:
+def ready(
+    folder: Path, source: str, features: str = "bigrams", top: int | None = None, **fields: Any
+) -> PreparedDataset:
     config = parsed(values(source, features, top, **fields))
     return load_samples(config, config.dataset[0], folder)
 
