@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 import tomli_w
 
-from kernel_pipeline.config.datasets import FileDataset
 from kernel_pipeline.config.loading import parse_config
 from kernel_pipeline.config.sweep import Config
 from kernel_pipeline.data.prepared import PreparedDataset, load_samples
+from kernel_pipeline.data.sources.file import FileDataset
 from kernel_pipeline.errors import DataError
 from kernel_pipeline.tasks.arrays import Floats
 

@@ -575,8 +575,8 @@ def test_unknown_key_unlike_any_lists_the_allowed_ones() -> None:
         (("dataset", 3, "kernels", 0, "log2_gamma"), 3, "log2_gamma:"),
         (("dataset", 3, "kernels", 0, "log2_gamma"), ["0", "1"], "log2_gamma[0]: must be a valid integer; got '0'"),
         (("dataset", 3, "kernels"), copy.deepcopy(GAUSSIAN), "dataset[3] (made).kernels: must be a list in brackets"),
-        (("dataset", 0, "name"), "zarr.json", "name: 'zarr.json' is a name that zarr keeps for itself"),
-        (("dataset", 0, "format"), "npz", "target = 'label': a file of format 'npz' marks its target itself"),
+        (("dataset", 0, "name"), "zarr.json", "name: 'zarr.json' is reserved by zarr"),
+        (("dataset", 0, "format"), "npz", "target = 'label': format 'npz' defines the target"),
         (("dataset", 0, "name"), "../up", "dataset[0] (../up).name:"),
         (("name",), "a/b", "name:"),
         (("dataset",), 3, "dataset: must be a list in brackets; tables of a list are written [[name]]; got 3"),
@@ -706,13 +706,17 @@ def test_documents_have_no_keys_of_tables(key: str) -> None:
 
 @pytest.mark.parametrize(
     ("key", "value", "expected"),
-    [("drop", [0], "drop = [0]: of a libsvm file"), ("scale", "minmax", "scale = 'minmax': rank-one kernels are")],
+    [
+        ("drop", [0], "drop = [0]: with a rank-one family"),
+        ("scale", "minmax", "scale = 'minmax': with a rank-one family"),
+        ("encode", "onehot", "encode = 'onehot': with a rank-one family"),
+    ],
 )
 def test_a_libsvm_file_of_rank_one_kernels_stays_as_it_is(key: str, value: Any, expected: str) -> None:
     rank_one = {"format": "libsvm", "kernels": [{"family": "rank-one"}]}
     text = message(config_values(**rank_one, **{key: value}))
     assert f"dataset[0] (things): {expected}" in text
-    assert "leave it out" in text
+    assert "remove this key" in text
     parsed(config_values(format="libsvm", **{key: value}))
     parsed(config_values(**rank_one | {"format": "csv"}, **{key: value}))
 

@@ -67,7 +67,9 @@ def test_a_letter_without_a_code_and_an_absent_sequence_are_gaps() -> None:
 
 
 def test_sequences_of_several_lengths_are_refused() -> None:
-    with pytest.raises(DataError, match="'dna' holds sequences of 2 to 4 letters; they must all be of one length"):
+    with pytest.raises(
+        DataError, match="'dna' contains sequences of 2 to 4 letters; all of them must have the same length"
+    ):
         encoded({"dna": ["AC", "ACGT"]}, LETTERS)
 
 
@@ -176,7 +178,7 @@ def test_positive_names_numbers_as_people_write_them(task: str) -> None:
 
 
 def test_positive_that_is_no_label() -> None:
-    with pytest.raises(DataError, match=r"positive = \['q'\] names 'q', which is not among the labels: a, b"):
+    with pytest.raises(DataError, match=r"positive = \['q'\] contains 'q', which is not one of the labels: a, b"):
         target(["a", "b"], positive=["q"])
 
 
@@ -207,7 +209,7 @@ def test_many_classes_are_not_all_listed() -> None:
 
 
 def test_text_of_three_words_is_no_regression_target() -> None:
-    with pytest.raises(DataError, match="it holds 'a' in row 1"):
+    with pytest.raises(DataError, match="it contains 'a' in row 1"):
         target(["a", "b", "c"], "regression")
 
 

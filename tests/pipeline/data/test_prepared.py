@@ -101,7 +101,7 @@ def test_rows_left_out_do_not_count_as_usable(tmp_path: Path) -> None:
 def test_fewer_rows_than_folds(folds: int, rows: int | None, tmp_path: Path) -> None:
     dataset = {} if rows is None else {"rows": rows}
     text = refused(tmp_path, ROWS, folds=folds, **dataset)
-    assert f"{rows or 9} rows cannot fill {folds} folds" in text
+    assert f"{rows or 9} rows are too few for {folds} folds" in text
 
 
 def test_a_fold_of_one_row_is_enough(tmp_path: Path) -> None:

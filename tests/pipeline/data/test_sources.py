@@ -8,21 +8,22 @@ import pandas as pd
 import pytest
 from sklearn.utils import Bunch
 
-from kernel_pipeline.config.datasets import NumbersSource
+from kernel_pipeline.config.datasets import DatasetBase
+from kernel_pipeline.data.data_directory import DATA_DIR_VARIABLE, data_folder
+from kernel_pipeline.data.frames import split_columns
 from kernel_pipeline.data.prepared import PreparedDataset, load_samples
-from kernel_pipeline.data.sources import DATA_DIR_VARIABLE, data_folder, read_source
+from kernel_pipeline.data.raw_table import read_source
+from kernel_pipeline.data.sources.file import read_frame
 from kernel_pipeline.errors import DataError
 from tests.helpers.build import GAUSSIAN, ROWS, config_values, file_dataset, load, parsed, put
 
 
-def dataset_of(source: str, **fields: Any) -> NumbersSource:
+def dataset_of(source: str, **fields: Any) -> DatasetBase:
     values = config_values()
     values["dataset"] = [
         {"name": "things", "task": "classification", "source": source, "kernels": [GAUSSIAN], **fields}
     ]
-    dataset = parsed(values).dataset[0]
-    assert isinstance(dataset, NumbersSource)
-    return dataset
+    return parsed(values).dataset[0]
 
 
 def ready(source: str, **fields: Any) -> PreparedDataset:
@@ -36,8 +37,9 @@ def ready(source: str, **fields: Any) -> PreparedDataset:
 
 def columns(folder: Path, content: str = "u,v,label\n" + ROWS, **dataset: Any) -> tuple[list[Any], Any]:
     """The names of the feature columns and of the target column."""
-    put(folder, content)
-    features, target = read_source(file_dataset(**dataset), folder, 0)
+    model = file_dataset(**dataset)
+    frame = read_frame(put(folder, content), model)
+    features, target = split_columns(frame, model.name, model.target, model.drop)
     return list(features.columns), target.name
 
 
@@ -101,7 +103,7 @@ def test_numbers_count_the_columns_of_the_file_whatever_is_dropped(tmp_path: Pat
 
 
 def test_the_target_cannot_be_dropped(tmp_path: Path) -> None:
-    assert "drop = ['label'] names the target column 'label'" in refused(tmp_path, header=True, drop=["label"])
+    assert "drop = ['label'] contains the target column 'label'" in refused(tmp_path, header=True, drop=["label"])
 
 
 @pytest.mark.parametrize("field", ["target", "drop"])
@@ -125,7 +127,7 @@ def test_a_wide_table_does_not_list_all_of_its_columns(tmp_path: Path) -> None:
 
 
 def test_no_feature_column_left(tmp_path: Path) -> None:
-    assert "no feature column is left beside the target 'label'" in refused(tmp_path, header=True, drop=[0, 1])
+    assert "there is no feature column besides the target 'label'" in refused(tmp_path, header=True, drop=[0, 1])
 
 
 # scikit-learn
@@ -165,18 +167,19 @@ def test_iris_without_positive_proposes_one() -> None:
 
 def test_synthetic_is_friedmans_first_problem() -> None:
     dataset = dataset_of("synthetic", task="regression", rows=30, features=7, noise=0)
-    features, target = read_source(dataset, Path("nowhere"), 0)
-    assert features.shape == (30, 7)
-    x = features.to_numpy()
+    table = read_source(dataset, Path("nowhere"), 0)
+    x = table.features
+    assert isinstance(x, np.ndarray)
+    assert x.shape == (30, 7)
     expected = 10 * np.sin(np.pi * x[:, 0] * x[:, 1]) + 20 * (x[:, 2] - 0.5) ** 2 + 10 * x[:, 3] + 5 * x[:, 4]
-    np.testing.assert_allclose(target.to_numpy(np.float64), expected)
+    np.testing.assert_allclose(table.target.to_numpy(np.float64), expected)
 
 
 def test_synthetic_depends_on_the_seed_alone() -> None:
     dataset = dataset_of("synthetic", task="regression", rows=30)
-    one, two, other = (read_source(dataset, Path("nowhere"), seed)[0] for seed in (1, 1, 2))
-    assert one.equals(two)
-    assert not one.equals(other)
+    one, two, other = (read_source(dataset, Path("nowhere"), seed).features for seed in (1, 1, 2))
+    np.testing.assert_array_equal(one, two)
+    assert not np.array_equal(np.asarray(one), np.asarray(other))
 
 
 def test_synthetic_classes_are_the_sides_of_the_median() -> None:
@@ -232,7 +235,7 @@ def test_openml_by_name_and_another_target(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_openml_numbers_text_and_gaps_are_treated_as_in_files(monkeypatch: pytest.MonkeyPatch) -> None:
     fake_openml(monkeypatch, *openml_frame())
-    with pytest.raises(DataError, match="column 'colour' holds text, 'red' in row 1"):
+    with pytest.raises(DataError, match="column 'colour' contains text, 'red' in row 1"):
         ready("openml", id=61)
     with pytest.raises(DataError, match="3 of 9 rows"):
         ready("openml", id=61, encode="onehot")

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 import scipy.sparse
 
+from kernel_pipeline.data.data_directory import DATA_DIR_VARIABLE
 from kernel_pipeline.data.prepared import PreparedDataset, load_samples
-from kernel_pipeline.data.sources import DATA_DIR_VARIABLE, Table
-from kernel_pipeline.data.sparse_sources import read_sparse
+from kernel_pipeline.data.raw_table import RawTable, read_source
 from kernel_pipeline.errors import DataError
 from kernel_pipeline.tasks.arrays import Floats
 from tests.helpers.build import FEATURES, LABELS, config_values, load, parsed, put
@@ -67,10 +67,9 @@ def values(source: str, features: str = "bigrams", top: int | None = None, **fie
     return config_values() | {"dataset": [dataset | fields]}
 
 
-def read(folder: Path, source: str, features: str = "bigrams", top: int | None = None, **fields: Any) -> Table:
+def read(folder: Path, source: str, features: str = "bigrams", top: int | None = None, **fields: Any) -> RawTable:
     dataset = parsed(values(source, features, top, **fields)).dataset[0]
-    assert dataset.source in ("text", "sentiment")
-    return read_sparse(dataset, folder)
+    return read_source(dataset, folder, 0)
 
 
 def ready(
@@ -245,7 +244,7 @@ def test_reviews_without_a_word_are_refused_or_left_out(tmp_path: Path) -> None:
     )
     text = refused(tmp_path, "sentiment")
     first = root / "processed_acl" / "books" / "negative.review.gz"
-    for word in ("2 of 11 documents have no bigrams", f"in line 1 of {first}", "missing = 'drop'"):
+    for word in ("2 of 11 documents contain no bigrams", f"in line 1 of {first}", "missing = 'drop'"):
         assert word in text
     table = read(tmp_path, "sentiment", missing="drop")
     assert table.left_out == 2
@@ -265,7 +264,9 @@ def test_reviews_without_any_bigram(tmp_path: Path) -> None:
 def test_more_words_than_there_are(tmp_path: Path) -> None:
     put_reviews(tmp_path)
     text = refused(tmp_path, "sentiment", top=7)
-    assert text.endswith("top = 7, but there are only 6 bigrams; set top to at most that, or leave it out for all")
+    assert text.endswith(
+        "top = 7, but there are only 6 bigrams; set top to at most this number, or remove it to use all of them"
+    )
     assert "only 8 unigrams" in refused(tmp_path, "sentiment", "unigrams", top=9)
 
 
@@ -355,7 +356,7 @@ def test_texts_have_accents_and_may_begin_with_a_mark(tmp_path: Path) -> None:
 def test_documents_without_a_word_are_refused_or_left_out(tmp_path: Path) -> None:
     path = put_documents(tmp_path, [*DOCUMENTS[:3], "spam", "ham ?", *DOCUMENTS[3:]])
     text = refused(tmp_path, "text", "unigrams")
-    for word in ("2 of 11 documents have no unigrams", f"in line 4 of {path}", "missing = 'drop'"):
+    for word in ("2 of 11 documents contain no unigrams", f"in line 4 of {path}", "missing = 'drop'"):
         assert word in text
     table = read(tmp_path, "text", "unigrams", missing="drop")
     assert table.left_out == 2
@@ -366,7 +367,7 @@ def test_documents_without_a_word_are_refused_or_left_out(tmp_path: Path) -> Non
 def test_a_label_that_is_no_number_is_named_by_its_line(tmp_path: Path) -> None:
     put_documents(tmp_path, [*(f"{i} {line}" for i, line in enumerate(DOCUMENTS[:8])), "1", "x ham cat food"])
     text = refused(tmp_path, "text", "unigrams", task="regression", missing="drop")
-    assert "it holds 'x' in row 10" in text
+    assert "it contains 'x' in row 10" in text
 
 
 @pytest.mark.parametrize("label", ["inf", "-1e200"])
@@ -379,7 +380,7 @@ def test_a_label_that_is_too_large(label: str, tmp_path: Path) -> None:
 
 def test_a_blank_line_has_no_label(tmp_path: Path) -> None:
     path = put_documents(tmp_path, [*DOCUMENTS[:2], " ", *DOCUMENTS[2:]])
-    assert f"{path}, line 3 is blank; a line needs a label, and then the text" in refused(tmp_path, "text")
+    assert f"{path}, line 3 is blank; a line must contain a label, followed by the text" in refused(tmp_path, "text")
 
 
 def test_documents_that_are_not_utf8(tmp_path: Path) -> None:
@@ -474,7 +475,7 @@ def test_libsvm_numbers_that_are_not_usable(line: str, cell: str, tmp_path: Path
     dataset: dict[str, Any] = {"path": "things.libsvm", "format": "libsvm", "kernels": RANK_ONE}
     with pytest.raises(DataError) as caught:
         load(tmp_path, **dataset)
-    for word in ("dataset 'things'", "row 10", f"read as {float(cell)}", "1 of 10 rows", "missing = 'drop'"):
+    for word in ("dataset 'things'", "row 10", f"found {float(cell)}", "1 of 10 rows", "missing = 'drop'"):
         assert word in str(caught.value)
     samples = load(tmp_path, **dataset, missing="drop")
     assert samples.left_out == 1
