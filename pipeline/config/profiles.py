@@ -12,7 +12,8 @@ from pydantic import ValidationError
 
 from kernel_pipeline.cluster.errors import ProfileError
 from kernel_pipeline.cluster.profile import TAKES, Profile
-from kernel_pipeline.config.loading import load_toml, sentences
+from kernel_pipeline.config.loading import load_toml
+from kernel_pipeline.config.validation_errors import describe_errors
 
 
 def profile_folder() -> Path:
@@ -57,7 +58,7 @@ def parse_profile(values: dict[str, Any], where: str) -> Profile:
     try:
         return Profile.model_validate(values)
     except ValidationError as error:
-        lines = sentences(error, values)
+        lines = describe_errors(error, values)
         takes = TAKES.get(str(values.get("backend")))
         if takes:
             lines.append(f"backend {values['backend']!r} takes: {', '.join(sorted(takes))}")

@@ -358,7 +358,7 @@ def test_set_changes_a_shipped_config_for_this_run_only() -> None:
 
 @pytest.mark.parametrize("written", ["seed", "=3", ""])
 def test_set_needs_a_key_and_a_value(written: str, tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="write key=value") as caught:
+    with pytest.raises(ConfigError, match="expected key=value") as caught:
         setting(written, folder=tmp_path)
     assert repr(written) in str(caught.value)
 
@@ -562,7 +562,7 @@ def test_unknown_key_unlike_any_lists_the_allowed_ones() -> None:
         (("dataset", 4, "kernels", 0, "top"), 0, "kernels[0].top: must be greater than or equal to 1; got 0"),
         (("dataset", 4, "path"), "", "dataset[4] (words).path: must not be empty; got ''"),
         (("dataset", 4, "missing"), "dorp", "dataset[4] (words).missing: must be 'error' or 'drop'; got 'dorp'"),
-        (("dataset", 4, "positive"), [], "dataset[4] (words).positive: needs at least 1 item(s); got []"),
+        (("dataset", 4, "positive"), [], "dataset[4] (words).positive: must have at least 1 item(s); got []"),
         (("dataset", 5, "domain"), "", "dataset[5] (reviews).domain: must not be empty; got ''"),
         (("dataset", 5, "domain"), 3, "dataset[5] (reviews).domain: must be a valid string; got 3"),
         (
@@ -579,7 +579,7 @@ def test_unknown_key_unlike_any_lists_the_allowed_ones() -> None:
         (("dataset", 0, "format"), "npz", "target = 'label': format 'npz' defines the target"),
         (("dataset", 0, "name"), "../up", "dataset[0] (../up).name:"),
         (("name",), "a/b", "name:"),
-        (("dataset",), 3, "dataset: must be a list in brackets; tables of a list are written [[name]]; got 3"),
+        (("dataset",), 3, "dataset: must be a list in brackets; a list of tables is written as [[name]]; got 3"),
         (("dataset", 0), 3, "dataset[0]:"),
     ],
 )
@@ -683,7 +683,7 @@ def test_a_table_for_a_method_is_not_told_which_names_there_are() -> None:
         (4, [GAUSSIAN], "(words).kernels: documents take one family of rank-one kernels: family = 'rank-one'"),
         (5, [GAUSSIAN], "(reviews).kernels: documents take one family of rank-one kernels: family = 'rank-one'"),
         (4, [{"family": "rank-one", "log2_gamma": [0, 1]}], "(words).kernels[0]: unknown key 'log2_gamma'"),
-        (4, [{"features": "bigrams"}], "(words).kernels[0]: needs a key 'family'"),
+        (4, [{"features": "bigrams"}], "(words).kernels[0]: requires the key 'family'"),
     ],
 )
 def test_families_that_do_not_go_with_each_other_or_with_the_source(

@@ -98,7 +98,7 @@ def test_what_is_no_cluster(asked: tuple[Any, ...], words: list[str], tmp_path: 
         ({"adapt": [0, 0]}, ["adapt", "[0, 0]"]),
         ({"adapt": [1, 2], "jobs": 3}, ["jobs or adapt, not both"]),
         ({"jobs": 0}, ["jobs", "greater than or equal to 1", "0"]),
-        ({"que": "long"}, ["que", "not a key that is known", "queue"]),
+        ({"que": "long"}, ["que", "is an unknown key", "queue"]),
         ({"image": "x"}, ["'slurm' has no use for image", "it takes", "walltime"]),
         ({"driver": {"memory": "x"}}, ["driver.memory", "'x'"]),
         ({"driver": {"walltime": "x"}}, ["driver.walltime", "'x'"]),
