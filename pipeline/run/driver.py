@@ -16,7 +16,7 @@ from kernel_pipeline.cluster.profile import Profile
 from kernel_pipeline.data.prepared import PreparedDataset
 from kernel_pipeline.errors import InterruptedRunError, StorageError
 from kernel_pipeline.plan.arrays import data_identity
-from kernel_pipeline.plan.failures import failed_and_what_builds_on_it, failures
+from kernel_pipeline.plan.failures import failed_and_dependents, failures
 from kernel_pipeline.plan.plan import Plan
 from kernel_pipeline.run.interrupt import Interrupt
 from kernel_pipeline.run.manifest import own_arrays_root
@@ -24,7 +24,7 @@ from kernel_pipeline.run.schedule import Schedule
 from kernel_pipeline.run.stored_data import create_arrays
 from kernel_pipeline.run.tables import update_tables
 from kernel_pipeline.run.verification import CLEANED, Verdict, data_entry, examine, is_left, superseded_tasks
-from kernel_pipeline.stages.task import STAGES, Task
+from kernel_pipeline.stages.task import Task
 from kernel_pipeline.store.arrays import DamagedError, RunStore
 from kernel_pipeline.store.fence import Fence, guarded_arrays
 from kernel_pipeline.store.files import quoted
@@ -95,7 +95,7 @@ class Run:
         """See what is finished and sound; what failed counts as finished, unless it is to be tried again."""
         recorded = self.ledger.read()
         if self.options.retry_failed and self._again is None:
-            names = [failed_and_what_builds_on_it(dataset, recorded) for dataset in self.plan.datasets]
+            names = [failed_and_dependents(dataset, recorded) for dataset in self.plan.datasets]
             self._again = set().union(*names)
         verdict = examine(self.plan, recorded, self.store.root, full, self._again or ())
         for problem in verdict.problems:
@@ -122,10 +122,8 @@ class Run:
         """What is left of what was damaged, and what is left before it, which it may build on."""
         left, names = self.left(), set()
         for dataset in self.plan.datasets:
-            tasks = [task for task in dataset.tasks if task.name in left]
-            damaged = {task.name: STAGES.index(task.stage) for task in tasks if task.name in self.damaged}
-            last = max(damaged.values(), default=0)
-            names |= {task.name for task in tasks if task.name in damaged or STAGES.index(task.stage) < last}
+            damaged = {task.name for task in dataset.tasks if task.name in left and task.name in self.damaged}
+            names |= damaged | (dataset.graph.ancestors(damaged) & left)
         return names
 
     def complete(self) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -143,6 +141,7 @@ class Run:
                 return
             # In a new run nothing can have been built on anything else.
             may_differ = any(task.name in self.finished for task in self.plan.tasks)
+            self._forget_lost(names)
             self._run_tasks(names)
 
     def _set_back_superseded(self) -> None:
@@ -206,7 +205,7 @@ class Run:
 
             done = {task.name for task in self.plan.tasks} - todo
             set_aside = {name for name, entry in self.finished.items() if entry.failed}
-            schedule = Schedule(self.plan, done, set_aside)
+            schedule = Schedule(self.plan.tasks, done, set_aside)
             with closing(Welcome(opened, self.store, self._witness(), self.root.logs().folder)) as welcome:
                 Execution(
                     opened,
@@ -224,6 +223,11 @@ class Run:
                     f"stopped; {left:,} of {len(self.plan.tasks):,} tasks are left. `pipeline resume "
                     f"{quoted(self.root)}`, or the same command, goes on"
                 )
+
+    def _forget_lost(self, todo: set[str]) -> None:
+        """Leave out of the digests of inputs what is about to be computed again."""
+        for name in todo & self._lost.keys():
+            self._inputs.replace(self._lost.pop(name).digests, {})
 
     def _witness(self) -> tuple[str, str]:
         """A file of the arrays that workers have to see, and its digest."""
