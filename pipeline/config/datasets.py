@@ -66,7 +66,7 @@ class DatasetBase(StrictModel):
 
     @field_validator("name")
     @classmethod
-    def _not_zarrs(cls, value: str) -> str:
+    def _not_reserved(cls, value: str) -> str:
         if value == "zarr.json":
             raise ValueError("'zarr.json' is reserved by zarr")
         return value
