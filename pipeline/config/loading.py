@@ -123,7 +123,10 @@ def differences(old: Config, new: Config) -> list[str]:
 
 
 def _values(config: Config) -> dict[str, Any]:
-    return config.model_dump(mode="json", by_alias=True, exclude_none=True)
+    values = config.model_dump(mode="json", by_alias=True, exclude_none=True)
+    for name in config.fit.unused_extensions(config.methods):
+        values["fit"].pop(name, None)  # the method may have been registered after the config was made
+    return values
 
 
 def _flatten(value: Any, prefix: str = "") -> dict[str, Any]:

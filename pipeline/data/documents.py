@@ -68,8 +68,8 @@ def read_lines(path: Path, dataset: str) -> list[bytes]:
 def no_words(dataset: DocumentsDataset, paths: list[Path]) -> DataError:
     """Return the error for documents that contain none of the words that are counted."""
     return DataError(
-        f"dataset {dataset.name!r}: there are no {dataset.counted} in {' and '.join(map(str, paths))}; check the "
-        "file, or set features of the rank-one family to the other choice, 'unigrams' or 'bigrams'"
+        f"dataset {dataset.name!r}: there are no {dataset.column_choice.kind} in {' and '.join(map(str, paths))}; "
+        "check the file, or set features of the rank-one family to the other choice, 'unigrams' or 'bigrams'"
     )
 
 
@@ -81,8 +81,8 @@ def _usable(documents: Documents, dataset: DocumentsDataset) -> Booleans:
         line, path = places[int(np.argmin(usable))]
         raise DataError(
             f"dataset {dataset.name!r}: {int((~usable).sum())} of {len(usable)} documents contain no "
-            f"{dataset.counted}; the first is in line {line} of {path}. Fix the file, or drop these documents: "
-            "missing = 'drop'"
+            f"{dataset.column_choice.kind}; the first is in line {line} of {path}. Fix the file, or drop these "
+            "documents: missing = 'drop'"
         )
     return usable
 
@@ -90,10 +90,10 @@ def _usable(documents: Documents, dataset: DocumentsDataset) -> Booleans:
 def _most_frequent(documents: Documents, dataset: DocumentsDataset) -> Integers:
     """Return the columns of the most frequent words in decreasing frequency, ties in alphabetical order."""
     words = documents.words
-    top = dataset.rank_one.top or len(words)
+    top = dataset.column_choice.top or len(words)
     if top > len(words):
         raise DataError(
-            f"dataset {dataset.name!r}: top = {top}, but there are only {len(words)} {dataset.counted}; "
+            f"dataset {dataset.name!r}: top = {top}, but there are only {len(words)} {dataset.column_choice.kind}; "
             "set top to at most this number, or remove it to use all of them"
         )
     by_text = np.array(sorted(range(len(words)), key=words.__getitem__))

@@ -16,7 +16,7 @@ from kernel_pipeline.errors import DataError
 from kernel_pipeline.store.dataset_info import Outline
 from kernel_pipeline.tasks.arrays import Floats, Integers
 from kernel_pipeline.tasks.folds import deal_folds
-from kernel_pipeline.tasks.kernels.gaussian import direct_columns, largest_gamma
+from kernel_pipeline.tasks.kernels.family import family_notes, kernel_names
 
 MIN_PER_CLASS = 3
 """Smallest number of samples of a class: a trial trains without two folds, so a class must occur in three."""
@@ -40,8 +40,8 @@ class PreparedDataset:
     """Fold of each of the m samples."""
     left_out: int
     """Number of rows of the source that are not usable."""
-    direct: tuple[str, ...] = ()
-    """Names of the columns whose differences are computed directly."""
+    notes: tuple[str, ...] = ()
+    """Remarks about the kernel families on these data."""
 
     @property
     def fingerprint(self) -> str:
@@ -65,7 +65,7 @@ class PreparedDataset:
             entries=self.features.size,
             kernels=self.kernels,
             left_out=self.left_out,
-            direct=self.direct,
+            notes=self.notes,
         )
 
 
@@ -98,25 +98,17 @@ def load_samples(config: Config, dataset: DatasetBase, folder: Path) -> Prepared
         features = _scale(features, dataset.scaling)
     dealt_by = targets.get("classification", targets[dataset.task[0]])  # classes are distributed evenly over folds
     place, fold = deal_folds(dealt_by, config.protocol.folds)
-    gaussians = [name for family in dataset.gaussians for name in family.names]
+    features, families = features[place], dataset.gram_families
     return PreparedDataset(
         name=dataset.name,
-        features=features[place],
-        kernels=tuple(gaussians or table.names),
+        features=features,
+        kernels=kernel_names(families) if families else tuple(table.names),
         targets={task: values[place] for task, values in targets.items()},
         order=table.rows[chosen[place]],
         fold=fold,
         left_out=table.left_out,
-        direct=_direct(features, table.names, dataset) if isinstance(features, np.ndarray) else (),
+        notes=family_notes(families, features, table.names) if isinstance(features, np.ndarray) else (),
     )
-
-
-def _direct(features: Floats, names: list[str], dataset: DatasetBase) -> tuple[str, ...]:
-    """Name the columns that Gaussian families subtract directly."""
-    if not dataset.gaussians:
-        return ()
-    gamma = largest_gamma([family.log2_gamma for family in dataset.gaussians])
-    return tuple(names[column] for column in direct_columns(features, gamma))
 
 
 def _target(table: RawTable, chosen: Integers, task: str, dataset: DatasetBase) -> Floats:

@@ -52,7 +52,7 @@ class FileDataset(TableDataset):
     @property
     def sparse(self) -> bool:
         """Whether the columns stay sparse."""
-        return self.rank_one is not None and FORMATS[self.format].read_sparse is not None
+        return self.column_family is not None and FORMATS[self.format].read_sparse is not None
 
     def source_files(self) -> list[str]:
         """Return the file."""

@@ -71,7 +71,7 @@ def _read_reviews(dataset: SentimentDataset, root: Path) -> Documents:
 
     from kernel_pipeline.data.documents import Documents, no_words, read_lines
 
-    bigrams = dataset.counted == "bigrams"
+    bigrams = dataset.column_choice.kind == "bigrams"
     column_of: dict[bytes, int] = {}
     columns, counts, ends = [], [], [0]
     ratings: list[float] = []

@@ -46,7 +46,7 @@ def _count_words(dataset: TextDataset, path: Path) -> Documents:
 
     labels, texts = _split_lines(dataset, path)
     _check_labels(labels, path, dataset.name)
-    length = 2 if dataset.counted == "bigrams" else 1
+    length = 2 if dataset.column_choice.kind == "bigrams" else 1
     vectorizer = CountVectorizer(ngram_range=(length, length))
     try:
         counts = scipy.sparse.csr_array(vectorizer.fit_transform(texts), dtype=np.float64)

@@ -10,6 +10,7 @@ from kernel_pipeline.config.loading import config_digest, read_config, shipped_c
 from kernel_pipeline.errors import ConfigError
 from tests.helpers.build import config_values, parsed, put, put_config, synthetic_values
 from tests.pipeline.config.full_config import FULL
+from tests.tasks.methods import ONE_STAGE
 
 
 @pytest.mark.parametrize("name", shipped_configs())
@@ -44,16 +45,16 @@ def test_defaults() -> None:
     assert config.storage.tile == 512
     assert config.fit.path("regression") == [(2.0**e,) for e in range(0, -31, -2)]
     assert config.fit.path("classification") == [(2.0**e,) for e in range(-4, 19, 2)]
-    assert config.fit.path("classification", "l1-svm") == [(2.0**e,) for e in range(-4, 19, 2)]
-    assert config.fit.path("regression", "l2-krr") == [(2.0**e,) for e in range(0, 31, 2)]
-    assert config.fit.path("regression", "align-krr") == [
+    assert config.fit.path("classification", ONE_STAGE["l1-svm"]) == [(2.0**e,) for e in range(-4, 19, 2)]
+    assert config.fit.path("regression", ONE_STAGE["l2-krr"]) == [(2.0**e,) for e in range(0, 31, 2)]
+    assert config.fit.path("regression", ONE_STAGE["align-krr"]) == [
         (2.0**gamma, 2.0**gamma1, 2.0**gamma2)
         for gamma in (-6, 0)
         for gamma1 in (-40, -20)
         for gamma2 in range(-8, -41, -4)
     ]
     assert config.dataset[0].rows is None
-    assert [name for family in config.dataset[0].gaussians for name in family.names] == [
+    assert [name for family in config.dataset[0].gram_families for name in family.names()] == [
         "gaussian(2^-1)",
         "gaussian(2^0)",
     ]

@@ -8,9 +8,10 @@ import pytest
 from kernel_pipeline.config.loading import (
     read_config,
 )
-from kernel_pipeline.config.methods import AlignMethod, label
 from kernel_pipeline.config.sweep import Config
 from kernel_pipeline.errors import ConfigError
+from kernel_pipeline.tasks.weights.align import Align
+from kernel_pipeline.tasks.weights.best_kernel import BestKernel
 from tests.helpers.build import config_values, put_config, synthetic_values
 from tests.pipeline.config.full_config import FULL
 
@@ -38,9 +39,9 @@ def test_set_lists_and_tables(tmp_path: Path) -> None:
         "fit.svm={from = 0, to = 1, step = 1}",
         folder=tmp_path,
     )
-    assert config.methods == ["best-kernel", AlignMethod(method="align", q=1.25)]
-    assert [label(method) for method in config.methods] == ["best-kernel", "align-q1.25"]
-    assert [name for family in config.dataset[3].gaussians for name in family.names] == [
+    assert config.methods == [BestKernel(), Align(1.25)]
+    assert [method.method_id for method in config.methods] == ["best-kernel", "align-q1.25"]
+    assert [name for family in config.dataset[3].gram_families for name in family.names()] == [
         "gaussian(2^1)",
         "gaussian(2^2)",
     ]
