@@ -9,6 +9,7 @@ import click
 
 from kernel_pipeline import __version__
 from kernel_pipeline.cli import directory_commands as cli_directories
+from kernel_pipeline.cli.columns_command import columns
 from kernel_pipeline.cli.options import (
     cluster_options,
     config_argument,
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from kernel_pipeline.store.storage import Root
 
 CONTEXT = {"help_option_names": ["-h", "--help"]}
-ONLY_PRINTS = ("plan", "status", "runs", "configs", "clusters", "config")
+ONLY_PRINTS = ("plan", "status", "runs", "configs", "clusters", "columns", "config")
 """Commands that have failed if their output cannot be written; the others do more than print."""
 
 
@@ -235,5 +236,5 @@ def schema() -> None:
     click.echo(json.dumps(Config.model_json_schema(), indent=2))
 
 
-for command in cli_directories.COMMANDS:
+for command in (*cli_directories.COMMANDS, columns):
     main.add_command(command)

@@ -21,7 +21,8 @@ class Progress:
 
     def __init__(self, console: Console, plan: Plan) -> None:
         self._console = console
-        totals = Counter(task.stage for task in plan.tasks)
+        self._stages = {task.name: task.stage for task in plan.tasks}
+        totals = Counter(self._stages.values())
         self._totals = {stage: totals[stage] for stage in STAGES if totals[stage]}
         self._counts: Counter[str] = Counter()
         self._begin = self._last_line = time.monotonic()
@@ -50,8 +51,8 @@ class Progress:
 
     def advance(self, entry: Finished) -> None:
         """One more task is finished; other entries of the ledger do not count."""
-        stage = entry.name.partition("/")[0]
-        if stage not in self._totals:
+        stage = self._stages.get(entry.name)
+        if stage is None:
             return
         self._counts[stage] += 1
         if self._bars:

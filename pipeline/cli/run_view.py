@@ -1,17 +1,19 @@
 """What a person sees of a run before and after its tasks."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 
-import pandas as pd
 from rich.console import Console
 from rich.markup import escape
 
 from kernel_pipeline.cli.plan_view import print_notes
 from kernel_pipeline.cli.summary_view import print_correlation, print_summary
-from kernel_pipeline.plan.notes import Note, lines
+from kernel_pipeline.plan.notes import lines
 from kernel_pipeline.plan.plan import Plan
-from kernel_pipeline.results.tables import read_correlation
+from kernel_pipeline.results.stored_tables import read_correlation
+from kernel_pipeline.run.tables import RunTables
 from kernel_pipeline.run.verification import Verdict
+from kernel_pipeline.stages.one_stage import EachKernelTask
+from kernel_pipeline.stages.task import Task
 from kernel_pipeline.store.files import quoted
 from kernel_pipeline.store.reports import OK, Finished
 from kernel_pipeline.store.storage import Root
@@ -50,27 +52,25 @@ def announce(console: Console, plan: Plan, arrays: Root, left: int, verdict: Ver
 def print_results(
     console: Console,
     root: Root,
-    rows: pd.DataFrame,
-    summary: pd.DataFrame,
-    notes: Sequence[Note],
+    plan: Plan,
+    tables: RunTables,
     failed_tasks: dict[str, Finished],
     seconds: float,
 ) -> None:
     """Show the summary, the notes, the cells that failed, and where everything is."""
-    print_summary(console, summary)
+    print_summary(console, tables.summary)
     if (correlation := read_correlation(root)) is not None:
         print_correlation(console, correlation)
-    for line in lines(notes):
+    for line in lines(tables.notes):
         console.print(line, highlight=False, soft_wrap=True, markup=False)
-    failed = rows[rows["status"] != OK]
+    failed = tables.rows[tables.rows["status"] != OK]
     for row in failed.itertuples():
         console.print(
             f"[bold]{row.dataset}, {row.task}, {row.method}, trial {row.trial}[/bold] {escape(str(row.status))}",
             highlight=False,
         )
-    alone = {name: entry for name, entry in failed_tasks.items() if "/each-kernel/" in name}
-    for name, entry in list(alone.items())[:MOST_NAMED]:
-        console.print(f"[bold]{name}[/bold] {escape(entry.failed)}", highlight=False)
+    for task in _failed_kernel_fits(plan, failed_tasks)[:MOST_NAMED]:
+        console.print(f"[bold]{task.name}[/bold] {escape(failed_tasks[task.name].failed)}", highlight=False)
     where = escape(str(root))
     here = escape(quoted(root))
     again = f" `pipeline resume {here} --retry-failed` tries what failed again." if failed_tasks else ""
@@ -81,3 +81,8 @@ def print_results(
         highlight=False,
         soft_wrap=True,
     )
+
+
+def _failed_kernel_fits(plan: Plan, failed: Mapping[str, Finished]) -> list[Task]:
+    """Return the failed tasks that fit single kernels, which have no row of their own."""
+    return [task for dataset in plan.datasets for task in dataset.of(EachKernelTask) if task.name in failed]

@@ -7,7 +7,6 @@ from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass
 from typing import Literal, TypeVar
 
-import pandas as pd
 from rich.console import Console
 
 from kernel_pipeline.cli.progress import Progress
@@ -22,7 +21,7 @@ from kernel_pipeline.run.interrupt import Interrupt
 from kernel_pipeline.run.manifest import own_arrays_root
 from kernel_pipeline.run.schedule import Schedule
 from kernel_pipeline.run.stored_data import create_arrays
-from kernel_pipeline.run.tables import update_tables
+from kernel_pipeline.run.tables import RunTables, update_tables
 from kernel_pipeline.run.verification import CLEANED, Verdict, data_entry, examine, is_left, superseded_tasks
 from kernel_pipeline.stages.task import Task
 from kernel_pipeline.store.arrays import DamagedError, RunStore
@@ -127,8 +126,8 @@ class Run:
             names |= damaged | (dataset.known_graph(self.finished).ancestors(damaged) & left)
         return names
 
-    def complete(self) -> tuple[pd.DataFrame, pd.DataFrame]:
-        """Do all that is left; gives the rows of the tables and their summary."""
+    def complete(self) -> RunTables:
+        """Do all that is left; gives the rows of the tables, their summary and the notes."""
         self.finish(self.left)
         return self.tables()
 
@@ -262,6 +261,6 @@ class Run:
         if still != cleaned.result["datasets"]:
             self.ledger.append(Finished(CLEANED, "", {}, {"datasets": still}, 0.0, 0))
 
-    def tables(self) -> tuple[pd.DataFrame, pd.DataFrame]:
-        """The rows and their summary; the tables are written, unless they are there and would be the same."""
+    def tables(self) -> RunTables:
+        """Return what is shown at the end; the tables are written unless they are up to date."""
         return update_tables(self.root, self.store, self.plan, self.finished, self.ledger, self._fence)

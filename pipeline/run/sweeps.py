@@ -15,7 +15,6 @@ from kernel_pipeline.data.prepared import PreparedDataset, load_samples
 from kernel_pipeline.data.source_files import changed_source
 from kernel_pipeline.errors import CHECK_DISK, DISK_IS_FULL, FailedError, StorageError, UnreachableError
 from kernel_pipeline.plan.plan import Plan, make_plan
-from kernel_pipeline.results.notes import result_notes
 from kernel_pipeline.run.directory import check_place, default_directory, is_run_directory
 from kernel_pipeline.run.driver import Options, Run
 from kernel_pipeline.run.environment import version_changes
@@ -150,12 +149,11 @@ def _go_on(run: Run) -> int:
         if left and (changes := version_changes(run.ledger.read()[SWEEP].result["files"][ENVIRONMENT])):
             run.console.print(f"note: last digits may differ from what is done: {', '.join(changes)}", highlight=False)
         log.info("start: %d of %d tasks are left", left, len(run.plan.tasks))
-        rows, summary = run.mending(run.complete)
+        tables = run.mending(run.complete)
         sweep_temporary_files(run.root, touched)  # of workers that died on the way
         log.info("end after %.1f s", time.monotonic() - begin)
     failed = {name: entry for name, entry in run.finished.items() if entry.failures}
-    notes = result_notes(run.plan, run.finished)
-    print_results(run.console, run.root, rows, summary, notes, failed, time.monotonic() - begin)
+    print_results(run.console, run.root, run.plan, tables, failed, time.monotonic() - begin)
     return FailedError.exit_code if failed else 0
 
 

@@ -4,10 +4,11 @@ import io
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 from rich.console import Console
 
@@ -16,6 +17,8 @@ from kernel_pipeline.config.sweep import Config
 from kernel_pipeline.data.prepared import PreparedDataset, load_samples
 from kernel_pipeline.plan.arrays import data_identity
 from kernel_pipeline.plan.plan import Plan, make_plan
+from kernel_pipeline.results.context import TableContext
+from kernel_pipeline.results.writing import write_tables
 from kernel_pipeline.run.driver import Options
 from kernel_pipeline.run.manifest import write_record
 from kernel_pipeline.run.stored_data import create_arrays
@@ -89,6 +92,13 @@ def run_here(root: Path, config: Config) -> tuple[Plan, list[PreparedDataset], d
     finished = {task.name: run_tasks([task], RunStore(LocalRoot(root)))[0] for task in plan.tasks}
     note(root, *finished.values())
     return plan, samples, finished
+
+
+def write_results(root: Path, plan: Plan, finished: Mapping[str, Finished]) -> pd.DataFrame:
+    """Write the tables of finished tasks; gives the rows."""
+    context = TableContext(plan, finished, RunStore(LocalRoot(root)))
+    write_tables(LocalRoot(root), context)
+    return context.whole("rows")
 
 
 def resume_here(root: Path) -> tuple[int, str]:

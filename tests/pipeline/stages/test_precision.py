@@ -15,8 +15,7 @@ from kernel_pipeline.config.sweep import Config
 from kernel_pipeline.data.prepared import PreparedDataset
 from kernel_pipeline.plan.notes import lines
 from kernel_pipeline.plan.plan import Plan
-from kernel_pipeline.results.tables import read_rows, write_tables
-from kernel_pipeline.store.arrays import RunStore
+from kernel_pipeline.results.stored_tables import read_rows
 from kernel_pipeline.store.local_storage import LocalRoot
 from kernel_pipeline.tasks.centering import positive_part
 from kernel_pipeline.tasks.kernels.base_kernels import GramKernels
@@ -24,7 +23,7 @@ from kernel_pipeline.tasks.learners.one_stage import learn
 from kernel_pipeline.tasks.learners.paths import fit_path
 from kernel_pipeline.tasks.statistics.statistics import Statistics
 from kernel_pipeline.tasks.weights.gram_evidence import GramEvidence
-from tests.helpers.sweeps import run_here
+from tests.helpers.sweeps import run_here, write_results
 from tests.tasks import dense
 from tests.tasks.dense import Extended, Floats
 from tests.tasks.methods import ONE_STAGE, RULES
@@ -65,7 +64,7 @@ def done(
     ratings = np.digitize(smooth, np.quantile(smooth, [0.2, 0.4, 0.6, 0.8]))
     np.savez(root / "data.npz", features=features, target=ratings)
     plan, (samples,), finished = run_here(root, _config(request.param))
-    write_tables(LocalRoot(root), RunStore(LocalRoot(root)), plan, finished)
+    write_results(root, plan, finished)
     return request.param, root, plan, samples
 
 
