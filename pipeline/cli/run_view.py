@@ -8,7 +8,6 @@ from rich.markup import escape
 
 from kernel_pipeline.cli.plan_view import print_notes
 from kernel_pipeline.cli.summary_view import print_correlation, print_summary
-from kernel_pipeline.config.methods import EACH_KERNEL
 from kernel_pipeline.plan.notes import Note, lines
 from kernel_pipeline.plan.plan import Plan
 from kernel_pipeline.results.tables import read_correlation
@@ -69,7 +68,7 @@ def print_results(
             f"[bold]{row.dataset}, {row.task}, {row.method}, trial {row.trial}[/bold] {escape(str(row.status))}",
             highlight=False,
         )
-    alone = {name: entry for name, entry in failed_tasks.items() if f"/{EACH_KERNEL}/" in name}
+    alone = {name: entry for name, entry in failed_tasks.items() if "/each-kernel/" in name}
     for name, entry in list(alone.items())[:MOST_NAMED]:
         console.print(f"[bold]{name}[/bold] {escape(entry.failed)}", highlight=False)
     where = escape(str(root))

@@ -30,31 +30,31 @@ class FitTask(CellTask, GramTask):
     values: tuple[float, ...]
 
     def inputs(self) -> tuple[Input, ...]:
-        group, trial = f"{self.dataset}/{self.task}", (self.trial,)
+        group, trial = f"{self.dataset}/{self.problem}", (self.trial,)
         return (
             *self.split_inputs(),
-            trials_of(WEIGHTS, f"{group}/{self.method}", trial),
+            trials_of(WEIGHTS, f"{group}/{self.method_id}", trial),
             trials_of(STATISTICS, f"{group}/trace", trial),
             trials_of(STATISTICS, f"{group}/diagonal", trial),
-            trials_of(COMBINED, f"{group}/{self.method}", trial),
+            trials_of(COMBINED, f"{group}/{self.method_id}", trial),
         )
 
     def writes(self) -> tuple[Input, ...]:
         return ()
 
     def run(self, store: RunStore) -> Output:
-        group = f"{self.dataset}/{self.task}"
-        mu = store.read(WEIGHTS, f"{group}/{self.method}", self.trial, undefined=True)
+        group = f"{self.dataset}/{self.problem}"
+        mu = store.read(WEIGHTS, f"{group}/{self.method_id}", self.trial, undefined=True)
         if np.isnan(mu).any():
             return Output(result={"status": "failed: there are no weights"})  # the weights task reports why
         trace = store.read(STATISTICS, f"{group}/trace", self.trial)
-        kernel = read_symmetric(store, COMBINED, f"{group}/{self.method}", self.trial)
+        kernel = read_symmetric(store, COMBINED, f"{group}/{self.method_id}", self.trial)
         diagonal = store.read(STATISTICS, f"{group}/diagonal", self.trial)
         varies = trace > 0
         largest = float((CENTERED_DIAGONAL * diagonal[varies] / trace[varies]).max())
         try:
             found = fit_kernel(
-                self.task, kernel, self.split(store), self.values, signed=bool((mu < 0).any()), largest=largest
+                self.problem, kernel, self.split(store), self.values, signed=bool((mu < 0).any()), largest=largest
             )
         except NO_RESULT as error:
             return failed(error)

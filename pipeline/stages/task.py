@@ -56,8 +56,7 @@ class Task(ABC):
     def identity(self) -> str:
         """A digest of all that the outputs depend on."""
         content = {"versions": self.versions(), **vars(self)}
-        text = json.dumps(content, sort_keys=True, default=_as_json)
-        return hashlib.sha256(text.encode()).hexdigest()[:16]
+        return hashlib.sha256(json.dumps(content, sort_keys=True, default=_describe).encode()).hexdigest()[:16]
 
     @classmethod
     def versions(cls) -> dict[str, int]:
@@ -101,8 +100,9 @@ class Output:
     """Small values for the tables and messages; becomes JSON."""
 
 
-def _as_json(value: object) -> dict[str, Any]:
-    """Return a dataclass that a task holds, such as a kernel family, as its fields under its name."""
-    if not is_dataclass(value) or isinstance(value, type):
-        raise TypeError(f"a task cannot hold {value!r}: it is neither a dataclass nor JSON")
-    return {type(value).__qualname__: {each.name: getattr(value, each.name) for each in fields(value)}}
+def _describe(value: object) -> dict[str, Any]:
+    """Return a dataclass that a task holds, such as a method, as JSON: its class and version, and its fields."""
+    if not is_dataclass(value):
+        raise TypeError(f"a task cannot hold {value!r}: only numbers, texts, tuples and dataclasses of them")
+    content = {item.name: getattr(value, item.name) for item in fields(value)}
+    return {"class": type(value).__name__, "version": getattr(value, "version", 1), "fields": content}

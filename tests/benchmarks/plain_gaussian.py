@@ -22,7 +22,8 @@ from kernel_pipeline.tasks.kernels.gaussian import GaussianFamily
 
 def main() -> None:
     config, _ = read_config(sys.argv[1])
-    methods = [method for method in config.methods if method in ("unif", "align", "alignf", "best-kernel")]
+    known = ("unif", "align", "alignf", "best-kernel")
+    methods = [method.method_id for method in config.methods if method.method_id in known]
     for dataset in config.dataset:
         samples = load_samples(config, dataset, Path(sys.argv[2]))
         (task,) = dataset.task
