@@ -34,7 +34,7 @@ def gram_stages(config: Config, dataset: Dataset, outline: Outline, methods: Seq
         "dataset": dataset.name,
         "fingerprint": outline.fingerprint,
         "tile": tile,
-        "log2_gammas": tuple(family.log2_gamma for family in dataset.gaussians),
+        "families": dataset.gram_families,
     }
     gram_batches = list(enumerate(batches(tiles, tile, m, p)))
     # The batches do not depend on the methods, so that adding one leaves the tasks of the others as they are.

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeVar
@@ -11,6 +11,7 @@ from kernel_pipeline.config.datasets import Dataset
 from kernel_pipeline.config.loading import config_digest
 from kernel_pipeline.config.sweep import Config
 from kernel_pipeline.errors import ConfigError, TooLargeError
+from kernel_pipeline.plan.follow_ups import with_follow_ups
 from kernel_pipeline.plan.gram import gram_stages
 from kernel_pipeline.plan.graph import Graph
 from kernel_pipeline.plan.methods import UnsupportedMethod, plan_methods
@@ -20,12 +21,11 @@ from kernel_pipeline.plan.size_limits import check_plan_size
 from kernel_pipeline.stages.samples import make_targets
 from kernel_pipeline.stages.task import Task
 from kernel_pipeline.store.dataset_info import Outline
+from kernel_pipeline.store.reports import Finished
+from kernel_pipeline.tasks.kernels.family import GramFamily
 from kernel_pipeline.text import format_bytes
 
 T = TypeVar("T", bound=Task)
-
-# Number of columns that a note names; there may be very many.
-NAMED_COLUMNS = 5
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,8 @@ class DatasetPlan:
     outline: Outline
     tasks_learned: tuple[str, ...]
     rank_one: bool
+    families: tuple[GramFamily, ...]
+    """The families of Gram matrices; none for a rank-one family."""
     folds: int
     tile: int
     cells: tuple[tuple[str, str], ...]
@@ -67,6 +69,15 @@ class DatasetPlan:
         """The dependencies among the tasks."""
         return Graph(self.tasks)
 
+    def known_tasks(self, finished: Mapping[str, Finished]) -> list[Task]:
+        """Return the tasks of the plan, and those that finished open-ended tasks have asked for."""
+        return with_follow_ups(self.tasks, finished)
+
+    def known_graph(self, finished: Mapping[str, Finished]) -> Graph:
+        """Return the dependencies among the known tasks."""
+        tasks = self.known_tasks(finished)
+        return self.graph if len(tasks) == len(self.tasks) else Graph(tasks)
+
     def of(self, kind: type[T]) -> list[T]:
         """The tasks of one kind."""
         return [task for task in self.tasks if isinstance(task, kind)]
@@ -90,6 +101,10 @@ class Plan:
         """All tasks."""
         return [task for dataset in self.datasets for task in dataset.tasks]
 
+    def known_tasks(self, finished: Mapping[str, Finished]) -> list[Task]:
+        """Return all tasks, and those that finished open-ended tasks have asked for."""
+        return [task for dataset in self.datasets for task in dataset.known_tasks(finished)]
+
     @property
     def disk_bytes(self) -> int:
         """What the arrays of the run take on disk."""
@@ -104,13 +119,12 @@ class Plan:
         )
 
     def notes(self) -> list[Note]:
-        """Return what a user should know before the run: what is left out, and distances that take longer."""
+        """Return what a user should know before the run: what is left out, and remarks of kernel families."""
         notes = []
         for dataset in self.datasets:
             if dataset.outline.left_out:
                 notes.append(Note(dataset.name, f"{dataset.outline.left_out} rows are left out, for missing = 'drop'"))
-            if dataset.outline.direct:
-                notes.append(Note(dataset.name, _direct_distances(dataset.outline)))
+            notes += [Note(dataset.name, text) for text in dataset.outline.notes]
             notes += [
                 Note(dataset.name, f"left out, since {left_out.reason}", left_out.problem, left_out.method)
                 for left_out in dataset.unsupported
@@ -139,15 +153,6 @@ class Plan:
             )
 
 
-def _direct_distances(outline: Outline) -> str:
-    named = ", ".join(map(repr, outline.direct[:NAMED_COLUMNS]))
-    more = len(outline.direct) - NAMED_COLUMNS
-    return (
-        f"columns {named}{f' and {more:,} more' if more > 0 else ''}: numbers so large, beside most distances or the "
-        "width of a kernel, that squared norms would cancel; differences are computed directly, which is slower"
-    )
-
-
 def make_plan(config: Config, outlines: Sequence[Outline]) -> Plan:
     """Lay out all tasks. The batches depend on sizes only, never on where or by how many workers they run."""
     check_plan_size(config, outlines)
@@ -166,7 +171,7 @@ def make_plan(config: Config, outlines: Sequence[Outline]) -> Plan:
 
 
 def _plan_dataset(config: Config, dataset: Dataset, outline: Outline) -> DatasetPlan:
-    rank_one = dataset.rank_one is not None
+    rank_one = dataset.column_family is not None
     methods, unsupported = plan_methods(make_targets(dataset.task), config.methods, len(outline.kernels), rank_one)
     plan_stages = rank_one_stages if rank_one else gram_stages
     planned = plan_stages(config, dataset, outline, methods)
@@ -174,6 +179,7 @@ def _plan_dataset(config: Config, dataset: Dataset, outline: Outline) -> Dataset
         outline=outline,
         tasks_learned=tuple(dataset.task),
         rank_one=rank_one,
+        families=dataset.gram_families,
         folds=config.protocol.folds,
         tile=min(config.storage.tile, outline.rows),
         cells=tuple(planned_method.cell for planned_method in methods if planned_method.method.gives_weights),

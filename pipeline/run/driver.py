@@ -116,14 +116,15 @@ class Run:
     def left(self) -> set[str]:
         """The names of tasks that are to do: not finished, and not stuck behind one that failed."""
         stuck = {name for dataset in self.plan.datasets for name in failures(dataset, self.finished)}
-        return {task.name for task in self.plan.tasks} - self.finished.keys() - stuck
+        return {task.name for task in self.plan.known_tasks(self.finished)} - self.finished.keys() - stuck
 
     def damaged_left(self) -> set[str]:
         """What is left of what was damaged, and what is left before it, which it may build on."""
         left, names = self.left(), set()
         for dataset in self.plan.datasets:
-            damaged = {task.name for task in dataset.tasks if task.name in left and task.name in self.damaged}
-            names |= damaged | (dataset.graph.ancestors(damaged) & left)
+            known = dataset.known_tasks(self.finished)
+            damaged = {task.name for task in known if task.name in left and task.name in self.damaged}
+            names |= damaged | (dataset.known_graph(self.finished).ancestors(damaged) & left)
         return names
 
     def complete(self) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -203,9 +204,7 @@ class Run:
                     log.info("done %s in %.3f s %s", entry.name, entry.seconds, entry.failed)
                     progress.advance(entry)
 
-            done = {task.name for task in self.plan.tasks} - todo
-            set_aside = {name for name, entry in self.finished.items() if entry.failed}
-            schedule = Schedule(self.plan.tasks, done, set_aside)
+            schedule = self.schedule(todo)
             with closing(Welcome(opened, self.store, self._witness(), self.root.logs().folder)) as welcome:
                 Execution(
                     opened,
@@ -223,6 +222,13 @@ class Run:
                     f"stopped; {left:,} of {len(self.plan.tasks):,} tasks are left. `pipeline resume "
                     f"{quoted(self.root)}`, or the same command, goes on"
                 )
+
+    def schedule(self, todo: set[str]) -> Schedule:
+        """Return the schedule of some of the tasks; what open-ended ones ask for is added as they finish."""
+        known = self.plan.known_tasks(self.finished)
+        failed = {name for name, entry in self.finished.items() if entry.failed}
+        results = {t.name: self.finished[t.name].result for t in known if t.is_open_ended and t.name in self.finished}
+        return Schedule(self.plan.tasks, {task.name for task in known} - todo, failed, results)
 
     def _forget_lost(self, todo: set[str]) -> None:
         """Leave out of the digests of inputs what is about to be computed again."""

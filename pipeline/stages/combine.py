@@ -1,7 +1,7 @@
 """Combine: one pass over the stored tiles builds `K_mu` of all methods and trials.
 
-The tiles are of `E_k = K_k - shift_k`, and so are their combinations `sum_k mu_k E_k`: centering removes the shifts,
-and `K` itself would lose the digits of wide kernels.
+The tiles hold `E_k = K_k - shift_k`, and the combined kernels are `sum_k mu_k E_k`: centering removes the shifts, and
+`K` itself would lose the digits of kernels that are close to a constant.
 """
 
 from collections.abc import Sequence
@@ -63,7 +63,7 @@ class CombineTask(TileBatchTask):
 
     @classmethod
     def run_together(cls, tasks: Sequence[Self], store: RunStore) -> list[Output]:
-        """Read each tile once, for all methods; each is combined on its own, so that others do not change its bits."""
+        """Read each tile once for all methods; methods are combined separately, so none changes another's bits."""
         first = tasks[0]
         samples = store.array(GRAM, f"{first.dataset}/gram").shape[1]
         weights = [task._weights(store) for task in tasks]

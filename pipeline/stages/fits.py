@@ -13,15 +13,18 @@ from kernel_pipeline.stages.tiles import GramTask
 from kernel_pipeline.store.arrays import COMBINED, STATISTICS, WEIGHTS, RunStore
 from kernel_pipeline.store.inputs import Input, trials_of
 from kernel_pipeline.store.reports import OK
-from kernel_pipeline.tasks.kernels.gaussian import LARGEST_CENTERED
+
+# If `K(x, x)` is at most R^2, then `K_c(x, x)` of the centered kernel, the squared distance of a feature vector from
+# a mean of feature vectors, is at most 4 R^2.
+CENTERED_DIAGONAL = 4.0
 
 
 @dataclass(frozen=True, kw_only=True)
 class FitTask(CellTask, GramTask):
-    """The fits of one combined kernel."""
+    """Fit one combined kernel along its regularisation path."""
 
     stage: ClassVar[str] = "fits"
-    version: ClassVar[int] = 3
+    version: ClassVar[int] = 4
     reads: ClassVar[tuple[type[Task], ...]] = (CombineTask,)
 
     values: tuple[float, ...]
@@ -32,6 +35,7 @@ class FitTask(CellTask, GramTask):
             *self.split_inputs(),
             trials_of(WEIGHTS, f"{group}/{self.method_id}", trial),
             trials_of(STATISTICS, f"{group}/trace", trial),
+            trials_of(STATISTICS, f"{group}/diagonal", trial),
             trials_of(COMBINED, f"{group}/{self.method_id}", trial),
         )
 
@@ -45,7 +49,9 @@ class FitTask(CellTask, GramTask):
             return Output(result={"status": "failed: there are no weights"})  # the weights task reports why
         trace = store.read(STATISTICS, f"{group}/trace", self.trial)
         kernel = read_symmetric(store, COMBINED, f"{group}/{self.method_id}", self.trial)
-        largest = LARGEST_CENTERED / float(trace[trace > 0].min())
+        diagonal = store.read(STATISTICS, f"{group}/diagonal", self.trial)
+        varies = trace > 0
+        largest = float((CENTERED_DIAGONAL * diagonal[varies] / trace[varies]).max())
         try:
             found = fit_kernel(
                 self.problem, kernel, self.split(store), self.values, signed=bool((mu < 0).any()), largest=largest

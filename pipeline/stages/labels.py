@@ -19,9 +19,10 @@ def read_labels(store: RunStore, dataset: str) -> tuple[Floats, Floats]:
 
 
 def read_centered_labels(store: RunStore, dataset: str) -> tuple[Floats, Floats]:
-    """Read labels in their units less their means, (m, problems), and the means, (problems,).
+    """Return labels in their units without their means, (m, problems), and the means, (problems,).
 
-    The sums of the tiles and the statistics that are computed from them must use the same labels.
+    The sums of tiles are taken with these labels, so statistics must use the same ones. Subtracting the mean changes
+    nothing that is centered, and keeps the digits of labels whose mean is large.
     """
     labels, _ = read_labels(store, dataset)
     means = labels.mean(axis=0)

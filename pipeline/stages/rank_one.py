@@ -24,7 +24,7 @@ from kernel_pipeline.stages.task import Output, Task
 from kernel_pipeline.store.arrays import DATA, GRAM, STATISTICS, RunStore
 from kernel_pipeline.store.inputs import Input, whole
 from kernel_pipeline.store.reports import OK
-from kernel_pipeline.store.schema import WITHOUT_M
+from kernel_pipeline.store.schema import RANK_ONE_ARRAYS
 from kernel_pipeline.tasks.arrays import Floats, Integers
 from kernel_pipeline.tasks.folds import trials
 from kernel_pipeline.tasks.kernels.rank_one import RankOneKernels, weighted_gram
@@ -66,7 +66,7 @@ class RankOneStatisticsTask(Task):
 
     def writes(self) -> tuple[Input, ...]:
         groups = [f"{self.dataset}/{target.problem}" for target in self.targets]
-        return tuple(whole(STATISTICS, f"{group}/{name}") for group in groups for name in WITHOUT_M)
+        return tuple(whole(STATISTICS, f"{group}/{name}") for group in groups for name in RANK_ONE_ARRAYS)
 
     def run(self, store: RunStore) -> Output:
         columns, offset = read_columns(store, self.dataset)

@@ -11,7 +11,7 @@ from kernel_pipeline.store.arrays import RunStore
 from kernel_pipeline.store.inputs import Input
 
 STAGES = ("tiles", "reduce", "weights", "combine", "fits")
-DATA_VERSION = 2
+DATA_VERSION = 3
 """Raised when data are stored in another way, on which every task builds."""
 
 

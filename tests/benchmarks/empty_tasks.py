@@ -19,11 +19,13 @@ from kernel_pipeline.stages.weights import WeightsTask
 from kernel_pipeline.store.arrays import GRAM, STATISTICS, WEIGHTS, RunStore
 from kernel_pipeline.store.dataset_info import Outline
 from kernel_pipeline.store.reports import OK
+from kernel_pipeline.tasks.kernels.gaussian import GaussianFamily
 from kernel_pipeline.tasks.weights.align import Align
 
 TASK = "regression"
 FOLDS = 10
-KERNELS = ("gaussian(2^-1)", "gaussian(2^0)", "gaussian(2^1)", "gaussian(2^2)")
+FAMILIES = (GaussianFamily((-1, 2)),)
+KERNELS = FAMILIES[0].names()
 SUMS = ("products", "labels", "rows", "diagonal")
 
 
@@ -94,7 +96,7 @@ def _dataset(name: str, tiles: int, cells: int, values: tuple[float, ...], confi
         "dataset": name,
         "fingerprint": outline.fingerprint,
         "tile": tile,
-        "log2_gammas": ((-1, 2),),
+        "families": FAMILIES,
     }
     (target,) = make_targets([TASK])
     places = [divmod(number, FOLDS) for number in range(cells)]
@@ -118,6 +120,7 @@ def _dataset(name: str, tiles: int, cells: int, values: tuple[float, ...], confi
         outline=outline,
         tasks_learned=(),  # there are no statistics for a table of kernels
         rank_one=False,
+        families=FAMILIES,
         folds=FOLDS,
         tile=tile,
         cells=tuple((TASK, method.method_id) for method in methods),

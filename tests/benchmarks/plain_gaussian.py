@@ -17,6 +17,7 @@ from sklearn.svm import SVC
 from kernel_pipeline.config.loading import read_config
 from kernel_pipeline.data.prepared import load_samples
 from kernel_pipeline.tasks.arrays import Floats
+from kernel_pipeline.tasks.kernels.gaussian import GaussianFamily
 
 
 def main() -> None:
@@ -28,7 +29,8 @@ def main() -> None:
         (task,) = dataset.task
         y, fold, folds = samples.targets[task], samples.fold, config.protocol.folds
         grams = []
-        for family in dataset.gaussians:
+        for family in dataset.kernels:
+            assert isinstance(family, GaussianFamily)
             low, high = family.log2_gamma
             grams += [rbf_kernel(np.asarray(samples.features), gamma=2.0**e) for e in range(low, high + 1)]
         errors: dict[str, list[float]] = {}

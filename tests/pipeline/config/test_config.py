@@ -19,6 +19,7 @@ from kernel_pipeline.config.loading import (
 )
 from kernel_pipeline.config.sweep import Config
 from kernel_pipeline.errors import ConfigError
+from kernel_pipeline.tasks.kernels.family import ColumnChoice
 from kernel_pipeline.tasks.weights import method as methods
 from kernel_pipeline.tasks.weights.align import Align
 from kernel_pipeline.tasks.weights.best_kernel import BestKernel
@@ -239,7 +240,7 @@ def test_defaults() -> None:
         for gamma2 in range(-8, -41, -4)
     ]
     assert config.dataset[0].rows is None
-    assert [name for family in config.dataset[0].gaussians for name in family.names] == [
+    assert [name for family in config.dataset[0].gram_families for name in family.names()] == [
         "gaussian(2^-1)",
         "gaussian(2^0)",
     ]
@@ -339,7 +340,7 @@ def test_set_lists_and_tables(tmp_path: Path) -> None:
     )
     assert config.methods == [BestKernel(), Align(1.25)]
     assert [method.method_id for method in config.methods] == ["best-kernel", "align-q1.25"]
-    assert [name for family in config.dataset[3].gaussians for name in family.names] == [
+    assert [name for family in config.dataset[3].gram_families for name in family.names()] == [
         "gaussian(2^1)",
         "gaussian(2^2)",
     ]
@@ -607,7 +608,7 @@ def test_wrong_values_say_the_field_what_is_allowed_and_what_was_given(
 def test_grids_and_families_of_one_value() -> None:
     place = ("dataset", 3, "kernels", 0, "log2_gamma")
     assert parsed(changed(FULL, ("fit", "krr"), {"from": 1, "to": 1})).fit.krr.values() == [2.0]
-    assert parsed(changed(FULL, place, [4, 4])).dataset[3].gaussians[0].names == ["gaussian(2^4)"]
+    assert parsed(changed(FULL, place, [4, 4])).dataset[3].gram_families[0].names() == ("gaussian(2^4)",)
     assert "goes from 1 to 0" in message(changed(FULL, ("fit", "krr"), {"from": 1, "to": 0}))
     assert "[4, 3] is backwards" in message(changed(FULL, place, [4, 3]))
 
@@ -687,10 +688,18 @@ def test_a_table_for_a_method_is_not_told_which_names_there_are() -> None:
         (
             3,
             [{"family": "rank-one", "top": 5}],
-            "(made).kernels[0]: top = 5 chooses among words; of the columns of a table all are taken",
+            "(made).kernels[0].top: selects frequent words; all columns of a table are used. Leave it out",
         ),
-        (4, [GAUSSIAN], "(words).kernels: documents take one family of rank-one kernels: family = 'rank-one'"),
-        (5, [GAUSSIAN], "(reviews).kernels: documents take one family of rank-one kernels: family = 'rank-one'"),
+        (
+            4,
+            [GAUSSIAN],
+            "(words).kernels: documents take one family that makes a kernel of each column: family = 'rank-one'",
+        ),
+        (
+            5,
+            [GAUSSIAN],
+            "(reviews).kernels: documents take one family that makes a kernel of each column: family = 'rank-one'",
+        ),
         (4, [{"family": "rank-one", "log2_gamma": [0, 1]}], "(words).kernels[0]: unknown key 'log2_gamma'"),
         (4, [{"features": "bigrams"}], "(words).kernels[0]: needs a key 'family'"),
     ],
@@ -702,10 +711,10 @@ def test_families_that_do_not_go_with_each_other_or_with_the_source(
 
 
 def test_a_rank_one_family_of_columns() -> None:
-    family = parsed(synthetic_values(kernels=[{"family": "rank-one"}])).dataset[0].rank_one
+    family = parsed(synthetic_values(kernels=[{"family": "rank-one"}])).dataset[0].column_family
     assert family is not None
-    assert (family.features, family.top) == ("columns", None)
-    assert parsed(synthetic_values()).dataset[0].rank_one is None
+    assert family.choice() == ColumnChoice("columns", top=None)
+    assert parsed(synthetic_values()).dataset[0].column_family is None
 
 
 @pytest.mark.parametrize("key", ["scale", "positive", "target", "encode"])

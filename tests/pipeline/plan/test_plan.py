@@ -28,6 +28,7 @@ from kernel_pipeline.stages.samples import Target
 from kernel_pipeline.stages.task import STAGES, Task
 from kernel_pipeline.stages.tiles import GramTask, TilesTask, batches, tile_slices, tiles_on_and_above_diagonal
 from kernel_pipeline.stages.weights import MAX_KERNELS_ALL_TRIALS, WeightsTask, trial_batches
+from kernel_pipeline.tasks.kernels.gaussian import GaussianFamily
 from kernel_pipeline.tasks.learners.align_krr import AlignKrr
 from kernel_pipeline.tasks.learners.each_kernel import EachKernel
 from kernel_pipeline.tasks.learners.l2_krr import L2Krr
@@ -39,8 +40,8 @@ from kernel_pipeline.text import format_bytes
 from tests.helpers.build import PROJECT, parsed, synthetic_values
 
 COMMON: dict[str, Any] = {"dataset": "made", "fingerprint": "f" * 64}
-GRAM: dict[str, Any] = {**COMMON, "tile": 4, "log2_gammas": ((-3, 3),)}
-OTHER_GRAM: dict[str, Any] = {"tile": 5, "log2_gammas": ((-3, -1), (0, 3))}
+GRAM: dict[str, Any] = {**COMMON, "tile": 4, "families": (GaussianFamily((-3, 3)),)}
+OTHER_GRAM: dict[str, Any] = {"tile": 5, "families": (GaussianFamily((-3, -1)), GaussianFamily((0, 3)))}
 TARGET = Target("regression", (0,))
 CELL: dict[str, Any] = {"target": TARGET, "trial": 0}
 OTHER_CELL: dict[str, Any] = {"target": Target("regression", (1,)), "trial": 1}
@@ -185,7 +186,7 @@ def test_plan_of_a_small_sweep() -> None:
     }
     assert len(dataset.tasks) == len(plan.tasks) == 12
     # 2 base kernels and 2 methods in 3 trials; the sums of one batch; 5 features and a label.
-    floats = 6 * (2 + 2 * 3) * 4 * 4 + (3 * 3 * 2 * (2 + 1) + 3 * 2 * (10 + 1)) + 10 * (5 + 1)
+    floats = 6 * (2 + 2 * 3) * 4 * 4 + (3 * 3 * 2 * (2 + 1) + (3 + 1) * 2 * 10) + 10 * (5 + 1)
     assert plan.disk_bytes == dataset.disk_bytes == 8 * floats
 
 
@@ -244,7 +245,7 @@ def test_a_dataset_with_two_tasks_shares_its_tiles() -> None:
     counts = {stage: len(tasks) for stage, tasks in dataset.stages.items()}
     assert counts == {"tiles": 1, "reduce": 1, "weights": 4, "combine": 4, "fits": 12}
     # 2 base kernels, and 2 methods in 3 trials for each task; the sums of one batch; 4 features and two labels.
-    floats = tiles_of(dataset) * (2 + 2 * 2 * 3) * 4 * 4 + (3 * 3 * 2 * (2 + 2) + 3 * 2 * 31) + 30 * (4 + 2)
+    floats = tiles_of(dataset) * (2 + 2 * 2 * 3) * 4 * 4 + (3 * 3 * 2 * (2 + 2) + (3 + 1) * 2 * 30) + 30 * (4 + 2)
     assert dataset.disk_bytes == 8 * floats
     paths = {task.problem: task.values for task in dataset.of(FitTask)}
     assert all(isinstance(value, float) for path in paths.values() for value in path)
@@ -261,7 +262,7 @@ def test_one_stage_cells_and_single_kernels_need_neither_weights_nor_combined_ke
     assert [task.values for task in dataset.of(OneStageTask)] == [tuple((2.0**e,) for e in range(0, 31, 2))] * 3
     assert [task.kernels for task in dataset.of(EachKernelTask)] == [(0, 1)] * 3
     # Of the combined kernels, only those of alignf are stored.
-    sums = 3 * 3 * 2 * (2 + 1) + 3 * 2 * (10 + 1)
+    sums = 3 * 3 * 2 * (2 + 1) + (3 + 1) * 2 * 10
     assert dataset.disk_bytes == 8 * (6 * (2 + 3) * 4 * 4 + sums + 10 * (5 + 1))
     # Base kernels are held in memory by these two, and by no other method.
     (without,) = plan_of(parsed(values | {"methods": ["alignf"]})).datasets
@@ -368,7 +369,9 @@ def test_methods_that_need_all_products_are_for_5000_kernels_at_most() -> None:
 def test_kernels_of_several_families_follow_each_other() -> None:
     plan = small(kernels=[{"family": "gaussian", "log2_gamma": [5, 5]}, {"family": "gaussian", "log2_gamma": [-1, 0]}])
     assert plan.datasets[0].kernels == ("gaussian(2^5)", "gaussian(2^-1)", "gaussian(2^0)")
-    assert [task.log2_gammas for task in plan.datasets[0].of(TilesTask)] == [((5, 5), (-1, 0))]
+    assert [task.families for task in plan.datasets[0].of(TilesTask)] == [
+        (GaussianFamily((5, 5)), GaussianFamily((-1, 0)))
+    ]
 
 
 def test_the_same_config_gives_the_same_plan() -> None:
@@ -428,7 +431,7 @@ def test_memory_that_just_suffices() -> None:
 def test_disk_that_just_suffices() -> None:
     plan = small()
     plan.check_disk(plan.disk_bytes, "there")
-    with pytest.raises(TooLargeError, match=r"need 7.41 KiB, but there has 7.41 KiB free"):
+    with pytest.raises(TooLargeError, match=r"need 7.52 KiB, but there has 7.51 KiB free"):
         plan.check_disk(plan.disk_bytes - 1, "there")
 
 
@@ -551,7 +554,7 @@ def test_identity_is_the_same_in_another_process() -> None:
     """A later run, with hashes salted anew, must find the tasks of an earlier one in the ledger."""
     lines = [f"from {type(task).__module__} import {type(task).__name__}" for task, _ in TASKS]
     held = {type(value) for task, _ in TASKS for value in vars(task).values() if is_dataclass(value)}
-    lines += [f"from {kind.__module__} import {kind.__name__}" for kind in held]
+    lines += [f"from {kind.__module__} import {kind.__name__}" for kind in (GaussianFamily, *held)]
     lines += [f"print({task!r}.identity)" for task, _ in TASKS]
     salt = "2" if os.environ.get("PYTHONHASHSEED") == "1" else "1"
     done = subprocess.run(
