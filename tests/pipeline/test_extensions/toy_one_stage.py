@@ -28,5 +28,5 @@ class EqualKrr(OneStageMethod):
         found = []
         for (ridge,) in values:
             coefficients = np.linalg.solve(matrix + ridge * np.eye(len(target)), target - mean)
-            found.append(Learned(weights, coefficients, mean, 0.0))
+            found.append(Learned(weights, coefficients.astype(np.float64), mean, 0.0))
         return found
