@@ -101,11 +101,12 @@ def resume_arguments(running: dict[str, Any]) -> list[str]:
 
 def take_profile(running: dict[str, Any]) -> "Profile":
     """The profile that the running options name, which leaves the others; of many processes of MPI one comes back."""
-    from kernel_pipeline.cluster import join
+    from kernel_pipeline.cluster import assume_role, released
     from kernel_pipeline.config.profiles import find_profile
 
     profile = find_profile(*(running.pop(name) for name in ("cluster", "workers", "insecure", "dashboard")))
-    join(profile)
+    assume_role(profile)
+    click.get_current_context().with_resource(released(profile))
     return profile
 
 

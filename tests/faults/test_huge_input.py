@@ -79,7 +79,7 @@ def test_a_column_of_a_libsvm_file_is_dropped_by_its_own_number(tmp_path: Path) 
 
 
 def test_the_columns_of_a_libsvm_file_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kernel_pipeline.data.formats.MAX_COLUMNS", 1)
+    monkeypatch.setattr("kernel_pipeline.data.formats.libsvm.MAX_COLUMNS", 1)
     put(tmp_path, HUGE_INDEX, "huge.libsvm")
     values = config_values(path="huge.libsvm", format="libsvm", kernels=RANK_ONE)
     config = parse_config(values, "the test")

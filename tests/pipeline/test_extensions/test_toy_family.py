@@ -203,7 +203,7 @@ def test_the_schema_lists_the_family_and_what_its_parameters_mean() -> None:
 
 
 def test_two_kernels_of_one_name_are_refused() -> None:
-    with pytest.raises(ConfigError, match=r"kernels: names 'polynomial\(3\)' twice"):
+    with pytest.raises(ConfigError, match=r"kernels: 'polynomial\(3\)' is listed more than once"):
         parsed(synthetic_values(kernels=[TOY, {"family": "polynomial", "degrees": [3, 4]}]))
 
 

@@ -1,4 +1,4 @@
-"""What a gateway is asked for, without one."""
+"""The requests to a Dask Gateway, tested without one."""
 
 import sys
 from pathlib import Path
@@ -42,7 +42,7 @@ def test_the_gateway_gets_the_options_and_the_number_of_workers(tmp_path: Path, 
     gateway.cluster.adapt.assert_not_called()
 
 
-def test_the_gateway_adapts_between_least_and_most(tmp_path: Path, gateway: MagicMock) -> None:
+def test_the_gateway_adapts_between_minimum_and_maximum(tmp_path: Path, gateway: MagicMock) -> None:
     assert opened(tmp_path, adapt=[1, 5]) == 5
     gateway.cluster.adapt.assert_called_once_with(1, 5)
     gateway.cluster.scale.assert_not_called()
@@ -50,7 +50,7 @@ def test_the_gateway_adapts_between_least_and_most(tmp_path: Path, gateway: Magi
 
 def test_what_the_gateway_refuses_is_said(tmp_path: Path, gateway: MagicMock) -> None:
     gateway.new_cluster.side_effect = ValueError("no such option")
-    with pytest.raises(ClusterError, match=f"the gateway {ADDRESS} gives no cluster: no such option"):
+    with pytest.raises(ClusterError, match=f"the gateway {ADDRESS} did not start a cluster: no such option"):
         opened(tmp_path, jobs=1)
 
 
@@ -69,5 +69,5 @@ def test_a_foreign_gateway_in_the_clear_is_refused() -> None:
 
 
 def test_a_cluster_of_no_workers_cannot_be_asked_for() -> None:
-    with pytest.raises(ProfileError, match=r"must be \[least, most\] numbers of jobs"):
+    with pytest.raises(ProfileError, match=r"must be \[minimum, maximum\] numbers of jobs"):
         parse_profile({"backend": "gateway", "adapt": [0, 5]}, "a test")

@@ -1,10 +1,10 @@
-"""What the Dask operator is asked for; there is no Kubernetes at hand."""
+"""The request to the Dask operator, tested without Kubernetes."""
 
 from typing import Any
 
 import pytest
 
-from kernel_pipeline.cluster.kubernetes import request
+from kernel_pipeline.cluster.kubernetes import Kubernetes
 from kernel_pipeline.cluster.settings import ENVIRONMENT
 from kernel_pipeline.config.profiles import parse_profile
 
@@ -13,7 +13,9 @@ PODS: dict[str, Any] = {"backend": "kubernetes", "image": "mine:1", "namespace":
 
 @pytest.mark.parametrize(("scale", "pods"), [({}, 1), ({"jobs": 3}, 3), ({"adapt": [2, 9]}, 2)])
 def test_pods_have_the_image_the_resources_and_a_process_a_core(scale: dict[str, Any], pods: int) -> None:
-    asked = request(parse_profile(PODS | scale, "a test"))
+    profile = parse_profile(PODS | scale, "a test")
+    assert isinstance(profile.implementation, Kubernetes)
+    asked = profile.implementation.request()
     resources = {"cpu": "2", "memory": str(8 << 30)}
     assert asked == {
         "image": "mine:1",

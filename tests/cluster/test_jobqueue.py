@@ -1,4 +1,4 @@
-"""The scripts that queues get, which `pipeline plan` prints; a queue of each kind is not at hand, its language is."""
+"""The job scripts of all batch systems, tested as text, since only Slurm is available."""
 
 import shlex
 from itertools import pairwise
@@ -9,10 +9,8 @@ import pytest
 from click.testing import CliRunner
 
 from kernel_pipeline.cli.main import main
-from kernel_pipeline.cluster import batch
+from kernel_pipeline.cluster import job_script
 from kernel_pipeline.cluster.errors import ProfileError
-from kernel_pipeline.cluster.jobqueue import job_script
-from kernel_pipeline.cluster.profile import Profile
 from kernel_pipeline.config.profiles import parse_profile
 
 COMMON: dict[str, Any] = {"cores": 2, "memory": "4 GiB", "setup": ["module load python"], "python": "/opt/a b/python"}
@@ -20,7 +18,9 @@ TIMED = COMMON | {"walltime": "4:00:00", "queue": "long", "account": "me"}
 
 
 def script(logs: Path, **values: Any) -> str:
-    return job_script(parse_profile(values, "a test"), logs)
+    text = job_script(parse_profile(values, "a test"), logs)
+    assert text is not None
+    return text
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_workers_are_one_process_a_core_that_leaves_in_time(tmp_path: Path) -> N
 
 @pytest.mark.parametrize("name", ["a run", "R&D", "it's", "100%", "a;b", "$HOME"])
 def test_a_folder_that_a_shell_would_read_otherwise_is_refused(name: str, tmp_path: Path) -> None:
-    with pytest.raises(ProfileError, match=r"letters, digits .*: give another --out"):
+    with pytest.raises(ProfileError, match=r"letters, digits .*: choose another directory with --out"):
         script(tmp_path / name, backend="slurm", **TIMED)
 
 
@@ -92,22 +92,4 @@ def test_plan_prints_the_script_and_writes_nothing(tmp_path: Path, monkeypatch: 
 
 def test_a_script_holds_nothing_of_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "planted-secret")
-    profile = Profile(backend="slurm", memory="1 GiB", walltime="1:00:00")
-    for text in (job_script(profile, tmp_path), batch.driver_script(profile, ["pipeline"], tmp_path)):
-        assert "planted-secret" not in text
-
-
-def test_the_driver_as_a_job_goes_back_to_the_queue_when_its_time_is_up(tmp_path: Path) -> None:
-    profile = parse_profile(TIMED | {"backend": "slurm", "driver": {"cores": 3, "memory": "1 GB"}}, "a test")
-    text = batch.driver_script(profile, ["run it", "--now"], tmp_path)
-    lines = text.splitlines()
-    for word in ("requeue", "time=4:00:00", "partition=long", "account=me", "cpus-per-task=3", "mem=954M"):
-        assert f"#SBATCH --{word}" in lines
-    assert "timeout --foreground --signal=TERM --kill-after=150 14100 'run it' --now" in lines
-    assert 'if [ "$SECONDS" -ge 14100 ]; then scontrol requeue "$SLURM_JOB_ID"; fi' in lines
-    assert lines[-1] == "exit $code"
-
-
-def test_a_driver_has_a_wall_time_of_its_own(tmp_path: Path) -> None:
-    profile = parse_profile(TIMED | {"backend": "slurm", "driver": {"walltime": "24:00:00"}}, "a test")
-    assert "#SBATCH --time=24:00:00" in batch.driver_script(profile, ["run"], tmp_path)
+    assert "planted-secret" not in script(tmp_path, backend="slurm", **TIMED)
