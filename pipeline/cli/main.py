@@ -112,7 +112,7 @@ def run(
     profile = take_profile(running)
     parsed, folder = load_config(config, settings)
     warm_up(profile, worker_modules(parsed))
-    from kernel_pipeline.data.sources import data_folder
+    from kernel_pipeline.data.data_directory import data_folder
     from kernel_pipeline.run.driver import Options
     from kernel_pipeline.run.sweeps import run_sweep
 
@@ -136,7 +136,7 @@ def submit(
     """
     again = resume_arguments(running)
     profile = take_profile(running)
-    from kernel_pipeline.data.sources import data_folder
+    from kernel_pipeline.data.data_directory import data_folder
     from kernel_pipeline.run.driver import Options
     from kernel_pipeline.run.submission import submit_sweep
 
@@ -175,8 +175,8 @@ def plan(
     from kernel_pipeline.cli.plan_view import print_job, print_plan
     from kernel_pipeline.cluster import released, worker_limits
     from kernel_pipeline.config.profiles import find_profile
+    from kernel_pipeline.data.data_directory import data_folder
     from kernel_pipeline.data.prepared import load_samples
-    from kernel_pipeline.data.sources import data_folder
     from kernel_pipeline.plan.plan import make_plan
     from kernel_pipeline.run.directory import default_directory
 

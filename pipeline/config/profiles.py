@@ -13,7 +13,8 @@ from pydantic import ValidationError
 
 from kernel_pipeline.cluster.errors import ProfileError
 from kernel_pipeline.cluster.profile import Profile, allowed_keys, make_profile
-from kernel_pipeline.config.loading import load_toml, sentences
+from kernel_pipeline.config.loading import load_toml
+from kernel_pipeline.config.validation_errors import describe_errors
 
 
 def profile_folder() -> Path:
@@ -82,7 +83,7 @@ def parse_profile(values: dict[str, Any], where: str) -> Profile:
     try:
         return make_profile(values)
     except ValidationError as error:
-        lines = sentences(error, values)
+        lines = describe_errors(error, values)
         raise ProfileError(f"{where} is not a valid profile:\n" + "\n".join(f"  {line}" for line in lines)) from None
 
 

@@ -12,7 +12,7 @@ from rich.console import Console
 from kernel_pipeline.cli.progress import Progress
 from kernel_pipeline.cluster import open_cluster
 from kernel_pipeline.cluster.profile import Profile
-from kernel_pipeline.data.prepared import Samples
+from kernel_pipeline.data.prepared import PreparedDataset
 from kernel_pipeline.errors import InterruptedRunError, StorageError
 from kernel_pipeline.plan.arrays import data_identity
 from kernel_pipeline.plan.failures import failed_and_dependents, failures
@@ -66,7 +66,7 @@ class Run:
         self,
         root: Root,
         plan: Plan,
-        samples: Callable[[str], Samples],
+        samples: Callable[[str], PreparedDataset],
         ledger: Ledger,
         options: Options,
         console: Console,

@@ -11,7 +11,7 @@ from rich.console import Console
 from kernel_pipeline.cli.run_view import announce, print_results
 from kernel_pipeline.cluster import check_driver, warm_up, worker_limits
 from kernel_pipeline.config.sweep import Config
-from kernel_pipeline.data.prepared import Samples, load_samples
+from kernel_pipeline.data.prepared import PreparedDataset, load_samples
 from kernel_pipeline.data.source_files import changed_source
 from kernel_pipeline.errors import CHECK_DISK, DISK_IS_FULL, FailedError, StorageError, UnreachableError
 from kernel_pipeline.plan.plan import Plan, make_plan
@@ -93,9 +93,9 @@ def open_run(root: Root, data_dir: Path | None, options: Options, console: Conso
     record = read_record(root, ledger)
     if not record.is_complete:  # else workers are hardly needed, and would only take a core from who checks it
         warm_up(options.profile, worker_modules(record.config))
-    loaded: dict[str, Samples] = {}
+    loaded: dict[str, PreparedDataset] = {}
 
-    def samples(name: str) -> Samples:
+    def samples(name: str) -> PreparedDataset:
         if name not in loaded:
             dataset = next(dataset for dataset in record.config.dataset if dataset.name == name)
             loaded[name] = load_samples(record.config, dataset, data_dir or record.data_folder)

@@ -12,7 +12,7 @@ import pytest
 
 from kernel_pipeline.config.loading import parse_config
 from kernel_pipeline.config.sweep import Config
-from kernel_pipeline.data.prepared import Samples
+from kernel_pipeline.data.prepared import PreparedDataset
 from kernel_pipeline.plan.notes import lines
 from kernel_pipeline.plan.plan import Plan
 from kernel_pipeline.results.stored_tables import read_rows
@@ -53,7 +53,9 @@ def features_of(name: str, rng: np.random.Generator) -> Floats:
 
 
 @pytest.fixture(scope="module", params=[*SIZES])
-def done(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path, Plan, Samples]:
+def done(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[str, Path, Plan, PreparedDataset]:
     root = tmp_path_factory.mktemp(request.param)
     rng = np.random.default_rng(5)
     features = features_of(request.param, rng)
@@ -98,7 +100,7 @@ def _config(name: str) -> Config:
 class Reference:
     """The kernels of one trial, centered and of trace one on the training set."""
 
-    def __init__(self, name: str, samples: Samples, task: str, trial: int) -> None:
+    def __init__(self, name: str, samples: PreparedDataset, task: str, trial: int) -> None:
         self.task, self.y = task, samples.targets[task]
         self.train = np.flatnonzero(~np.isin(samples.fold, [trial, (trial + 1) % FOLDS]))
         self.test, self.validation = (np.flatnonzero(samples.fold == f) for f in (trial, (trial + 1) % FOLDS))
@@ -136,13 +138,13 @@ class Reference:
         return self.fit(positive_part(combined, self.train) if (mu < 0).any() else combined, values)
 
 
-def tolerance(name: str, reference: Reference, samples: Samples) -> float:
+def tolerance(name: str, reference: Reference, samples: PreparedDataset) -> float:
     """A held-out outlier has kernel values 1e12 times those of the training set: few of their digits are left."""
     held_out = OUTLIER not in samples.order[reference.train]
     return 1e-3 if name.endswith("outlier") and held_out else 1e-8
 
 
-def test_every_error_is_that_of_exact_kernels(done: tuple[str, Path, Plan, Samples]) -> None:
+def test_every_error_is_that_of_exact_kernels(done: tuple[str, Path, Plan, PreparedDataset]) -> None:
     name, root, plan, samples = done
     references = {(task, t): Reference(name, samples, task, t) for task in samples.targets for t in range(FOLDS)}
     rows = read_rows(LocalRoot(root))
@@ -157,7 +159,7 @@ def test_every_error_is_that_of_exact_kernels(done: tuple[str, Path, Plan, Sampl
     assert len(found) == 2 * len(RULES) + len(ONE_STAGE)
 
 
-def test_every_kernel_alone_has_the_error_of_the_exact_one(done: tuple[str, Path, Plan, Samples]) -> None:
+def test_every_kernel_alone_has_the_error_of_the_exact_one(done: tuple[str, Path, Plan, PreparedDataset]) -> None:
     import pandas as pd
 
     name, root, plan, samples = done
@@ -170,7 +172,7 @@ def test_every_kernel_alone_has_the_error_of_the_exact_one(done: tuple[str, Path
         np.testing.assert_allclose(group["error"], expected, rtol=tolerance(name, reference, samples))
 
 
-def test_columns_that_are_subtracted_directly_are_named_once(done: tuple[str, Path, Plan, Samples]) -> None:
+def test_columns_that_are_subtracted_directly_are_named_once(done: tuple[str, Path, Plan, PreparedDataset]) -> None:
     name, _, plan, samples = done
     direct = name == "huge" or name.endswith("outlier")
     assert len(samples.notes) == direct

@@ -16,7 +16,7 @@ from sklearn.svm import SVC
 
 from kernel_pipeline.cli.main import main
 from kernel_pipeline.config.loading import parse_config
-from kernel_pipeline.data.prepared import Samples
+from kernel_pipeline.data.prepared import PreparedDataset
 from kernel_pipeline.plan.notes import lines
 from kernel_pipeline.plan.plan import Plan
 from kernel_pipeline.results.stored_tables import read_rows
@@ -93,7 +93,7 @@ CELLS = [
     ]
     for method in [*TWO_STAGE, *(["l1-svm"] if task == "classification" else ["l2-krr", "align-krr"])]
 ]
-Run = tuple[Path, Plan, dict[str, Samples]]
+Run = tuple[Path, Plan, dict[str, PreparedDataset]]
 
 
 def write_data(folder: Path) -> None:
@@ -193,12 +193,12 @@ def test_every_stored_statistic_is_that_of_whole_matrices(done: Run, trials: Tri
             np.testing.assert_allclose(stored, values, rtol=1e-6, atol=1e-12, err_msg=f"{key}, trial {trial}")
 
 
-def _columns(samples: Samples) -> Floats:
+def _columns(samples: PreparedDataset) -> Floats:
     features = samples.features
     return features if isinstance(features, np.ndarray) else np.asarray(features.toarray())
 
 
-def _own_test_alignments(samples: Samples, plain: Trial) -> Floats:
+def _own_test_alignments(samples: PreparedDataset, plain: Trial) -> Floats:
     """Of the columns on the test fold alone, where they vary though they may not on the training set."""
     inside = _columns(samples)[plain.test]
     moved = inside - inside.mean(axis=0)
@@ -210,7 +210,7 @@ def _own_test_alignments(samples: Samples, plain: Trial) -> Floats:
     )
 
 
-def _uncentered(samples: Samples, plain: Trial) -> Floats:
+def _uncentered(samples: PreparedDataset, plain: Trial) -> Floats:
     y = plain.y[plain.train]
     return np.array(
         [(v @ y) ** 2 / ((v @ v) * (y @ y)) if v.any() else np.nan for v in _columns(samples)[plain.train].T]

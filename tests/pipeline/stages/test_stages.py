@@ -10,7 +10,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.preprocessing import KernelCenterer
 from sklearn.svm import SVC
 
-from kernel_pipeline.data.prepared import Samples
+from kernel_pipeline.data.prepared import PreparedDataset
 from kernel_pipeline.plan.plan import Plan
 from kernel_pipeline.results.stored_tables import read_rows
 from kernel_pipeline.results.table import TABLES
@@ -24,7 +24,7 @@ from kernel_pipeline.tasks.folds import trials
 from tests.helpers.sweeps import run_here, small_config, write_results
 
 GAMMAS = {"wave": [2.0**e for e in (-6, -5, -4, 0, 1)], "flowers": [2.0**e for e in range(-3, 2)]}
-Run = tuple[Path, Plan, dict[str, Samples], dict[str, Finished]]
+Run = tuple[Path, Plan, dict[str, PreparedDataset], dict[str, Finished]]
 
 
 @pytest.fixture(scope="module")
@@ -35,11 +35,11 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> Run:
     return root, plan, {loaded.name: loaded for loaded in samples}, finished
 
 
-def grams(samples: Samples) -> list[Floats]:
+def grams(samples: PreparedDataset) -> list[Floats]:
     return [rbf_kernel(samples.features, gamma=gamma) for gamma in GAMMAS[samples.name]]
 
 
-def training(samples: Samples, trial: int) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+def training(samples: PreparedDataset, trial: int) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
     return np.isin(samples.fold, trials(4)[trial].train)
 
 
@@ -80,7 +80,7 @@ def test_statistics_are_those_of_centered_kernels_with_trace_one(done: Run) -> N
 
 
 def plain_path(
-    task: str, kernel: Floats, samples: Samples, trial: int, values: list[float]
+    task: str, kernel: Floats, samples: PreparedDataset, trial: int, values: list[float]
 ) -> tuple[list[float], list[float]]:
     """Validation and test errors of a path, as a researcher's script would compute them."""
     train = training(samples, trial)
