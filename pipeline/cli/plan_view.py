@@ -1,4 +1,4 @@
-"""A plan, for people."""
+"""Show a plan on a terminal."""
 
 from collections import Counter
 from pathlib import Path
@@ -17,7 +17,7 @@ from kernel_pipeline.text import format_bytes
 
 
 def print_plan(console: Console, plan: Plan, workers: int, limit: int | None) -> None:
-    """Print what would run and what it costs."""
+    """Print the tasks of a plan and what they cost."""
     config = plan.config
     console.print(
         f"[bold]{config.name}[/bold]: methods {', '.join(map(label, config.methods))}; {config.protocol.folds} folds; "
@@ -49,24 +49,19 @@ def print_plan(console: Console, plan: Plan, workers: int, limit: int | None) ->
         f"{format_bytes(plan.disk_bytes)} on disk{tiles}.\n"
         f"The largest task, of stage {stage!r} and dataset {dataset.name!r}, needs about {format_bytes(size)}; "
         f"each of {workers} worker(s) may use "
-        f"{format_bytes(limit) if limit is not None else 'what its cluster gives it'}.",
+        f"{format_bytes(limit) if limit is not None else 'as much as its cluster allows'}.",
         highlight=False,
         soft_wrap=True,
     )
-    print_notes(console, plan)
+    for line in lines(plan.notes()):
+        console.print(line, highlight=False, soft_wrap=True, markup=False)
 
 
 def print_job(console: Console, profile: Profile, root: Path) -> None:
-    """Print the script of a job, where work runs in jobs of a queue."""
+    """Print the job script, if the cluster is a job queue."""
     if profile.backend in QUEUES:
         from kernel_pipeline.cluster.jobqueue import job_script
 
         count = f"{profile.adapt[0]} to {profile.adapt[1]}" if profile.adapt else f"{profile.most_jobs}"
         console.print(f"\nThe script of each of {count} jobs:\n", highlight=False)
         console.print(job_script(profile, root / LOGS), highlight=False, soft_wrap=True, markup=False)
-
-
-def print_notes(console: Console, plan: Plan) -> None:
-    """Print what a user should know before the run."""
-    for line in lines(plan.notes()):
-        console.print(line, highlight=False, soft_wrap=True, markup=False)

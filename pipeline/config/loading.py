@@ -106,12 +106,12 @@ def to_toml(config: Config) -> str:
     """The resolved config, every default filled in."""
     import tomli_w
 
-    return tomli_w.dumps(_values(config))
+    return tomli_w.dumps(config_values(config))
 
 
 def config_digest(config: Config) -> str:
     """A short digest of all that may change a result."""
-    values = _values(config)
+    values = config_values(config)
     del values["description"]
     canonical = json.dumps(values, sort_keys=True, allow_nan=False)
     return hashlib.sha256(canonical.encode()).hexdigest()[:8]
@@ -119,7 +119,7 @@ def config_digest(config: Config) -> str:
 
 def differences(old: Config, new: Config) -> list[str]:
     """The fields in which two configs differ, a line each."""
-    before, after = _flatten(_values(old)), _flatten(_values(new))
+    before, after = _flatten(config_values(old)), _flatten(config_values(new))
     return [
         f"{key}: {before.get(key, 'not set')} -> {after.get(key, 'not set')}"
         for key in sorted(before.keys() | after.keys())
@@ -127,7 +127,8 @@ def differences(old: Config, new: Config) -> list[str]:
     ]
 
 
-def _values(config: Config) -> dict[str, Any]:
+def config_values(config: Config) -> dict[str, Any]:
+    """Return a config as the values of its TOML file, with every default filled in."""
     return config.model_dump(mode="json", by_alias=True, exclude_none=True)
 
 

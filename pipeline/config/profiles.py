@@ -1,5 +1,7 @@
 """From what `--cluster` says to a profile: a name, a file, an address or a scheduler file."""
 
+import os
+import sys
 import tomllib
 from difflib import get_close_matches
 from importlib.resources import files
@@ -7,7 +9,6 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
-import click
 from pydantic import ValidationError
 
 from kernel_pipeline.cluster.errors import ProfileError
@@ -16,8 +17,12 @@ from kernel_pipeline.config.loading import load_toml, sentences
 
 
 def profile_folder() -> Path:
-    """Where a user keeps profiles."""
-    return Path(click.get_app_dir("kernel-pipeline")) / "clusters"
+    """Return the directory of the user's own profiles, which need not exist."""
+    if sys.platform == "darwin":
+        settings = "~/Library/Application Support"
+    else:
+        settings = os.environ.get("XDG_CONFIG_HOME") or "~/.config"
+    return Path(settings).expanduser() / "kernel-pipeline" / "clusters"
 
 
 def known_profiles() -> dict[str, Traversable]:

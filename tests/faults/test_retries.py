@@ -9,7 +9,7 @@ import pytest
 
 from kernel_pipeline.cluster.versions import fingerprint
 from kernel_pipeline.plan.plan import make_plan
-from kernel_pipeline.run.manifest import read_record
+from kernel_pipeline.run.manifest import read_manifest
 from kernel_pipeline.run.worker import run_errand
 from kernel_pipeline.store.arrays import DamagedError, RunStore
 from kernel_pipeline.store.local_storage import LocalRoot
@@ -119,7 +119,7 @@ def test_damage_reaches_the_driver_as_what_it_is(
     undisturbed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     root = shutil.copytree(undisturbed, tmp_path / "run")
-    record = read_record(LocalRoot(root))
+    record = read_manifest(LocalRoot(root))
     plan = record.plan()
     assert plan is not None
     assert plan == make_plan(record.config, [dataset.outline for dataset in plan.datasets])

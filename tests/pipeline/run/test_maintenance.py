@@ -13,9 +13,10 @@ from click.testing import CliRunner
 from rich.console import Console
 
 from kernel_pipeline.cli.main import main
+from kernel_pipeline.cli.maintenance_view import print_cleaning, print_runs
 from kernel_pipeline.errors import RefusedError
 from kernel_pipeline.plan.plan import Plan
-from kernel_pipeline.run.maintenance import clean_run, print_runs
+from kernel_pipeline.run.maintenance import clean_run, list_runs
 from kernel_pipeline.store.local_storage import LocalRoot
 from kernel_pipeline.store.lock import locked
 from tests.helpers.build import listing
@@ -27,7 +28,7 @@ WEIGHTS = "weights/wave/regression/alignf/0-2"
 def said_of(folder: Path) -> dict[str, str]:
     """The lines of the list, by the name of the run."""
     said = io.StringIO()
-    print_runs(Console(file=said, width=300), LocalRoot(folder))
+    print_runs(Console(file=said, width=300), str(folder), list_runs(LocalRoot(folder)))
     heading, *lines = said.getvalue().splitlines()
     assert heading.split() == ["run", "state", "size", "age"]
     return {Path(line.split()[0]).name: " ".join(line.split()[1:]) for line in lines}
@@ -35,7 +36,7 @@ def said_of(folder: Path) -> dict[str, str]:
 
 def clean(root: Path) -> str:
     said = io.StringIO()
-    clean_run(Console(file=said, width=200), LocalRoot(root))
+    print_cleaning(Console(file=said, width=200), clean_run(LocalRoot(root)))
     return said.getvalue()
 
 
