@@ -14,6 +14,7 @@ from unittest.mock import patch
 from kernel_pipeline.cluster import open_cluster, warm_up
 from kernel_pipeline.cluster.profile import Profile
 from kernel_pipeline.data.prepared import Samples
+from kernel_pipeline.events import Emitter
 from kernel_pipeline.run.driver import Options, Run
 from kernel_pipeline.run.executor import Execution
 from kernel_pipeline.run.interrupt import Interrupt

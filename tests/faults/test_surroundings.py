@@ -52,7 +52,7 @@ def test_a_run_whose_output_cannot_be_written_is_finished_and_says_so(unfinished
     done = shell("pipeline resume run --cluster threads > /dev/full", unfinished.parent)
     assert done.returncode == 0, done.stderr
     assert done.stderr == (
-        "note: the standard output cannot be written: No space left on device. The command goes on without it\n"
+        "note: the standard output cannot be written: No space left on device. The command continues without it\n"
     )
     assert_same(unfinished, undisturbed)
 

@@ -84,7 +84,7 @@ def test_a_directory_of_another_format_is_refused(version: int, words: str, plan
     begin(tmp_path, plan)
     path = tmp_path / "environment.json"
     path.write_text(path.read_text().replace('"format": 3', f'"format": {version}'))
-    with pytest.raises(RefusedError, match=f"is of format {version}, which {words}"):
+    with pytest.raises(RefusedError, match=f"has format {version}, which {words}"):
         read_manifest(LocalRoot(tmp_path))
 
 
