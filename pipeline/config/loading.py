@@ -181,8 +181,13 @@ def _apply(values: dict[str, Any], setting: str) -> None:
         raise ConfigError(f"--set {setting[:50]}...: {error}") from None
     except tomllib.TOMLDecodeError:
         value = text  # a bare word is a text
+    set_value(values, key.strip(), value, setting)
+
+
+def set_value(values: dict[str, Any], key: str, value: Any, setting: str) -> None:
+    """Change one value in place, given its dotted key; `setting` names it in messages."""
     place: Any = values
-    rest = key.strip()
+    rest = key
     while True:
         if isinstance(place, list):
             place, rest = _item(place, rest, setting)

@@ -28,7 +28,7 @@ def update_tables(
     fence.check()
     arrays = store.anew()
     rows = write_tables(root, arrays, plan, finished)
-    _check_read(arrays.access.read, finished)
+    check_read(arrays.access.read, finished)
     summary = summarise(rows)
     write_summary(root, summary)
     fence.check()
@@ -42,7 +42,7 @@ def tables_identity(plan: Plan, finished: Mapping[str, Finished]) -> str:
     return hashlib.sha256(json.dumps([TABLES_VERSION, plan.identity, done]).encode()).hexdigest()[:16]
 
 
-def _check_read(read: Mapping[str, str], finished: Mapping[str, Finished]) -> None:
+def check_read(read: Mapping[str, str], finished: Mapping[str, Finished]) -> None:
     """Raise a `DamagedError` for a chunk that was read and is not what the ledger says."""
     for entry in finished.values():
         for key, digest in entry.digests.items():
