@@ -69,6 +69,7 @@ class TaskFinished:
 
     name: str
     stage: str
+    """Stage of the task; empty for tasks that the plan does not have, such as those of an iterative solver."""
     seconds: float
     failed: str = ""
     """Why the task failed; empty if it succeeded."""

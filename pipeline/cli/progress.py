@@ -54,6 +54,8 @@ class Progress:
             self._bars.start()
 
     def _advance(self, stage: str) -> None:
+        if stage not in self._totals:
+            return
         self._counts[stage] += 1
         if self._bars:
             self._bars.advance(self._ids[stage])

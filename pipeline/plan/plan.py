@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TypeVar
 
 from kernel_pipeline.config.datasets import Dataset, Fitting
@@ -12,6 +13,7 @@ from kernel_pipeline.config.methods import EACH_KERNEL, label, why_unfit
 from kernel_pipeline.config.sweep import Config
 from kernel_pipeline.errors import ConfigError, TooLargeError
 from kernel_pipeline.plan.gram import gram_stages
+from kernel_pipeline.plan.graph import Graph
 from kernel_pipeline.plan.notes import Note
 from kernel_pipeline.plan.rank_one import rank_one_stages
 from kernel_pipeline.plan.size_limits import check_plan_size
@@ -58,6 +60,11 @@ class DatasetPlan:
     def tasks(self) -> list[Task]:
         """The tasks of all stages."""
         return [task for tasks in self.stages.values() for task in tasks]
+
+    @cached_property
+    def graph(self) -> Graph:
+        """The dependencies among the tasks."""
+        return Graph(self.tasks)
 
     def of(self, kind: type[T]) -> list[T]:
         """The tasks of one kind."""

@@ -13,7 +13,7 @@ from kernel_pipeline.data.prepared import Samples
 from kernel_pipeline.errors import InterruptedRunError, StorageError
 from kernel_pipeline.events import Emitter, TaskFinished, TasksStarted, TasksStopped, WorkersChanged
 from kernel_pipeline.plan.arrays import data_identity
-from kernel_pipeline.plan.failures import failed_and_what_builds_on_it, failures
+from kernel_pipeline.plan.failures import failed_and_dependents, failures
 from kernel_pipeline.plan.plan import Plan
 from kernel_pipeline.run.interrupt import Interrupt
 from kernel_pipeline.run.manifest import own_arrays_root
@@ -23,7 +23,7 @@ from kernel_pipeline.run.schedule import Schedule
 from kernel_pipeline.run.stored_data import create_arrays
 from kernel_pipeline.run.tables import update_tables
 from kernel_pipeline.run.verification import CLEANED, CheckReport, check, data_entry, is_left, superseded_tasks
-from kernel_pipeline.stages.task import STAGES, Task
+from kernel_pipeline.stages.task import Task
 from kernel_pipeline.store.arrays import DamagedError, RunStore
 from kernel_pipeline.store.fence import Fence, guarded_arrays
 from kernel_pipeline.store.files import quoted
@@ -86,7 +86,7 @@ class Run:
         """Determine what is finished and intact. Failed tasks count as finished, unless they are to be retried."""
         recorded = self.ledger.read()
         if self.options.retry_failed and self._again is None:
-            names = [failed_and_what_builds_on_it(dataset, recorded) for dataset in self.plan.datasets]
+            names = [failed_and_dependents(dataset, recorded) for dataset in self.plan.datasets]
             self._again = set().union(*names)
         report = check(self.plan, recorded, self.store.root, full, self._again or ())
         for problem in report.problems:
@@ -113,10 +113,8 @@ class Run:
         """Return the names of the pending tasks that were damaged, and of pending tasks that these may depend on."""
         pending, names = self.pending(), set()
         for dataset in self.plan.datasets:
-            tasks = [task for task in dataset.tasks if task.name in pending]
-            damaged = {task.name: STAGES.index(task.stage) for task in tasks if task.name in self.damaged}
-            last = max(damaged.values(), default=0)
-            names |= {task.name for task in tasks if task.name in damaged or STAGES.index(task.stage) < last}
+            damaged = {task.name for task in dataset.tasks if task.name in pending and task.name in self.damaged}
+            names |= damaged | (dataset.graph.ancestors(damaged) & pending)
         return names
 
     def complete(self) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -140,6 +138,7 @@ class Run:
                 return
             # In a new run, no result can have been computed from other inputs.
             may_differ = any(name in self.finished for name in self._stages)
+            self._forget_lost(names)
             self._run_tasks(names)
 
     def _forget_superseded(self) -> None:
@@ -194,7 +193,7 @@ class Run:
             self.emit(WorkersChanged(cluster.workers, cluster.dashboard))
             done = self._stages.keys() - todo
             set_aside = {name for name, entry in self.finished.items() if entry.failed}
-            schedule = Schedule(self.plan, set(done), set_aside)
+            schedule = Schedule(self.plan.tasks, set(done), set_aside)
             with closing(Welcome(cluster, self.store, self._witness(), logs)) as welcome:
                 Execution(
                     cluster,
@@ -226,7 +225,13 @@ class Run:
     def _record_tasks(self, entries: list[Finished]) -> None:
         self.record(entries)
         for entry in entries:
-            self.emit(TaskFinished(entry.name, self._stages[entry.name], entry.seconds, entry.failed))
+            stage = self._stages.get(entry.name, "")
+            self.emit(TaskFinished(entry.name, stage, entry.seconds, entry.failed))
+
+    def _forget_lost(self, todo: set[str]) -> None:
+        """Leave out of the digests of inputs what is about to be computed again."""
+        for name in todo & self._lost.keys():
+            self._inputs.replace(self._lost.pop(name).digests, {})
 
     def _witness(self) -> tuple[str, str]:
         """Return the key of a stored file that workers have to see, and its digest."""

@@ -1,64 +1,195 @@
-"""Which tasks may run now: the stages of a dataset follow each other, datasets do not wait for one another."""
+"""The order in which tasks are sent to workers: what can run now, what can be sent ahead, and what cannot run.
 
-from collections import deque
-from collections.abc import Container
+Tasks whose needs are finished come first (`take`), since they can run at once. Others can be sent as soon as all tasks
+that they need are sent (`take_ahead`), with the futures of those tasks as dependencies.
+"""
 
-from kernel_pipeline.plan.failures import Failed
-from kernel_pipeline.plan.plan import Plan
-from kernel_pipeline.stages.task import STAGES, Task
+from collections.abc import Container, Iterable, Mapping
+from heapq import heappop, heappush
+from typing import Any
 
-Errand = tuple[Task, ...]
+from kernel_pipeline.plan.graph import Graph
+from kernel_pipeline.run.batches import Batches
+from kernel_pipeline.run.dependencies import FAILED, FINISHED, NEW, TAKEN, Dependencies
+from kernel_pipeline.stages.task import Task
+
+TaskBatch = tuple[Task, ...]
 """Tasks that go to a worker together."""
+Results = Mapping[str, Mapping[str, Any]]
 
 
 class Schedule:
-    """The order of errands: `take` gives one that may run, `finish` says that one is done.
+    """The tasks that are still to run.
 
     Parameters
     ----------
+    tasks
+        All tasks, in the order of preference.
     done
         Names of tasks that need not run.
-    set_aside
-        Those of them that failed: what builds on them cannot run.
+    failed
+        Names of those of them that failed: their dependents cannot run.
+    results
+        The results of finished open-ended tasks by name, which determine the tasks that follow them.
     """
 
-    def __init__(self, plan: Plan, done: Container[str], set_aside: Container[str] = ()) -> None:
-        self._done, self._set_aside = done, set_aside
-        self._ready: deque[Errand] = deque()
-        self._stages = {
-            dataset.name: deque(tuple(dataset.stages[stage]) for stage in STAGES) for dataset in plan.datasets
-        }
-        self._open = dict.fromkeys(self._stages, 0)
-        self._failed = {name: Failed() for name in self._stages}
-        for dataset in self._stages:
-            self._advance(dataset)
+    def __init__(
+        self, tasks: Iterable[Task], done: Container[str], failed: Container[str] = (), results: Results | None = None
+    ) -> None:
+        self._graph = Graph(tuple(tasks))
+        self._done, self._failed, self._results = done, failed, dict(results or {})
+        self._ready: list[int] = []
+        self._ahead: list[int] = []
+        self._batches = Batches()
+        self._inner: dict[int, Schedule] = {}
+        """The tasks that a finished open-ended task asked for."""
+        state = bytearray(self._first_state(number) for number in range(len(self._graph.tasks)))
+        for number, task in enumerate(self._graph.tasks):
+            if state[number] == NEW:
+                self._batches.expect(task)
+        self._dependencies = Dependencies(self._graph, state, self)
+        self._dependencies.start()
+        self._close_inner()
 
-    def take(self) -> Errand | None:
-        """Tasks whose inputs are there, or None if all such tasks are taken."""
-        return self._ready.popleft() if self._ready else None
+    def take(self, idle: bool = False) -> TaskBatch | None:
+        """Take the next tasks whose needs are all finished.
 
-    def split(self, errand: Errand) -> list[Errand]:
-        """Let the tasks of an errand that was taken go their own ways; each has to be finished on its own."""
-        self._open[errand[0].dataset] += len(errand) - 1
-        return [(task,) for task in errand]
+        Parameters
+        ----------
+        idle
+            Whether workers are idle. Only then a batch is taken that other tasks could still join.
+        """
+        for inner in self._inner.values():
+            if batch := inner.take(idle):
+                return batch
+        numbers: list[int] = []
+        while self._ready and not numbers:
+            number = heappop(self._ready)
+            if self._dependencies.state[number] == NEW:
+                numbers = self._batches.pop(number, self._graph.tasks[number])
+        if idle and not numbers:
+            numbers = self._batches.pop_incomplete()
+        return self._take(numbers) if numbers else None
 
-    def finish(self, errand: Errand, failed: bool = False) -> None:
-        """Say that an errand is done, or that it failed and what builds on it cannot run."""
-        dataset = errand[0].dataset
-        if failed:
-            self._failed[dataset].extend(errand)
-        self._open[dataset] -= 1
-        self._advance(dataset)
+    def take_ahead(self, sent: Container[str]) -> TaskBatch | None:
+        """Take the next task that needs unfinished tasks, all of which the scheduler has.
 
-    def _advance(self, dataset: str) -> None:
-        """Once a stage is done, make the tasks of the next one ready that still have to run, and can."""
-        stages = self._stages[dataset]
-        while not self._open[dataset] and stages:
-            errands: dict[str, list[Task]] = {}
-            stage, failed = stages.popleft(), self._failed[dataset]
-            failed.extend(task for task in stage if task.name in self._set_aside)
-            for task in stage:
-                if task.name not in self._done and not failed.blocking(task):
-                    errands.setdefault(task.errand, []).append(task)
-            self._open[dataset] = len(errands)
-            self._ready.extend(map(tuple, errands.values()))
+        Parameters
+        ----------
+        sent
+            Names of the tasks that the scheduler has.
+        """
+        while self._ahead:
+            number = heappop(self._ahead)
+            if self._dependencies.state[number] != NEW:
+                continue
+            missing = [self._graph.tasks[other].name for other in self._dependencies.missing(number)]
+            if missing and all(name in sent for name in missing):
+                return self._take([number])
+            # A task that needs one that is held back is taken when all of them are finished.
+        return None
+
+    def unfinished_needs(self, batch: TaskBatch) -> list[str]:
+        """Return the names of the unfinished tasks that a batch needs."""
+        names: dict[str, None] = {}
+        for owner, number in map(self._find, batch):
+            names |= {owner._graph.tasks[other].name: None for other in owner._dependencies.missing(number)}
+        return list(names)
+
+    def is_waiting(self, batch: TaskBatch) -> bool:
+        """Return whether a batch needs unfinished tasks."""
+        return any(owner._dependencies.is_waiting(number) for owner, number in map(self._find, batch))
+
+    def is_dropped(self, batch: TaskBatch) -> bool:
+        """Return whether a batch cannot run, since a task that it needs has failed."""
+        return any(owner._dependencies.state[number] == FAILED for owner, number in map(self._find, batch))
+
+    def finish(self, batch: TaskBatch, results: Results | None = None) -> None:
+        """Mark tasks as finished; the results of open-ended tasks may ask for more tasks."""
+        for task in batch:
+            owner, number = self._find(task)
+            if task.is_open_ended:
+                owner._results[task.name] = (results or {}).get(task.name, {})
+            if not owner._asks_for_more(number):
+                owner._dependencies.finish(number)
+        self._close_inner()
+
+    def fail(self, batch: TaskBatch) -> None:
+        """Mark tasks as failed; what depends on them cannot run."""
+        for owner, number in map(self._find, batch):
+            owner._dependencies.fail(number)
+        self._close_inner()
+
+    def put_back(self, batch: TaskBatch) -> None:
+        """Treat tasks as not taken, since one that they need has to be sent again; they wait until it is finished."""
+        for owner, number in map(self._find, batch):
+            if owner._dependencies.state[number] == TAKEN:
+                owner._batches.expect(owner._graph.tasks[number])
+                owner._dependencies.put_back(number)
+
+    def add(self, number: int) -> None:
+        """Make a task available that can run now."""
+        if (first := self._batches.add(number, self._graph.tasks[number])) is not None:
+            heappush(self._ready, first)
+
+    def add_ahead(self, number: int) -> None:
+        """Make a task available to be sent ahead; batches are put together once their tasks can run."""
+        if self._graph.tasks[number].batch_key is None:
+            heappush(self._ahead, number)
+
+    def remove(self, number: int) -> None:
+        """Let no batch wait for a task that cannot run."""
+        if (first := self._batches.leave(self._graph.tasks[number])) is not None:
+            heappush(self._ready, first)
+
+    def _first_state(self, number: int) -> int:
+        name = self._graph.tasks[number].name
+        if name in self._failed:
+            return FAILED
+        if name not in self._done:
+            return NEW
+        return TAKEN if self._asks_for_more(number) else FINISHED
+
+    def _find(self, task: Task) -> "tuple[Schedule, int]":
+        """Return the schedule that a task belongs to, and its number there."""
+        if (found := self._search(task.name)) is None:
+            raise KeyError(task.name)
+        return found
+
+    def _search(self, name: str) -> "tuple[Schedule, int] | None":
+        if (number := self._graph.number.get(name)) is not None:
+            return self, number
+        return next((found for inner in self._inner.values() if (found := inner._search(name))), None)
+
+    def _take(self, numbers: list[int]) -> TaskBatch:
+        tasks = tuple(self._graph.tasks[number] for number in numbers)
+        for number, task in zip(numbers, tasks, strict=True):
+            self._dependencies.take(number, task.is_open_ended)
+        return tasks
+
+    def _asks_for_more(self, number: int) -> bool:
+        """Add the tasks that a finished open-ended task asks for; return whether any of them is still to run."""
+        task = self._graph.tasks[number]
+        if not task.is_open_ended or task.name not in self._results:
+            return False
+        inner = Schedule(task.follow_up(self._results[task.name]), self._done, self._failed, self._results)
+        if inner._is_finished and FAILED not in inner._dependencies.state:
+            return False
+        self._inner[number] = inner
+        return True
+
+    @property
+    def _is_finished(self) -> bool:
+        state = self._dependencies.state
+        return NEW not in state and TAKEN not in state
+
+    def _close_inner(self) -> None:
+        """Finish open-ended tasks when all that they asked for is finished."""
+        for number, inner in list(self._inner.items()):
+            inner._close_inner()
+            if inner._is_finished:
+                del self._inner[number]
+                if FAILED in inner._dependencies.state:
+                    self._dependencies.fail(number)
+                else:
+                    self._dependencies.finish(number)

@@ -1,4 +1,4 @@
-"""What runs on a worker: the tasks of one errand, timed and measured."""
+"""What runs on a worker: the tasks of one batch, timed and measured."""
 
 import logging
 import os
@@ -14,7 +14,7 @@ from kernel_pipeline.cluster.versions import fingerprint
 from kernel_pipeline.run.peak_memory import measured_peak
 from kernel_pipeline.stages.task import Task
 from kernel_pipeline.store.arrays import DamagedError, RunStore
-from kernel_pipeline.store.inputs import Total, check_inputs, ledger_digest
+from kernel_pipeline.store.inputs import Total, check_inputs, ledger_digest, with_reports
 from kernel_pipeline.store.reports import Finished
 
 log = logging.getLogger(__name__)
@@ -24,22 +24,31 @@ STOPPING = "pipeline_runs_that_stop"
 """Where a worker keeps the runs that it is to take no more work of; it may work for others, and for later ones."""
 
 
-def run_errand(
-    tasks: Sequence[Task], inputs: Sequence[tuple[Total, ...]], store: RunStore, run: str, code: str
+def run_batch(
+    tasks: Sequence[Task],
+    inputs: Sequence[tuple[Total, ...]],
+    needed: Sequence[Sequence[Finished]],
+    store: RunStore,
+    run: str,
+    code: str,
 ) -> list[Finished]:
-    """Run the tasks of one errand and report what they left; nothing, if the run is to stop.
+    """Run the tasks of one batch and report what they wrote; nothing, if the run is to stop.
 
     Parameters
     ----------
     inputs
         The ledger's digests of what each task reads; none where nothing is to be checked.
+    needed
+        The reports of tasks that these need and that were not in the ledger when they were sent.
     code
         The driver's fingerprint of all that is installed: a worker that has just come may have other versions.
     """
     if fingerprint() != code:
         raise ClusterError("a worker came that does not run the versions of this driver")
-    if run in getattr(get_worker(), STOPPING, ()):
+    if run in getattr(get_worker(), STOPPING, ()) or not all(needed):  # a task that these need was not run either
         return []
+    if inputs:
+        inputs = with_reports(tasks, inputs, [report.digests for reports in needed for report in reports])
     store = store.anew()  # a worker in the driver's process gets the driver's own
     try:
         finished = run_tasks(tasks, store, inputs)

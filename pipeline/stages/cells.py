@@ -1,5 +1,6 @@
 """What the tasks of single cells share: their samples, their weights and what is measured of a learned kernel."""
 
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -8,7 +9,7 @@ import numpy as np
 from kernel_pipeline.stages.labels import label_input, read_labels
 from kernel_pipeline.stages.task import Output, Task
 from kernel_pipeline.store.arrays import GRAM, WEIGHTS, RunStore
-from kernel_pipeline.store.inputs import Input, whole
+from kernel_pipeline.store.inputs import Input, trials_of, whole
 from kernel_pipeline.tasks.arrays import Floats, Integers
 from kernel_pipeline.tasks.centering import center_on, positive_part
 from kernel_pipeline.tasks.errors import NoResultError
@@ -80,6 +81,12 @@ class CellTask(Task):
         return store.write_trials(WEIGHTS, f"{group}/{self.method}", trial, [weights]) | store.write_trials(
             WEIGHTS, f"{group}/certificate/{self.method}", trial, [certificate]
         )
+
+
+def weights_written(group: str, method: str, trials: Iterable[int]) -> tuple[Input, ...]:
+    """Return the parts of arrays that the weights of some trials of a method are written to."""
+    chosen = tuple(trials)
+    return tuple(trials_of(WEIGHTS, name, chosen) for name in (f"{group}/{method}", f"{group}/certificate/{method}"))
 
 
 def measured(weights: Floats, certificate: float) -> dict[str, Any]:

@@ -38,7 +38,7 @@ class CombineTask(TileBatchTask):
         return self.task, self.method
 
     @property
-    def errand(self) -> str:
+    def batch_key(self) -> str:
         return f"{self.stage}/{self.dataset}/{self.number}"
 
     def inputs(self) -> tuple[Input, ...]:
@@ -47,6 +47,9 @@ class CombineTask(TileBatchTask):
             whole(WEIGHTS, self._name),
             whole(STATISTICS, f"{self.dataset}/{self.task}/trace"),
         )
+
+    def writes(self) -> tuple[Input, ...]:
+        return (whole(COMBINED, self._name),)
 
     def run(self, store: RunStore) -> Output:
         (output,) = self.run_together([self], store)

@@ -35,6 +35,9 @@ class FitTask(CellTask, GramTask):
             trials_of(COMBINED, f"{group}/{self.method}", trial),
         )
 
+    def writes(self) -> tuple[Input, ...]:
+        return ()
+
     def run(self, store: RunStore) -> Output:
         group = f"{self.dataset}/{self.task}"
         mu = store.read(WEIGHTS, f"{group}/{self.method}", self.trial, undefined=True)

@@ -5,7 +5,16 @@ from typing import ClassVar
 
 import numpy as np
 
-from kernel_pipeline.stages.cells import NO_RESULT, CellTask, Split, alignments, failed, measured, path_result
+from kernel_pipeline.stages.cells import (
+    NO_RESULT,
+    CellTask,
+    Split,
+    alignments,
+    failed,
+    measured,
+    path_result,
+    weights_written,
+)
 from kernel_pipeline.stages.matrices import read_symmetric
 from kernel_pipeline.stages.reduce import ReduceTask
 from kernel_pipeline.stages.statistics import read_statistics, statistics_inputs
@@ -41,6 +50,9 @@ class OneStageTask(CellTask, GramTask):
             whole(GRAM, f"{self.dataset}/gram"),
             *statistics_inputs(self.dataset, self.task, [self.trial]),  # the traces are among them
         )
+
+    def writes(self) -> tuple[Input, ...]:
+        return weights_written(f"{self.dataset}/{self.task}", self.method, [self.trial])
 
     def run(self, store: RunStore) -> Output:
         split = self.split(store)
@@ -83,6 +95,9 @@ class EachKernelTask(CellTask, GramTask):
             whole(GRAM, f"{self.dataset}/gram"),
             trials_of(STATISTICS, f"{self.dataset}/{self.task}/trace", [self.trial]),
         )
+
+    def writes(self) -> tuple[Input, ...]:
+        return ()
 
     def run(self, store: RunStore) -> Output:
         split = self.split(store)

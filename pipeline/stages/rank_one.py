@@ -16,6 +16,7 @@ from kernel_pipeline.stages.cells import (
     fit_kernel,
     measured,
     path_result,
+    weights_written,
 )
 from kernel_pipeline.stages.labels import label_input, read_labels
 from kernel_pipeline.stages.statistics import first_kernels
@@ -24,6 +25,7 @@ from kernel_pipeline.stages.weights import find_rule
 from kernel_pipeline.store.arrays import DATA, GRAM, STATISTICS, RunStore
 from kernel_pipeline.store.inputs import Input, whole
 from kernel_pipeline.store.reports import OK
+from kernel_pipeline.store.schema import WITHOUT_M
 from kernel_pipeline.tasks.arrays import Floats, Integers
 from kernel_pipeline.tasks.folds import trials
 from kernel_pipeline.tasks.kernels.rank_one import RankOneKernels, weighted_gram
@@ -62,6 +64,9 @@ class RankOneStatisticsTask(Task):
     def inputs(self) -> tuple[Input, ...]:
         return (*column_inputs(self.dataset), label_input(self.dataset), whole(GRAM, f"{self.dataset}/fold"))
 
+    def writes(self) -> tuple[Input, ...]:
+        return tuple(whole(STATISTICS, f"{self.dataset}/{task}/{name}") for task in self.tasks for name in WITHOUT_M)
+
     def run(self, store: RunStore) -> Output:
         columns, offset = read_columns(store, self.dataset)
         targets, _ = read_labels(store, self.dataset)
@@ -97,6 +102,9 @@ class RankOneCellTask(CellTask):
 
     def inputs(self) -> tuple[Input, ...]:
         return (*self.split_inputs(), *column_inputs(self.dataset))
+
+    def writes(self) -> tuple[Input, ...]:
+        return weights_written(f"{self.dataset}/{self.task}", self.method, [self.trial])
 
     def run(self, store: RunStore) -> Output:
         split = self.split(store)

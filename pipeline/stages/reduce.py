@@ -11,6 +11,7 @@ from kernel_pipeline.stages.task import Output, Task
 from kernel_pipeline.stages.tiles import GramTask, TilesTask
 from kernel_pipeline.store.arrays import GRAM, STATISTICS, RunStore
 from kernel_pipeline.store.inputs import Input, whole
+from kernel_pipeline.store.schema import STATISTICS_ARRAYS
 from kernel_pipeline.tasks.arrays import Floats
 from kernel_pipeline.tasks.folds import fold_bounds, trials
 from kernel_pipeline.tasks.kernels.gaussian import SHIFT
@@ -44,6 +45,11 @@ class ReduceTask(GramTask):
     def inputs(self) -> tuple[Input, ...]:
         sums = (whole(STATISTICS, f"{self.dataset}/sums/{field.name}") for field in fields(Sums))
         return (*sums, label_input(self.dataset), whole(GRAM, f"{self.dataset}/fold"))
+
+    def writes(self) -> tuple[Input, ...]:
+        return tuple(
+            whole(STATISTICS, f"{self.dataset}/{task}/{name}") for task in self.tasks for name in STATISTICS_ARRAYS
+        )
 
     def run(self, store: RunStore) -> Output:
         sums = self._total(store)

@@ -3,7 +3,7 @@
 import hashlib
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
@@ -25,6 +25,9 @@ class Task(ABC):
     reads: ClassVar[tuple[type["Task"], ...]] = ()
     """The kinds of tasks whose outputs it reads."""
 
+    is_open_ended: ClassVar[bool] = False
+    """Whether a result may ask for more tasks (`follow_up`)."""
+
     dataset: str
     fingerprint: str
     """Of the samples of the dataset."""
@@ -45,9 +48,9 @@ class Task(ABC):
         return None
 
     @property
-    def errand(self) -> str:
-        """Tasks with the same errand share their inputs, and go to a worker together."""
-        return self.name
+    def batch_key(self) -> str | None:
+        """Tasks with the same key share their inputs and go to a worker together, if they can run at the same time."""
+        return None
 
     @property
     def identity(self) -> str:
@@ -66,12 +69,24 @@ class Task(ABC):
         """What `run` may read: it is checked against the ledger, and reading anything else is an error."""
 
     @abstractmethod
+    def writes(self) -> tuple[Input, ...]:
+        """Return the arrays, or parts of arrays, that `run` writes: tasks that read them wait for this one."""
+
+    def follow_up(self, result: Mapping[str, Any]) -> tuple["Task", ...]:
+        """Return the tasks that a result asks for, such as another pass over the tiles.
+
+        Tasks that depend on this one wait for them as well. The tasks must follow from this task and its result alone,
+        since they are determined again when a run is resumed. Only called if `is_open_ended`.
+        """
+        return ()
+
+    @abstractmethod
     def run(self, store: RunStore) -> "Output":
         """Do the work: read from the store, write whole chunks, say what was written."""
 
     @classmethod
     def run_together(cls, tasks: Sequence[Self], store: RunStore) -> list["Output"]:
-        """Run the tasks of one errand; what they write is the same, to the byte, as if each ran alone."""
+        """Run tasks with the same `batch_key`; what they write is the same, to the byte, as if each ran alone."""
         return [task.run(store) for task in tasks]
 
 

@@ -4,7 +4,7 @@ What is stored is `E = K - shift`, with the shifts as an attribute of the array.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import partial
 from typing import ClassVar
 
@@ -13,7 +13,7 @@ import numpy as np
 from kernel_pipeline.stages.labels import label_input, read_labels
 from kernel_pipeline.stages.task import Output, Task
 from kernel_pipeline.store.arrays import DATA, GRAM, STATISTICS, RunStore
-from kernel_pipeline.store.inputs import Input, whole
+from kernel_pipeline.store.inputs import Input, tiles_of, trials_of, whole
 from kernel_pipeline.tasks.folds import fold_bounds
 from kernel_pipeline.tasks.kernels.gaussian import families_of_kernels, largest_gamma, prepare_features
 from kernel_pipeline.tasks.statistics.sums import Sums, add_tile
@@ -85,6 +85,10 @@ class TilesTask(TileBatchTask):
             label_input(self.dataset),
             whole(GRAM, f"{self.dataset}/fold"),
         )
+
+    def writes(self) -> tuple[Input, ...]:
+        sums = (trials_of(STATISTICS, f"{self.dataset}/sums/{field.name}", [self.number]) for field in fields(Sums))
+        return (tiles_of(f"{self.dataset}/gram", self.tiles), *sums)
 
     def run(self, store: RunStore) -> Output:
         features, direct = prepare_features(

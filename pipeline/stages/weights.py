@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from kernel_pipeline.stages.cells import NO_RESULT, alignments, measured
+from kernel_pipeline.stages.cells import NO_RESULT, alignments, measured, weights_written
 from kernel_pipeline.stages.reduce import ReduceTask
 from kernel_pipeline.stages.statistics import read_statistics, statistics_inputs
 from kernel_pipeline.stages.task import Output, Task
@@ -57,6 +57,9 @@ class WeightsTask(GramTask):
 
     def inputs(self) -> tuple[Input, ...]:
         return statistics_inputs(self.dataset, self.task, self.trials)
+
+    def writes(self) -> tuple[Input, ...]:
+        return weights_written(f"{self.dataset}/{self.task}", self.method, self.trials)
 
     def run(self, store: RunStore) -> Output:
         statistics = read_statistics(store, self.dataset, self.task, self.trials)

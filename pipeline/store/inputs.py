@@ -89,6 +89,19 @@ class InputDigests:
                     totals[part] = totals.get(part, 0) + total
 
 
+def with_reports(
+    tasks: Sequence[Reader], totals: Sequence[tuple[Total, ...]], reported: Iterable[Mapping[str, str]]
+) -> list[tuple[Total, ...]]:
+    """Return the digests of the inputs of tasks when chunks are added that the given totals do not count."""
+    added = InputDigests()
+    for digests in reported:
+        added.add(digests)
+    return [
+        tuple(known + more for known, more in zip(known_totals, added.of(task), strict=True))
+        for task, known_totals in zip(tasks, totals, strict=True)
+    ]
+
+
 def ledger_digest(totals: Iterable[Total]) -> str:
     """One digest of all inputs of a task, as the ledger has it: the number of chunks, and the sum of their hashes.
 

@@ -80,7 +80,7 @@ def measure(config: Config, folder: Path, workers: int, stages: Iterable[str]) -
         run.store_data()
         done = {task.name for task in plan.tasks if task.stage not in stages}
         with Interrupt() as interrupt, open_cluster(Profile(jobs=workers), root) as cluster:
-            schedule = Schedule(plan, done)
+            schedule = Schedule(plan.tasks, done)
             execution = Execution(cluster, schedule, run.store, run.record, no_welcome, interrupt, True, print)
             begin = time.perf_counter()
             execution.run()

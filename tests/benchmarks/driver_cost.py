@@ -82,7 +82,7 @@ def measure_driver(tiles: int, cells: int, datasets: int, workers: int | None) -
             cost = DriverCost(len(plan.tasks), cluster.workers)
             execution = Execution(
                 cluster,
-                Schedule(plan, ()),
+                Schedule(plan.tasks, ()),
                 RunStore(LocalRoot(root)),
                 run.record,
                 no_welcome,

@@ -16,7 +16,7 @@ from click.testing import CliRunner, Result
 
 from kernel_pipeline.cli.main import main
 from kernel_pipeline.run.driver import Run
-from kernel_pipeline.run.schedule import Errand, Schedule
+from kernel_pipeline.run.schedule import Schedule, TaskBatch
 from kernel_pipeline.run.worker import run_tasks
 from tests.helpers.sweeps import pipeline
 
@@ -170,8 +170,8 @@ def no_workers(
 
     def run_here(run: Run, todo: set[str]) -> None:
         aside = {name for name, entry in run.finished.items() if entry.failed}
-        schedule = Schedule(run.plan, {task.name for task in run.plan.tasks} - todo, aside)
-        ready: list[Errand] = []
+        schedule = Schedule(run.plan.tasks, {task.name for task in run.plan.tasks} - todo, aside)
+        ready: list[TaskBatch] = []
         done = 0
         while True:
             while errand := schedule.take():

@@ -19,7 +19,7 @@ from kernel_pipeline.cluster import limits, private_cluster
 from kernel_pipeline.cluster.errors import ClusterError, LimitError
 from kernel_pipeline.cluster.private_cluster import PrivateCluster
 from kernel_pipeline.cluster.versions import fingerprint
-from kernel_pipeline.run.worker import run_errand
+from kernel_pipeline.run.worker import run_batch
 from kernel_pipeline.store.arrays import DamagedError, RunStore
 from kernel_pipeline.store.local_storage import LocalRoot
 from tests.faults.harness import write_config
@@ -154,7 +154,7 @@ def test_a_worker_names_the_limit_that_it_meets(
     monkeypatch.setattr("kernel_pipeline.run.worker.run_tasks", fails)
     monkeypatch.setattr("kernel_pipeline.run.worker.get_worker", object)
     with pytest.raises(kind, match=r"imits are: 4096 MiB of address space \(`ulimit -v`\)"):
-        run_errand((), (), RunStore(LocalRoot(tmp_path)), "run", fingerprint())
+        run_batch((), (), (), RunStore(LocalRoot(tmp_path)), "run", fingerprint())
 
 
 def test_a_command_names_the_limit_that_it_meets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ import pytest
 from kernel_pipeline.cluster.versions import fingerprint
 from kernel_pipeline.plan.plan import make_plan
 from kernel_pipeline.run.manifest import read_manifest
-from kernel_pipeline.run.worker import run_errand
+from kernel_pipeline.run.worker import run_batch
 from kernel_pipeline.store.arrays import DamagedError, RunStore
 from kernel_pipeline.store.local_storage import LocalRoot
 from kernel_pipeline.tasks.errors import NoResultError
@@ -127,6 +127,6 @@ def test_damage_reaches_the_driver_as_what_it_is(
     (fit,) = [task for task in plan.tasks if task.name == "fits/wave/regression/unif/0"]
     monkeypatch.setattr("kernel_pipeline.run.worker.get_worker", object)
     with pytest.raises(DamagedError, match=r"unif/zarr\.json does not describe an array") as caught:
-        run_errand((fit,), (), RunStore(LocalRoot(root)), "a run", fingerprint())
+        run_batch((fit,), (), (), RunStore(LocalRoot(root)), "a run", fingerprint())
     assert caught.value.__cause__ is caught.value.__context__ is None  # which might not survive the way
     assert isinstance(pickle.loads(pickle.dumps(caught.value)), DamagedError)

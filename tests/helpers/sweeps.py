@@ -16,7 +16,6 @@ from kernel_pipeline.config.loading import parse_config
 from kernel_pipeline.config.sweep import Config
 from kernel_pipeline.data.prepared import Samples, load_samples
 from kernel_pipeline.plan.arrays import data_identity
-from kernel_pipeline.plan.failures import Failed
 from kernel_pipeline.plan.plan import Plan, make_plan
 from kernel_pipeline.run.driver import Options
 from kernel_pipeline.run.manifest import write_manifest
@@ -107,7 +106,8 @@ def resume_here(root: Path) -> tuple[int, str]:
 def fail(root: Path, plan: Plan, name: str, reason: str) -> set[str]:
     """Make a finished run one in which a task failed; gives the names of what could not run then."""
     task = next(task for task in plan.tasks if task.name == name)
-    behind = {other.name for other in plan.tasks if other.dataset == task.dataset and Failed([task]).blocking(other)}
+    (dataset,) = (dataset for dataset in plan.datasets if dataset.name == task.dataset)
+    behind = set(dataset.graph.first_marked({name}))
     forget(root, name, *behind)
     note(root, Finished(name, task.identity, {}, {}, 0.0, 0, failed=f"failed: {reason}"))
     return behind

@@ -190,7 +190,7 @@ def test_batches_of_a_plan(monkeypatch: pytest.MonkeyPatch) -> None:
     batches_of = {method: [task for task in dataset.of(CombineTask) if task.method == method] for _, method in CELLS}
     for tasks in batches_of.values():
         assert [len(task.tiles) for task in tasks] == [2] * 7 + [1]
-    assert len({task.errand for task in dataset.of(CombineTask)}) == 8
+    assert len({task.batch_key for task in dataset.of(CombineTask)}) == 8
 
 
 def test_one_more_method_leaves_the_tasks_of_the_others_as_they_are() -> None:

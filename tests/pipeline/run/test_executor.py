@@ -9,10 +9,10 @@ from kernel_pipeline.cluster import Cluster, open_cluster
 from kernel_pipeline.cluster.errors import ClusterError, UnseenError
 from kernel_pipeline.cluster.profile import Profile
 from kernel_pipeline.cluster.versions import fingerprint
-from kernel_pipeline.run.executor import WAITING_A_THREAD, Execution
+from kernel_pipeline.run.executor import AHEAD_PER_WORKER, TASKS_PER_WORKER, Execution
 from kernel_pipeline.run.interrupt import Interrupt
 from kernel_pipeline.run.schedule import Schedule
-from kernel_pipeline.run.worker import run_errand
+from kernel_pipeline.run.worker import run_batch
 from kernel_pipeline.run.worker_pool import Attendance
 from kernel_pipeline.store.arrays import DamagedError, RunStore
 from kernel_pipeline.store.local_storage import LocalRoot
@@ -40,23 +40,33 @@ def test_the_scheduler_keeps_nothing_of_tasks_that_are_done(tmp_path: Path) -> N
             known.append(len(scheduler.tasks))
 
         Execution(
-            cluster, Schedule(plan, ()), RunStore(LocalRoot(tmp_path)), record, no_welcome, interrupt, False, print
+            cluster,
+            Schedule(plan.tasks, ()),
+            RunStore(LocalRoot(tmp_path)),
+            record,
+            no_welcome,
+            interrupt,
+            False,
+            print,
         ).run()
         kept = set(scheduler.task_prefixes)
     assert seen.keys() == {task.name for task in plan.tasks}
-    assert max(known) <= 2 * WAITING_A_THREAD  # those just done may not be forgotten yet
+    # Those just done may not be forgotten yet.
+    assert max(known) <= 2 * (TASKS_PER_WORKER + AHEAD_PER_WORKER)
     assert kept == {"tiles", "reduce", "weights", "fits"}
 
 
 def test_a_report_that_died_with_its_worker_is_waited_for_without_standing_still(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kernel_pipeline.run.executor.SECONDS_TO_FETCH", 0.5)
+    monkeypatch.setattr("kernel_pipeline.run.executor.FETCH_TIMEOUT_S", 0.5)
     plan, store = empty_plan(tiles=1, cells=1, datasets=1), RunStore(LocalRoot(tmp_path))
     recorded: list[Finished] = []
     with Interrupt() as interrupt, open_cluster(Profile(backend="threads", jobs=1), tmp_path) as cluster:
         assert cluster.client.cluster is not None
-        execution = Execution(cluster, Schedule(plan, ()), store, recorded.extend, no_welcome, interrupt, False, print)
+        execution = Execution(
+            cluster, Schedule(plan.tasks, ()), store, recorded.extend, no_welcome, interrupt, False, print
+        )
         execution._submit()
         arrived = execution._arrived.get(timeout=10)
         cluster.client.cluster.scale(0)
@@ -71,19 +81,19 @@ def test_a_report_that_died_with_its_worker_is_waited_for_without_standing_still
 
 def test_many_suspects_are_tried_at_once_where_there_are_many_workers(tmp_path: Path) -> None:
     plan, store = empty_plan(tiles=20, cells=1, datasets=1), RunStore(LocalRoot(tmp_path))
-    client = MagicMock()
+    client = MagicMock(**{"map.side_effect": lambda *_, key, **__: [MagicMock(key=each) for each in key]})
     cluster = Cluster(client=client, workers=16, dashboard="none")
     with Interrupt() as interrupt:
-        execution = Execution(cluster, Schedule(plan, ()), store, print, no_welcome, interrupt, False, print)
+        execution = Execution(cluster, Schedule(plan.tasks, ()), store, print, no_welcome, interrupt, False, print)
         for _ in range(10):
-            errand = execution._schedule.take()
-            assert errand
-            execution._failed(errand, KilledWorker("task", MagicMock(), 1))
+            batch = execution._schedule.take()
+            assert batch
+            execution._failed(batch, "task", KilledWorker("task", MagicMock(), 1))
         execution._submit()
-        assert len(execution._suspects) == 6
+        assert len(execution._retries.suspects) == 6
         assert len(execution._suspect_keys) == 4
         execution._submit()
-        assert len(execution._suspects) == 6, "no more of them before one has ended"
+        assert len(execution._retries.suspects) == 6, "no more of them before one has ended"
 
 
 def test_a_worker_that_does_not_see_the_run_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -93,9 +103,9 @@ def test_a_worker_that_does_not_see_the_run_says_so(tmp_path: Path, monkeypatch:
     monkeypatch.setattr("kernel_pipeline.run.worker.run_tasks", damaged)
     monkeypatch.setattr("kernel_pipeline.run.worker.get_worker", MagicMock(spec=()))
     with pytest.raises(DamagedError, match="is missing"):
-        run_errand((), (), RunStore(LocalRoot(tmp_path)), "run", fingerprint())
+        run_batch((), (), (), RunStore(LocalRoot(tmp_path)), "run", fingerprint())
     with pytest.raises(UnseenError, match=f"does not see the run: {tmp_path / 'elsewhere'} is not there on"):
-        run_errand((), (), RunStore(LocalRoot(tmp_path / "elsewhere")), "run", fingerprint())
+        run_batch((), (), (), RunStore(LocalRoot(tmp_path / "elsewhere")), "run", fingerprint())
 
 
 def test_a_gateway_that_cannot_be_asked_for_workers_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:

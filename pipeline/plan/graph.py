@@ -1,0 +1,138 @@
+"""The task graph: which tasks a task depends on, from what each of them reads and writes.
+
+Nothing else states a dependency. A task that reads an array, or a part of one, depends on all tasks that write there.
+Many tasks may read what many others have written, so the graph has a node for each such part in between: the number of
+edges stays proportional to the number of tasks.
+"""
+
+from collections.abc import Collection, Container, Iterator, Mapping, Sequence
+from functools import cached_property
+from graphlib import TopologicalSorter
+
+from kernel_pipeline.stages.task import Task
+from kernel_pipeline.store.inputs import Input
+
+
+class Graph:
+    """The dependencies among some tasks.
+
+    Nodes are numbers: those below the number of tasks are tasks, in the given order; the others are parts of arrays
+    that several tasks write.
+    """
+
+    def __init__(self, tasks: Sequence[Task]) -> None:
+        self.tasks = tuple(tasks)
+        self.needs: list[tuple[int, ...]] = []
+        """For each task, the nodes that it depends on."""
+        self.parts: list[tuple[int, ...]] = []
+        """For each part of an array that several tasks write, those tasks."""
+        writers = _Writers(self.tasks)
+        numbers: dict[tuple[int, ...], int] = {}
+        for task in self.tasks:
+            found: dict[int, None] = {}
+            for written_by in writers.of(task):
+                if len(written_by) == 1:
+                    found[written_by[0]] = None
+                    continue
+                if written_by not in numbers:
+                    numbers[written_by] = len(self.tasks) + len(self.parts)
+                    self.parts.append(written_by)
+                found[numbers[written_by]] = None
+            self.needs.append(tuple(found))
+
+    @cached_property
+    def number(self) -> dict[str, int]:
+        """The number of each task by its name."""
+        return {task.name: number for number, task in enumerate(self.tasks)}
+
+    @cached_property
+    def parts_of(self) -> dict[int, list[int]]:
+        """The nodes of the parts that each task writes together with others."""
+        found: dict[int, list[int]] = {}
+        for place, written_by in enumerate(self.parts):
+            for task in written_by:
+                found.setdefault(task, []).append(len(self.tasks) + place)
+        return found
+
+    def predecessors(self, node: int) -> tuple[int, ...]:
+        """Return the nodes that a node depends on."""
+        return self.needs[node] if node < len(self.tasks) else self.parts[node - len(self.tasks)]
+
+    def sorter(self, chosen: Container[int]) -> "TopologicalSorter[int]":
+        """Return the order of some of the tasks; dependencies on others are left out."""
+        sorter: TopologicalSorter[int] = TopologicalSorter()
+        for number in range(len(self.tasks)):
+            if number in chosen:
+                sorter.add(number, *(node for node in self.needs[number] if node >= len(self.tasks) or node in chosen))
+        for place, written_by in enumerate(self.parts):
+            sorter.add(len(self.tasks) + place, *(task for task in written_by if task in chosen))
+        sorter.prepare()
+        return sorter
+
+    def needed_by(self, name: str) -> list[str]:
+        """Return the names of the tasks that a task depends on directly."""
+        return [self.tasks[number].name for number in self._tasks_behind(self.needs[self.number[name]])]
+
+    def first_marked(self, marked: Collection[str]) -> dict[str, str]:
+        """Return, for each task that depends on a marked one, the name of the first such task in the given order."""
+        if not marked:
+            return {}
+        marks = {self.number[name] for name in marked if name in self.number}
+        first: dict[int, int] = {}
+        for node in self._order():
+            found = [first[before] for before in self.predecessors(node) if before in first]
+            found += [before for before in self.predecessors(node) if before in marks]
+            if found:
+                first[node] = min(found)
+        return {self.tasks[node].name: self.tasks[first[node]].name for node in sorted(first) if node < len(self.tasks)}
+
+    def ancestors(self, names: Collection[str]) -> set[str]:
+        """Return the names of all tasks that some tasks depend on, directly or not."""
+        seen: set[int] = set()
+        left = [self.number[name] for name in names]
+        while left:
+            new = [node for node in self.predecessors(left.pop()) if node not in seen]
+            seen.update(new)
+            left += new
+        return {self.tasks[node].name for node in seen if node < len(self.tasks)}
+
+    def _tasks_behind(self, nodes: Sequence[int]) -> Iterator[int]:
+        for node in nodes:
+            yield from (node,) if node < len(self.tasks) else self.parts[node - len(self.tasks)]
+
+    def _order(self) -> Iterator[int]:
+        sorter = self.sorter(range(len(self.tasks)))
+        while sorter.is_active():
+            for node in sorter.get_ready():
+                yield node
+                sorter.done(node)
+
+
+class _Writers:
+    """Which tasks write an array or a part of one."""
+
+    def __init__(self, tasks: Sequence[Task]) -> None:
+        arrays: dict[str, list[int]] = {}
+        parts: dict[str, list[int]] = {}
+        for number, task in enumerate(tasks):
+            for written in task.writes():
+                arrays.setdefault(written.array, []).append(number)
+                for part in written.parts:
+                    parts.setdefault(part, []).append(number)
+        # One tuple for each array and part, so that tasks that read the same share a node.
+        self._arrays: Mapping[str, tuple[int, ...]] = {name: tuple(numbers) for name, numbers in arrays.items()}
+        self._parts: Mapping[str, tuple[int, ...]] = {name: tuple(numbers) for name, numbers in parts.items()}
+
+    def of(self, task: Task) -> Iterator[tuple[int, ...]]:
+        """Return the writers of everything that a task reads; nothing for data, which no task writes."""
+        for needed in task.inputs():
+            if needed.array in self._arrays:
+                yield from self._of_input(needed)
+
+    def _of_input(self, needed: Input) -> Iterator[tuple[int, ...]]:
+        if needed.parts == (needed.array,):
+            yield self._arrays[needed.array]
+            return
+        for part in (needed.array, *needed.parts):  # a task may write the whole array
+            if part in self._parts:
+                yield self._parts[part]

@@ -1,0 +1,56 @@
+"""Tasks that share their inputs and go to a worker together, as far as they can run at the same time."""
+
+from collections import Counter
+
+from kernel_pipeline.stages.task import Task
+
+
+class Batches:
+    """Tasks that can run, by the batch that they belong to; tasks are given by their number."""
+
+    def __init__(self) -> None:
+        self._expected: Counter[str] = Counter()
+        """How many tasks of a batch have not been taken, and can run now or later."""
+        self._ready: dict[str, list[int]] = {}
+
+    def expect(self, task: Task) -> None:
+        """Count a task that will run."""
+        if task.batch_key is not None:
+            self._expected[task.batch_key] += 1
+
+    def add(self, number: int, task: Task) -> int | None:
+        """Add a task that can run now.
+
+        Returns
+        -------
+        first
+            The number by which `pop` gives its batch, once all tasks of the batch can run; None before.
+        """
+        if task.batch_key is None:
+            return number
+        self._ready.setdefault(task.batch_key, []).append(number)
+        return self._first(task.batch_key)
+
+    def leave(self, task: Task) -> int | None:
+        """Remove a task that cannot run; returns the same as `add`, for the tasks that no longer wait for it."""
+        if task.batch_key is None:
+            return None
+        self._expected[task.batch_key] -= 1
+        return self._first(task.batch_key)
+
+    def pop(self, number: int, task: Task) -> list[int]:
+        """Take a task with its batch."""
+        return [number] if task.batch_key is None else self._pop(task.batch_key)
+
+    def pop_incomplete(self) -> list[int]:
+        """Take the tasks of the first batch that can run now; empty if there are none."""
+        return self._pop(next(iter(self._ready))) if self._ready else []
+
+    def _pop(self, key: str) -> list[int]:
+        numbers = self._ready.pop(key, [])
+        self._expected[key] -= len(numbers)
+        return sorted(numbers)
+
+    def _first(self, key: str) -> int | None:
+        numbers = self._ready.get(key, [])
+        return min(numbers) if numbers and len(numbers) == self._expected[key] else None

@@ -1,0 +1,82 @@
+"""Dependencies follow from what tasks read and write."""
+
+import pytest
+
+from kernel_pipeline.plan.failures import failed_and_dependents, failures
+from kernel_pipeline.plan.graph import Graph
+from kernel_pipeline.plan.plan import DatasetPlan, Plan
+from kernel_pipeline.store.reports import Finished
+from tests.helpers.sweeps import plan_in, small_config
+
+WAVE = ("regression", "alignf")
+WEIGHTS, TILES = "weights/wave/regression/alignf/0-3", "tiles/wave/0"
+
+
+@pytest.fixture(scope="module")
+def plan(tmp_path_factory: pytest.TempPathFactory) -> Plan:
+    methods = ["unif", "align", "alignf", "l2-krr", "each-kernel"]
+    return plan_in(tmp_path_factory.mktemp("plan"), small_config(methods=methods))[0]
+
+
+@pytest.fixture(scope="module")
+def wave(plan: Plan) -> DatasetPlan:
+    return plan.datasets[0]
+
+
+def of_stage(dataset: DatasetPlan, stage: str) -> set[str]:
+    return {task.name for task in dataset.stages[stage]}
+
+
+def test_each_task_needs_the_tasks_that_write_what_it_reads(wave: DatasetPlan) -> None:
+    needed = {task.name: set(wave.graph.needed_by(task.name)) for task in wave.tasks}
+    tiles, reduced = of_stage(wave, "tiles"), of_stage(wave, "reduce")
+    combined = {task.name for task in wave.stages["combine"] if task.cell == WAVE}
+    assert needed[TILES] == set()
+    assert needed["reduce/wave/regression"] == tiles
+    assert needed[WEIGHTS] == reduced
+    assert all(needed[name] == tiles | {WEIGHTS} | reduced for name in combined)
+    assert needed["fits/wave/regression/alignf/2"] == combined | {WEIGHTS} | reduced
+    assert needed["fits/wave/regression/l2-krr/2"] == tiles | reduced
+
+
+def test_many_readers_of_many_writers_share_a_node(plan: Plan) -> None:
+    graph = Graph(plan.tasks)
+    edges = sum(map(len, graph.needs)) + sum(map(len, graph.parts))
+    assert edges < 6 * len(graph.tasks)
+    assert len(set(graph.parts)) == len(graph.parts)
+
+
+def test_a_fit_that_failed_blocks_nothing(wave: DatasetPlan) -> None:
+    assert wave.graph.first_marked({"fits/wave/regression/alignf/0"}) == {}
+
+
+def test_of_several_that_failed_the_first_in_the_plan_is_named(wave: DatasetPlan) -> None:
+    first = wave.graph.first_marked({WEIGHTS, TILES})
+    fit, other = "fits/wave/regression/alignf/0", "fits/wave/regression/unif/0"
+    assert {name: first.get(name) for name in (fit, other, WEIGHTS, TILES)} == {
+        fit: TILES,
+        other: TILES,
+        WEIGHTS: TILES,
+        TILES: None,
+    }
+
+
+def test_ancestors_are_all_that_a_task_depends_on(wave: DatasetPlan) -> None:
+    assert wave.graph.ancestors({WEIGHTS}) == of_stage(wave, "tiles") | of_stage(wave, "reduce")
+    assert wave.graph.ancestors({TILES}) == set()
+
+
+def test_what_is_blocked_names_the_failure_that_it_waits_for(wave: DatasetPlan) -> None:
+    failed = Finished(WEIGHTS, "", {}, {}, 0.0, 0, failed="failed: it was too hot")
+    done = {task.name: Finished(task.name, "", {}, {}, 0.0, 0) for task in wave.tasks if task.cell != WAVE}
+    reasons = failures(wave, done | {failed.name: failed})
+    assert reasons.pop(failed.name) == "failed: it was too hot"
+    assert set(reasons) == {task.name for task in wave.tasks if task.cell == WAVE} - {failed.name}
+    assert set(reasons.values()) == {f"{failed.name}: failed: it was too hot"}
+    assert failures(wave, done) == {}
+
+
+def test_what_failed_is_tried_again_with_its_dependents(wave: DatasetPlan) -> None:
+    failed = Finished(WEIGHTS, "", {}, {"trials": {"1": {"status": "failed: it was too hot"}}}, 0.0, 0)
+    assert failed_and_dependents(wave, {WEIGHTS: failed}) == {t.name for t in wave.tasks if t.cell == WAVE}
+    assert failed_and_dependents(wave, {}) == set()
