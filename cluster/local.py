@@ -14,6 +14,7 @@ from kernel_pipeline.cluster import Cluster
 from kernel_pipeline.cluster.certificates import security_in_memory
 from kernel_pipeline.cluster.errors import ClusterError
 from kernel_pipeline.cluster.limits import check_limits
+from kernel_pipeline.cluster.main_module import main_module_hidden
 from kernel_pipeline.cluster.profile import Profile
 from kernel_pipeline.cluster.settings import ENVIRONMENT, LOOPBACK_DASHBOARD, dashboard_on_loopback, own_settings
 
@@ -95,6 +96,7 @@ def open_workers(profile: Profile, _logs: Path) -> Iterator[Cluster]:
     warm_up(())  # unless it was done ahead
     count, memory = worker_limits(profile)
     with (
+        main_module_hidden(),
         dask.config.set(own_settings(profile) | {"distributed.worker.multiprocessing-method": METHOD}),
         PrivateCluster(
             n_workers=count,
