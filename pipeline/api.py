@@ -51,7 +51,8 @@ def run(
 ) -> RunResults:
     """Run a sweep, or resume it if its directory exists, and wait until it is finished.
 
-    Ctrl-C lets running tasks finish and raises `InterruptedRunError`. The same call then resumes the run.
+    Ctrl-C lets running tasks finish and raises `InterruptedRunError`. The same call then resumes the run. A process
+    executes one run at a time.
 
     Parameters
     ----------

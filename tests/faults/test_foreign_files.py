@@ -59,7 +59,7 @@ def test_clean_and_resume_leave_foreign_files(root: Path) -> None:
     put_foreign_files(root)
     said("resume", root)
     assert_left(root)
-    shown = said("clean", root, "--keep", "results")
+    shown = said("clean", root)
     assert "combined.zarr/wave/notes.txt does not belong to this run, and is left in place" in shown
     assert_left(root)
     assert [path.name for path in (root / "combined.zarr/wave").iterdir()] == ["notes.txt"]
@@ -102,5 +102,5 @@ def test_a_run_directory_may_be_reached_through_a_link(root: Path) -> None:
     assert f"{DAMAGED} is missing" in said("verify", link, code=4)
     said("resume", link)
     assert "files are as they were written." in said("verify", link)
-    said("clean", link, "--keep", "results")
+    said("clean", link)
     assert not (root / "combined.zarr/wave").exists()

@@ -56,7 +56,7 @@ def test_weights_that_are_found_later_are_combined_and_fitted(root: Path, failed
 
 
 def test_also_where_the_arrays_were_cleaned_away(root: Path, undisturbed: Path) -> None:
-    assert command("clean", root, "--keep", "results").exit_code == 0
+    assert command("clean", root).exit_code == 0
     retry(root)
     assert_same(root, undisturbed)
 
@@ -110,9 +110,9 @@ def test_cleaning_frees_datasets_that_the_config_no_longer_has(undisturbed: Path
     with no_workers():
         assert command("run", config, "--out", root).exit_code == 0
         assert command("run", only, "--out", root, "--accept-changes").exit_code == 0
-    assert command("clean", root, "--keep", "results").exit_code == 0
+    assert command("clean", root).exit_code == 0
     assert not (root / "data.zarr/columns").exists()
-    assert command("clean", root, "--keep", "results").output.startswith("0 B are free")
+    assert command("clean", root).output.startswith("Freed 0 B;")
 
 
 def test_damage_reaches_the_driver_as_what_it_is(

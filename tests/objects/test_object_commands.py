@@ -189,7 +189,7 @@ def test_arrays_elsewhere_are_verified_repaired_kept_in_place_and_cleaned(
     said_of_it = [line for line in entries(root) if line["name"] == "sweep"]
     assert [line["result"]["arrays"] for line in said_of_it] == 2 * [arrays.address]
     assert "files are as they were written." in said("verify", root)
-    said("clean", root, "--keep", "results")
+    said("clean", root)
     assert not list(arrays.keys("combined.zarr/wave/regression"))
     assert list(arrays.keys("weights.zarr"))
     assert "files are as they were written." in said("verify", root)
@@ -217,7 +217,7 @@ def test_a_place_without_the_mark_of_the_run_is_read_and_never_written(
     else:
         arrays.write("run-id", mark)
     before = files(arrays)
-    for arguments in (("clean", root, "--keep", "results"), ("verify", root, "--repair"), ("resume", root)):
+    for arguments in (("clean", root), ("verify", root, "--repair"), ("resume", root)):
         assert "is not marked as belonging to the run" in said(*arguments, code=4)
     assert "28 of 28 tasks are done" in said("status", root)
     assert "files are as they were written." in said("verify", root)

@@ -1,7 +1,6 @@
 """Run sweeps from Python: from any kind of config, on any kind of cluster, and with listeners."""
 
 import asyncio
-import threading
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -100,7 +99,7 @@ def test_settings_change_values_by_their_keys_and_leave_the_original(given: Any)
 
 
 def test_errors_have_the_texts_of_the_command_line() -> None:
-    with pytest.raises(kp.ConfigError, match="the given config is not a valid config:\n  protocol.folds"):
+    with pytest.raises(kp.ConfigError, match=r"the given config is not a valid config:\n  protocol\.folds"):
         kp.run(TINY, settings={"protocol.folds": 1})
     with pytest.raises(kp.ClusterError, match="there is no such cluster"):
         kp.run(TINY, cluster="no-such-cluster")
@@ -130,13 +129,3 @@ def test_a_run_works_inside_an_event_loop_and_in_a_thread_of_one() -> None:
         return [run(out="inside"), await asyncio.to_thread(lambda: run(out="thread"))]
 
     assert [found.is_complete for found in asyncio.run(both())] == [True, True]
-
-
-def test_two_runs_in_threads_do_not_disturb_each_other() -> None:
-    found: list[kp.RunResults] = []
-    threads = [threading.Thread(target=lambda out=out: found.append(run(out=out))) for out in ("one", "two")]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(100)
-    assert sorted(one.directory for one in found) == ["one", "two"]
