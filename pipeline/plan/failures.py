@@ -8,19 +8,21 @@ from kernel_pipeline.store.reports import Finished
 
 def failed_and_dependents(dataset: DatasetPlan, recorded: Mapping[str, Finished]) -> set[str]:
     """Return the names of the tasks that have to run for everything that failed to be tried again."""
-    failed = {task.name for task in dataset.tasks if task.name in recorded and recorded[task.name].failures}
-    return failed | dataset.graph.first_marked(failed).keys() if failed else set()
+    known = dataset.known_tasks(recorded)
+    failed = {task.name for task in known if task.name in recorded and recorded[task.name].failures}
+    return failed | dataset.known_graph(recorded).first_marked(failed).keys() if failed else set()
 
 
 def failures(dataset: DatasetPlan, finished: Mapping[str, Finished]) -> dict[str, str]:
     """Return why tasks of a dataset have no outputs, by name: their own failure, or that of a task they depend on."""
-    failed = [task.name for task in dataset.tasks if task.name in finished and finished[task.name].failed]
+    known = dataset.known_tasks(finished)
+    failed = [task.name for task in known if task.name in finished and finished[task.name].failed]
     if not failed:
         return {}
     reasons = {name: finished[name].failed for name in failed}
     dependents = {
         name: f"{first}: {reasons[first]}"
-        for name, first in dataset.graph.first_marked(failed).items()
+        for name, first in dataset.known_graph(finished).first_marked(failed).items()
         if name not in finished
     }
     return reasons | dependents

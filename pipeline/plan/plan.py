@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeVar
@@ -12,6 +12,7 @@ from kernel_pipeline.config.loading import config_digest
 from kernel_pipeline.config.methods import EACH_KERNEL, label, why_unfit
 from kernel_pipeline.config.sweep import Config
 from kernel_pipeline.errors import ConfigError, TooLargeError
+from kernel_pipeline.plan.follow_ups import with_follow_ups
 from kernel_pipeline.plan.gram import gram_stages
 from kernel_pipeline.plan.graph import Graph
 from kernel_pipeline.plan.notes import Note
@@ -19,6 +20,7 @@ from kernel_pipeline.plan.rank_one import rank_one_stages
 from kernel_pipeline.plan.size_limits import check_plan_size
 from kernel_pipeline.stages.task import Task
 from kernel_pipeline.store.dataset_info import Outline
+from kernel_pipeline.store.reports import Finished
 from kernel_pipeline.text import format_bytes
 
 T = TypeVar("T", bound=Task)
@@ -66,6 +68,15 @@ class DatasetPlan:
         """The dependencies among the tasks."""
         return Graph(self.tasks)
 
+    def known_tasks(self, finished: Mapping[str, Finished]) -> list[Task]:
+        """Return the tasks of the plan, and those that finished open-ended tasks have asked for."""
+        return with_follow_ups(self.tasks, finished)
+
+    def known_graph(self, finished: Mapping[str, Finished]) -> Graph:
+        """Return the dependencies among the known tasks."""
+        tasks = self.known_tasks(finished)
+        return self.graph if len(tasks) == len(self.tasks) else Graph(tasks)
+
     def of(self, kind: type[T]) -> list[T]:
         """The tasks of one kind."""
         return [task for task in self.tasks if isinstance(task, kind)]
@@ -88,6 +99,10 @@ class Plan:
     def tasks(self) -> list[Task]:
         """All tasks."""
         return [task for dataset in self.datasets for task in dataset.tasks]
+
+    def known_tasks(self, finished: Mapping[str, Finished]) -> list[Task]:
+        """Return all tasks, and those that finished open-ended tasks have asked for."""
+        return [task for dataset in self.datasets for task in dataset.known_tasks(finished)]
 
     @property
     def disk_bytes(self) -> int:

@@ -107,14 +107,15 @@ class Run:
     def pending(self) -> set[str]:
         """Return the names of the tasks to execute: not finished, and not blocked by a failed task."""
         blocked = {name for dataset in self.plan.datasets for name in failures(dataset, self.finished)}
-        return self._stages.keys() - self.finished.keys() - blocked
+        return {task.name for task in self.plan.known_tasks(self.finished)} - self.finished.keys() - blocked
 
     def pending_repairs(self) -> set[str]:
         """Return the names of the pending tasks that were damaged, and of pending tasks that these may depend on."""
         pending, names = self.pending(), set()
         for dataset in self.plan.datasets:
-            damaged = {task.name for task in dataset.tasks if task.name in pending and task.name in self.damaged}
-            names |= damaged | (dataset.graph.ancestors(damaged) & pending)
+            known = dataset.known_tasks(self.finished)
+            damaged = {task.name for task in known if task.name in pending and task.name in self.damaged}
+            names |= damaged | (dataset.known_graph(self.finished).ancestors(damaged) & pending)
         return names
 
     def complete(self) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -191,9 +192,7 @@ class Run:
             self._reported_tasks(),
         ):
             self.emit(WorkersChanged(cluster.workers, cluster.dashboard))
-            done = self._stages.keys() - todo
-            set_aside = {name for name, entry in self.finished.items() if entry.failed}
-            schedule = Schedule(self.plan.tasks, set(done), set_aside)
+            schedule = self.schedule(todo)
             with closing(Welcome(cluster, self.store, self._witness(), logs)) as welcome:
                 Execution(
                     cluster,
@@ -211,6 +210,13 @@ class Run:
                     f"stopped; {pending:,} of {len(self._stages):,} tasks are left. `pipeline resume "
                     f"{quoted(self.root)}`, or the same command, continues the run"
                 )
+
+    def schedule(self, todo: set[str]) -> Schedule:
+        """Return the schedule of some of the tasks; those that open-ended tasks ask for are added later."""
+        known = self.plan.known_tasks(self.finished)
+        failed = {name for name, entry in self.finished.items() if entry.failed}
+        results = {t.name: self.finished[t.name].result for t in known if t.is_open_ended and t.name in self.finished}
+        return Schedule(self.plan.tasks, {task.name for task in known} - todo, failed, results)
 
     @contextmanager
     def _reported_tasks(self) -> Iterator[None]:

@@ -105,7 +105,7 @@ def check(
 
 def is_left(dataset: DatasetPlan, valid: Mapping[str, Finished]) -> bool:
     """Whether anything is to do."""
-    names = {data_entry(dataset.name), *(task.name for task in dataset.tasks)}
+    names = {data_entry(dataset.name), *(task.name for task in dataset.known_tasks(valid))}
     return bool(names - valid.keys() - failures(dataset, valid).keys())
 
 
@@ -114,7 +114,7 @@ def _current(
 ) -> list[Finished]:
     """What is finished of a dataset and belongs to the plan; what does not is noted as outdated."""
     expected = {data_entry(dataset.name): data_identity(dataset)}
-    expected |= {task.name: task.identity for task in dataset.tasks}
+    expected |= {task.name: task.identity for task in dataset.known_tasks(recorded)}
     known = [recorded[name] for name in expected if name in recorded]
     report.outdated += [e.name for e in known if not any_version and e.identity != expected[e.name]]
     return [entry for entry in known if any_version or entry.identity == expected[entry.name]]
@@ -136,7 +136,7 @@ def superseded_tasks(dataset: DatasetPlan, finished: Mapping[str, Finished], inp
     """The names of finished tasks that were built on something that has since changed."""
     return [
         task.name
-        for task in dataset.tasks
+        for task in dataset.known_tasks(finished)
         if task.name in finished
         and finished[task.name].inputs
         and is_built_on_others(finished[task.name].inputs, inputs.of(task))

@@ -16,7 +16,7 @@ from click.testing import CliRunner, Result
 
 from kernel_pipeline.cli.main import main
 from kernel_pipeline.run.driver import Run
-from kernel_pipeline.run.schedule import Schedule, TaskBatch
+from kernel_pipeline.run.schedule import TaskBatch
 from kernel_pipeline.run.worker import run_tasks
 from tests.helpers.sweeps import pipeline
 
@@ -169,23 +169,22 @@ def no_workers(
     """
 
     def run_here(run: Run, todo: set[str]) -> None:
-        aside = {name for name, entry in run.finished.items() if entry.failed}
-        schedule = Schedule(run.plan.tasks, {task.name for task in run.plan.tasks} - todo, aside)
+        schedule = run.schedule(todo)
         ready: list[TaskBatch] = []
         done = 0
         while True:
-            while errand := schedule.take():
-                ready.append(errand)
+            while batch := schedule.take():
+                ready.append(batch)
             if not ready:
                 return
-            errand = ready.pop(order.randrange(len(ready)) if order else 0)
+            batch = ready.pop(order.randrange(len(ready)) if order else 0)
             before_task(done)
-            entries = run_tasks(errand, run.store.anew(), [run.inputs_of(task) for task in errand])
+            entries = run_tasks(batch, run.store.anew(), [run.inputs_of(task) for task in batch])
             done += 1
             if most is not None and done > most:
                 raise CrashError  # what was just written has no line
             run.record(entries)
-            schedule.finish(errand)
+            schedule.finish(batch, {entry.name: entry.result for entry in entries})
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Run, "_run_tasks", run_here)

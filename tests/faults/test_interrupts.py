@@ -75,7 +75,6 @@ def test_a_run_that_is_told_to_stop_finishes_what_is_in_flight_and_begins_no_mor
 def test_a_run_that_is_told_twice_stops_at_once(folder: Path, undisturbed: Path) -> None:
     with FaultyRun(*RUN, cwd=folder, faults=FAULTS) as run:
         assert wait_until(lambda: run.calls(FAULTS.index(HELD)) == 2, 60)
-        before = done_by(folder / "run")
         warn(run, signal.SIGINT, all_processes=True)
         assert wait_until(lambda: run.calls(FAULTS.index(TOLD)) == 2, 30)
         assert run.process.poll() is None
@@ -85,7 +84,7 @@ def test_a_run_that_is_told_twice_stops_at_once(folder: Path, undisturbed: Path)
         seconds = time.monotonic() - begin
     assert seconds < 30
     assert "Stopped. The same command continues from here." in stopped.stderr
-    assert done_by(folder / "run") == before
+    assert not any(name.startswith("fits/wave") for name in done_by(folder / "run"))
     assert_goes_on(folder, undisturbed, stopped)
 
 

@@ -147,7 +147,7 @@ def test_a_task_that_can_never_read_or_write_is_set_aside_after_three_attempts(f
     pd.testing.assert_frame_equal(found[~failed], expected[~failed])
 
 
-@pytest.mark.parametrize("name", ["tiles/wave/0", "reduce/columns/regression"])
+@pytest.mark.parametrize("name", ["tiles/wave/0", "reduce/wave/regression"])
 def test_a_failure_of_a_whole_dataset_leaves_the_other_alone(folder: Path, undisturbed: Path, name: str) -> None:
     fault = Fault(TASK, "raise", of=name, times=ALWAYS, error="ValueError")
     run, done = run_with(*RUN, folder / "run", cwd=folder, faults=[fault])
@@ -159,7 +159,14 @@ def test_a_failure_of_a_whole_dataset_leaves_the_other_alone(folder: Path, undis
     pd.testing.assert_frame_equal(found[~failed], expected[~failed])
 
 
-def test_a_task_that_fails_takes_none_of_those_with_it_that_share_its_errand(folder: Path, undisturbed: Path) -> None:
+def test_fits_of_columns_do_not_need_their_statistics(folder: Path, undisturbed: Path) -> None:
+    fault = Fault(TASK, "raise", of="reduce/columns/regression", times=ALWAYS, error="ValueError")
+    _, done = run_with(*RUN, folder / "run", cwd=folder, faults=[fault])
+    assert done.returncode == 3, done.stderr
+    pd.testing.assert_frame_equal(rows(folder / "run"), rows(undisturbed))
+
+
+def test_a_task_that_fails_takes_none_of_those_with_it_that_share_its_batch(folder: Path, undisturbed: Path) -> None:
     fault = Fault(TASK, "raise", of="combine/wave/regression/unif/0", times=ALWAYS, error="ValueError")
     run, done = run_with(*RUN, folder / "run", cwd=folder, faults=[fault])
     assert done.returncode == 3, done.stderr
@@ -187,14 +194,15 @@ def test_kernels_that_cannot_be_fitted_alone_are_said_and_harm_no_row(folder: Pa
 
 def test_fail_fast_stops_at_the_first_failure_and_the_rest_can_be_done_later(folder: Path, undisturbed: Path) -> None:
     root = folder / "run"
-    fault = Fault(TASK, "raise", of="reduce/columns", times=ALWAYS, error="ValueError")
+    fault = Fault(TASK, "raise", of="tiles/wave", times=ALWAYS, error="ValueError")
     _, done = run_with(*RUN, root, "--fail-fast", cwd=folder, faults=[fault, SLOWER])
     assert done.returncode == 3, done.stderr
-    assert "stopped at the first failure, reduce/columns/regression: failed: ValueError: injected" in done.stderr
+    assert "stopped at the first failure, tiles/wave/0: failed: ValueError: injected" in done.stderr
     assert "Traceback" not in done.stderr
     assert not (root / "results").exists()
     before = done_by(root)
-    assert not any(name.startswith("fits") for name in before)  # wave could have gone on
+    fits = {name for name in done_by(undisturbed) if name.startswith("fits/columns")}
+    assert not fits <= before  # columns could have gone on
     done = pipeline("resume", root, "--retry-failed", cwd=folder)
     assert done.returncode == 0, done.stderr
     assert_same(root, undisturbed)

@@ -63,9 +63,8 @@ def notebook(cwd: Path, *cells: str) -> list[str]:
     """What each cell of a notebook prints or displays."""
     nbclient = pytest.importorskip("nbclient", reason="needs nbclient and ipykernel: pip install '.[test]'")
     pytest.importorskip("ipykernel", reason="needs ipykernel: pip install '.[test]'")
-    import nbformat
-
-    made = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
+    nbformat: Any = pytest.importorskip("nbformat.v4", reason="needs nbclient: pip install '.[test]'")
+    made = nbformat.new_notebook(cells=[nbformat.new_code_cell(cell) for cell in cells])
     kernel = cwd / "kernels/this/kernel.json"
     kernel.parent.mkdir(parents=True)
     command = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
