@@ -77,12 +77,14 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name in _CALLABLE_MODULES:
-        return import_module(f"{__name__}.{name}")
-    if name in _ORIGINS:
-        return getattr(import_module(f"{__name__}.{_ORIGINS[name]}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+if not TYPE_CHECKING:  # for type checkers, the imports above are all
+
+    def __getattr__(name: str) -> Any:
+        if name in _CALLABLE_MODULES:
+            return import_module(f"{__name__}.{name}")
+        if name in _ORIGINS:
+            return getattr(import_module(f"{__name__}.{_ORIGINS[name]}"), name)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

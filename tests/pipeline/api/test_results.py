@@ -21,7 +21,7 @@ ASSETS = Path(__file__).parents[2] / "assets"
 
 def gaussian(features: np.ndarray, exponent: int) -> np.ndarray:
     distances = ((features[:, None] - features[None]) ** 2).sum(axis=-1)
-    return np.exp(-(2.0**exponent) * distances)
+    return np.asarray(np.exp(-(2.0**exponent) * distances))
 
 
 def source_features(root: Path, dataset: str) -> np.ndarray:
