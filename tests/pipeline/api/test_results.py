@@ -179,5 +179,8 @@ def test_a_run_of_an_earlier_version_still_opens(name: str, tmp_path: Path) -> N
     assert np.linalg.matrix_rank(column) == 1
     status = CliRunner().invoke(main, ["status", str(root)])
     assert status.exit_code == 0, status.output
+    # What resuming would compute again is reported: nothing, or tasks whose algorithm has changed since.
+    first = status.output.partition("\n\n")[0]
+    assert "19 of 19 tasks are done" in first or "outdated by a change of config, data or algorithm" in first
     verified = CliRunner().invoke(main, ["verify", str(root)])
     assert verified.output.endswith("files are as they were written.\n")
