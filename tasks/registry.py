@@ -12,7 +12,8 @@ class Registry(Mapping[str, T]):
     """Entries of one kind by name, such as all kernel families.
 
     The modules of the built-in entries are imported when the registry is first read, so that importing the registry
-    itself costs nothing. Entries keep the order in which they are registered.
+    itself costs nothing. They come first, in the order of their modules, whatever was imported before; other entries
+    follow in the order in which they are registered.
 
     Parameters
     ----------
@@ -75,10 +76,14 @@ class Registry(Mapping[str, T]):
         return len(self._entries)
 
     def _load(self) -> None:
-        """Import the built-in entries; those that are registered meanwhile come behind them."""
+        """Import the modules of the built-in entries; entries that were registered before the import follow them."""
         modules, self._modules = self._modules, ()
         if modules:
             added, self._entries = self._entries, {}
             for module in modules:
                 import_module(module)
+                # A module that was imported before has registered its entries already.
+                self._entries |= {
+                    name: entry for name, entry in added.items() if getattr(entry, "__module__", "") == module
+                }
             self._entries |= {name: entry for name, entry in added.items() if name not in self._entries}

@@ -7,7 +7,6 @@ from rich.console import Console
 from rich.table import Table
 
 from kernel_pipeline.cluster.profile import QUEUES, Profile
-from kernel_pipeline.config.methods import label
 from kernel_pipeline.plan.notes import lines
 from kernel_pipeline.plan.plan import Plan
 from kernel_pipeline.stages.task import STAGES
@@ -19,8 +18,9 @@ from kernel_pipeline.text import format_bytes
 def print_plan(console: Console, plan: Plan, workers: int, limit: int | None) -> None:
     """Print the tasks of a plan and what they cost."""
     config = plan.config
+    methods = ", ".join(method.method_id for method in config.methods)
     console.print(
-        f"[bold]{config.name}[/bold]: methods {', '.join(map(label, config.methods))}; {config.protocol.folds} folds; "
+        f"[bold]{config.name}[/bold]: methods {methods}; {config.protocol.folds} folds; "
         f"{len(config.fit.krr.values())} ridges, {len(config.fit.svm.values())} values of C",
         highlight=False,
         soft_wrap=True,

@@ -5,7 +5,6 @@ from rich.markup import escape
 
 from kernel_pipeline.cli.progress import Progress
 from kernel_pipeline.cli.summary_view import print_correlation, print_summary
-from kernel_pipeline.config.methods import EACH_KERNEL
 from kernel_pipeline.events import Event, Notice, ReusableRun, RunStarted, WorkersChanged
 from kernel_pipeline.plan.notes import lines
 from kernel_pipeline.results.tables import read_correlation
@@ -80,7 +79,7 @@ def print_outcome(console: Console, outcome: Outcome) -> None:
             f"[bold]{row.dataset}, {row.task}, {row.method}, trial {row.trial}[/bold] {escape(str(row.status))}",
             highlight=False,
         )
-    single = {name: entry for name, entry in outcome.failed.items() if f"/{EACH_KERNEL}/" in name}
+    single = {name: entry for name, entry in outcome.failed.items() if "/each-kernel/" in name}
     for name, entry in list(single.items())[:MAX_NAMED]:
         console.print(f"[bold]{name}[/bold] {escape(entry.failed)}", highlight=False)
     here = quoted(root)

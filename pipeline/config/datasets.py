@@ -4,9 +4,17 @@ from typing import Annotated, ClassVar, Literal, Self, get_args
 
 from pydantic import Field, WithJsonSchema, field_validator, model_validator
 
-from kernel_pipeline.config.families import Family, GaussianFamily, RankOneFamily
-from kernel_pipeline.config.methods import Method
+from kernel_pipeline.config.families import KernelFamily
 from kernel_pipeline.config.strict_model import Model, Name, distinct
+from kernel_pipeline.tasks.kernels.family import (
+    FAMILIES,
+    ColumnChoice,
+    ColumnFamily,
+    Family,
+    GramFamily,
+    family_name,
+    kernel_names,
+)
 
 TaskName = Literal["regression", "classification"]
 Tasks = Annotated[
@@ -27,12 +35,14 @@ class DatasetBase(Model):
     """What all sources share."""
 
     columns: ClassVar[tuple[str, ...]] = ("columns",)
-    """What `features` of a rank-one family may name."""
+    """The kinds of columns that the source has, for families that make a kernel of each."""
 
     name: Name = Field(description="of the rows in the tables and the groups of the arrays")
     task: Tasks
     rows: int | None = Field(None, ge=1, description="a seeded sample of so many rows; all without it")
-    kernels: list[Family] = Field(min_length=1, description="families of base kernels; a rank-one family stands alone")
+    kernels: list[KernelFamily] = Field(
+        min_length=1, description="families of base kernels; a rank-one family stands alone"
+    )
 
     @field_validator("task", mode="before")
     @classmethod
@@ -54,27 +64,28 @@ class DatasetBase(Model):
     @field_validator("kernels")
     @classmethod
     def _families_go_together(cls, value: list[Family]) -> list[Family]:
-        rank_one = [family for family in value if isinstance(family, RankOneFamily)]
-        if rank_one and len(value) > 1:
-            raise ValueError("a rank-one family stands alone; put other families into a dataset of their own")
-        for family in rank_one:
-            if family.features not in cls.columns:
+        for family in value:
+            if not isinstance(family, ColumnFamily):
+                continue
+            if len(value) > 1:
                 raise ValueError(
-                    f"features = {family.features!r} is not what this source has; it has: {', '.join(cls.columns)}"
+                    f"a {family_name(family)} family stands alone; put other families into a dataset of their own"
                 )
-        distinct([name for family in value if isinstance(family, GaussianFamily) for name in family.names])
+            if (kind := family.choice().kind) not in cls.columns:
+                raise ValueError(f"features = {kind!r} is not what this source has; it has: {', '.join(cls.columns)}")
+        distinct(list(kernel_names([family for family in value if isinstance(family, GramFamily)])))
         return value
 
     @property
-    def rank_one(self) -> RankOneFamily | None:
-        """The rank-one family, if the dataset has one."""
-        first = self.kernels[0]
-        return first if isinstance(first, RankOneFamily) else None
+    def gram_families(self) -> tuple[GramFamily, ...]:
+        """The families whose kernels are Gram matrices."""
+        return tuple(family for family in self.kernels if isinstance(family, GramFamily))
 
     @property
-    def gaussians(self) -> list[GaussianFamily]:
-        """The Gaussian families."""
-        return [family for family in self.kernels if isinstance(family, GaussianFamily)]
+    def column_family(self) -> ColumnFamily | None:
+        """The family that makes a kernel of each column, if the dataset has one."""
+        first = self.kernels[0]
+        return first if isinstance(first, ColumnFamily) else None
 
 
 class NumbersDataset(DatasetBase):
@@ -135,7 +146,7 @@ class FileDataset(TableDataset):
     @property
     def sparse(self) -> bool:
         """Whether the columns stay sparse."""
-        return self.format == "libsvm" and self.rank_one is not None
+        return self.format == "libsvm" and self.column_family is not None
 
 
 class OpenmlDataset(TableDataset):
@@ -176,16 +187,17 @@ class DocumentsDataset(DatasetBase):
 
     @field_validator("kernels")
     @classmethod
-    def _only_rank_one(cls, value: list[Family]) -> list[Family]:
-        if not all(isinstance(family, RankOneFamily) for family in value):
-            raise ValueError("documents take one family of rank-one kernels: family = 'rank-one'")
+    def _only_columns(cls, value: list[Family]) -> list[Family]:
+        if not all(isinstance(family, ColumnFamily) for family in value):
+            allowed = " or ".join(repr(name) for name, kind in FAMILIES.items() if issubclass(kind, ColumnFamily))
+            raise ValueError(f"documents take one family that makes a kernel of each column: family = {allowed}")
         return value
 
     @property
-    def rank_one(self) -> RankOneFamily:
-        """The one family."""
-        (family,) = (family for family in self.kernels if isinstance(family, RankOneFamily))
-        return family
+    def column_choice(self) -> ColumnChoice:
+        """Which words become columns."""
+        (family,) = (family for family in self.kernels if isinstance(family, ColumnFamily))
+        return family.choice()
 
 
 class TextDataset(DocumentsDataset):
@@ -207,6 +219,3 @@ class SentimentDataset(DocumentsDataset):
 
 NumbersSource = FileDataset | OpenmlDataset | SklearnDataset | SyntheticDataset
 Dataset = Annotated[NumbersSource | TextDataset | SentimentDataset, Field(discriminator="source")]
-
-# Tasks of a dataset, and methods that fit them.
-Fitting = list[tuple[TaskName, Method]]

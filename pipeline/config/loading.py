@@ -129,7 +129,10 @@ def differences(old: Config, new: Config) -> list[str]:
 
 def config_values(config: Config) -> dict[str, Any]:
     """Return a config as the values of its TOML file, with every default filled in."""
-    return config.model_dump(mode="json", by_alias=True, exclude_none=True)
+    values = config.model_dump(mode="json", by_alias=True, exclude_none=True)
+    for name in config.fit.unused_extensions(config.methods):
+        values["fit"].pop(name, None)  # the method may have been registered after the config was made
+    return values
 
 
 def _flatten(value: Any, prefix: str = "") -> dict[str, Any]:

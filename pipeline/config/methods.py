@@ -1,56 +1,63 @@
-"""Methods, as a config writes them, and which of them fit a dataset."""
+"""Methods, as a config writes them: a name, or a table with the name and the method's parameters."""
 
-from typing import Literal
+from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import GetJsonSchemaHandler, ValidationError
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema, InitErrorDetails, PydanticCustomError
 
-from kernel_pipeline.config.strict_model import Model
+from kernel_pipeline.config.parameter_models import Tagged
+from kernel_pipeline.tasks.weights.method import METHODS, Method
 
-MethodName = Literal[
-    "unif", "align", "alignf", "alignf-linear", "best-kernel", "l1-svm", "l2-krr", "align-krr", "each-kernel"
-]
-
-
-class AlignMethod(Model):
-    """`align` with its parameter: weights proportional to `<K_k, yy'>` of the trace-one kernels to the 1 / (q - 1)."""
-
-    method: Literal["align"]
-    q: float = Field(
-        ge=1,
-        allow_inf_nan=False,
-        description="of the L_q norm that bounds the weights (problem 4); without it, equation 3",
-    )
+TAG = "method"
 
 
-Method = MethodName | AlignMethod
+class NameOrTable(Tagged):
+    """Annotation of a pydantic field that holds a method of the registry.
 
-# Methods that learn weights and predictor at once, with a regularisation path of their own.
-ONE_STAGE = ("l1-svm", "l2-krr", "align-krr")
-# Fits every base kernel alone; it gives no weights.
-EACH_KERNEL = "each-kernel"
-TASKS = {"l1-svm": "classification", "l2-krr": "regression", "align-krr": "regression"}
-# These need the p x p matrix M.
-NEEDS_M = ("alignf-linear", "align-krr")
-MOST_KERNELS_WITH_M = 5000
-
-
-def label(method: Method) -> str:
-    """The name of a method in tables and arrays.
-
-    >>> label(AlignMethod(method="align", q=1.5))
-    'align-q1.5'
+    A name alone stands for the method with the defaults of its parameters.
     """
-    return method if isinstance(method, str) else f"{method.method}-q{str(method.q).removesuffix('.0')}"
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        """Return the JSON schema of all methods that are registered now."""
+        names = {"enum": list(self.registry), "type": "string"}
+        tables = [handler(self._model(name).__pydantic_core_schema__) for name in self.registry if self._has_keys(name)]
+        return {"anyOf": [names, *tables]}
+
+    def parse(self, value: object) -> Any:
+        """Return the method that a name or a table describes; a method is returned as it is."""
+        if isinstance(value, Method):
+            return value
+        if isinstance(value, dict):
+            _check_name(value, self._known())
+            return super().parse(value)
+        if not isinstance(value, str) or value not in self.registry:
+            raise PydanticCustomError("method_name", "must be {known}, or a table", {"known": self._known()})
+        return super().parse({TAG: value})
+
+    def dump(self, value: Any) -> Any:
+        """Return what a config writes for a method: its name where no parameter is set, else a table."""
+        table = super().dump(value)
+        return table if len(table) > 1 else value.name
+
+    def _has_keys(self, name: str) -> bool:
+        return len(self._model(name).model_fields) > 1
+
+    def _known(self) -> str:
+        *most, last = map(repr, self.registry)
+        return f"{', '.join(most)} or {last}"
 
 
-def why_unfit(method: Method, task: str, kernels: int, rank_one: bool) -> str | None:
-    """Why a method is left out for a task of a dataset; None if it fits."""
-    name = label(method)
-    wanted = TASKS.get(name, task)
-    if wanted != task:
-        return f"it is for {wanted}"
-    if name in NEEDS_M and kernels > MOST_KERNELS_WITH_M:
-        return f"it needs a matrix of {kernels:,} x {kernels:,}; {MOST_KERNELS_WITH_M:,} kernels at most"
-    if name == EACH_KERNEL and rank_one:
-        return "a rank-one kernel alone is a single feature"
-    return None
+def _check_name(table: dict[str, Any], known: str) -> None:
+    """Refuse a table whose key `method` is missing or names no method."""
+    if TAG not in table:
+        details = InitErrorDetails(type="missing", loc=(TAG,), input=table)
+    elif table[TAG] not in list(METHODS):
+        unknown = PydanticCustomError("method_name", "must be {known}", {"known": known})
+        details = InitErrorDetails(type=unknown, loc=(TAG,), input=table[TAG])
+    else:
+        return
+    raise ValidationError.from_exception_data(TAG, [details])
+
+
+MethodEntry = Annotated[Method, NameOrTable(TAG, METHODS)]

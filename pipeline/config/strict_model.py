@@ -8,7 +8,6 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 # Names become parts of paths and of task names.
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", max_length=100)]
-Exponent = Annotated[int, Field(ge=-1000, le=1000)]
 
 
 class Model(BaseModel):

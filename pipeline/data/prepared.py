@@ -26,7 +26,7 @@ from kernel_pipeline.errors import DataError
 from kernel_pipeline.store.dataset_info import Outline
 from kernel_pipeline.tasks.arrays import Floats, Integers
 from kernel_pipeline.tasks.folds import deal_folds
-from kernel_pipeline.tasks.kernels.gaussian import direct_columns, largest_gamma
+from kernel_pipeline.tasks.kernels.family import family_notes, kernel_names
 from kernel_pipeline.text import printable
 
 # A trial takes two folds away from training, so a class needs samples in three.
@@ -51,8 +51,8 @@ class Samples:
     fold: Integers
     left_out: int
     """Rows of the source that had gaps."""
-    direct: tuple[str, ...] = ()
-    """Names of the columns whose differences are computed directly."""
+    notes: tuple[str, ...] = ()
+    """What a user should know about the kernel families on these data."""
 
     @property
     def fingerprint(self) -> str:
@@ -76,7 +76,7 @@ class Samples:
             entries=self.features.size,
             kernels=self.kernels,
             left_out=self.left_out,
-            direct=self.direct,
+            notes=self.notes,
         )
 
 
@@ -97,25 +97,17 @@ def load_samples(config: Config, dataset: Dataset, folder: Path) -> Samples:
         features = _scale(features, dataset.scale)
     dealt_by = targets.get("classification", targets[dataset.task[0]])  # so that each fold has its share of classes
     place, fold = deal_folds(dealt_by, config.protocol.folds)
-    gaussians = [name for family in dataset.gaussians for name in family.names]
+    features, families = features[place], dataset.gram_families
     return Samples(
         name=dataset.name,
-        features=features[place],
-        kernels=tuple(gaussians or table.names),
+        features=features,
+        kernels=kernel_names(families) if families else tuple(table.names),
         targets={task: values[place] for task, values in targets.items()},
         order=table.rows[chosen[place]],
         fold=fold,
         left_out=table.left_out,
-        direct=_direct(features, table.names, dataset) if isinstance(features, np.ndarray) else (),
+        notes=family_notes(families, features, table.names) if isinstance(features, np.ndarray) else (),
     )
-
-
-def _direct(features: Floats, names: list[str], dataset: Dataset) -> tuple[str, ...]:
-    """Name the columns that Gaussian families subtract directly."""
-    if not dataset.gaussians:
-        return ()
-    gamma = largest_gamma([family.log2_gamma for family in dataset.gaussians])
-    return tuple(names[column] for column in direct_columns(features, gamma))
 
 
 def _numbers(config: Config, dataset: NumbersSource, folder: Path) -> Table:

@@ -228,7 +228,7 @@ def _usable(documents: _Documents, dataset: TextDataset | SentimentDataset) -> B
 def _most_frequent(documents: _Documents, dataset: TextDataset | SentimentDataset) -> Integers:
     """The columns of the most frequent words, by decreasing frequency; of equally frequent ones by their text."""
     words = documents.words
-    top = dataset.rank_one.top or len(words)
+    top = dataset.column_choice.top or len(words)
     if top > len(words):
         raise DataError(
             f"dataset {dataset.name!r}: top = {top}, but there are only {len(words)} {_counted(dataset)}; "
@@ -241,7 +241,7 @@ def _most_frequent(documents: _Documents, dataset: TextDataset | SentimentDatase
 
 def _counted(dataset: TextDataset | SentimentDataset) -> str:
     """What is counted: unigrams or bigrams."""
-    return dataset.rank_one.features
+    return dataset.column_choice.kind
 
 
 def _nothing_counted(dataset: TextDataset | SentimentDataset, paths: list[Path]) -> DataError:

@@ -9,16 +9,17 @@ from kernel_pipeline.stages.combine import CombineTask
 from kernel_pipeline.stages.task import DATA_VERSION
 from kernel_pipeline.store.array_metadata import ArrayPlan
 from kernel_pipeline.store.arrays import COMBINED, DATA, GRAM, STATISTICS, WEIGHTS
-from kernel_pipeline.store.schema import STATISTICS_ARRAYS, WITHOUT_M
-from kernel_pipeline.tasks.kernels.gaussian import SHIFT
+from kernel_pipeline.store.schema import RANK_ONE_ARRAYS, STATISTICS_ARRAYS
+from kernel_pipeline.tasks.kernels.family import kernel_shifts
 from kernel_pipeline.tasks.statistics.sums import Sums
 
 
 def data_identity(plan: DatasetPlan) -> str:
-    """A digest of all that decides what `create_arrays` leaves."""
+    """Return a digest of everything that determines the arrays and attributes that `create_arrays` writes."""
     combined = sorted({task.cell for task in plan.of(CombineTask)})
     sizes = (len(plan.stages["tiles"]), plan.tile, plan.folds)
-    content = (DATA_VERSION, plan.outline.fingerprint, plan.tasks_learned, sorted(plan.cells), combined, sizes)
+    shifts = kernel_shifts(plan.families)
+    content = (DATA_VERSION, plan.outline.fingerprint, plan.tasks_learned, sorted(plan.cells), combined, sizes, shifts)
     return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:16]
 
 
@@ -34,7 +35,7 @@ def planned_arrays(plan: DatasetPlan) -> list[ArrayPlan]:
     ]
     sizes = {"p": (p,), "pp": (p, p), "2": (2,)}
     for task in plan.tasks_learned:
-        for key in WITHOUT_M if plan.rank_one else STATISTICS_ARRAYS:
+        for key in RANK_ONE_ARRAYS if plan.rank_one else STATISTICS_ARRAYS:
             shape_name, about = STATISTICS_ARRAYS[key]
             shape = sizes[shape_name]
             # The names stand once: there may be a million of them.
@@ -56,7 +57,7 @@ def planned_arrays(plan: DatasetPlan) -> list[ArrayPlan]:
 def _gram_arrays(plan: DatasetPlan) -> Iterator[ArrayPlan]:
     name, m, p, trials = plan.name, plan.outline.rows, len(plan.kernels), plan.folds
     about = "kernel k of samples order[i], order[j] is gram[k, i, j] + shift[k]; tiles on and above the diagonal"
-    kernels = {"kernels": list(plan.kernels), "shift": [SHIFT] * p}
+    kernels = {"kernels": list(plan.kernels), "shift": list(kernel_shifts(plan.families))}
     yield ArrayPlan(GRAM, f"{name}/gram", (p, m, m), (p, plan.tile, plan.tile), about, attributes=kernels)
     features = (m, plan.outline.columns)
     yield ArrayPlan(DATA, f"{name}/features", features, features, "features of samples order[i]")

@@ -1,11 +1,13 @@
 """The stages of a dataset whose base kernels are Gram matrices: tiles, reduce, weights, combine, fits."""
 
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from kernel_pipeline.config.datasets import Dataset, Fitting, TaskName
-from kernel_pipeline.config.methods import EACH_KERNEL, ONE_STAGE, AlignMethod, label
+from kernel_pipeline.config.datasets import Dataset
+from kernel_pipeline.config.fit import Fit
 from kernel_pipeline.config.sweep import Config
 from kernel_pipeline.plan import memory
+from kernel_pipeline.plan.methods import PlannedMethod
 from kernel_pipeline.plan.stage_plan import StagePlan
 from kernel_pipeline.stages.combine import CombineTask
 from kernel_pipeline.stages.fits import FitTask
@@ -15,25 +17,27 @@ from kernel_pipeline.stages.task import Task
 from kernel_pipeline.stages.tiles import TilesTask, batches, tiles_on_and_above_diagonal
 from kernel_pipeline.stages.weights import WeightsTask, trial_batches
 from kernel_pipeline.store.dataset_info import Outline
+from kernel_pipeline.tasks.learners.one_stage import OneStageMethod
+from kernel_pipeline.tasks.weights.method import SingleKernelMethod, WeightRule
 
-# Two-stage methods that a tile is combined for at once; more make a longer errand.
+# Number of two-stage methods for which the batches of tiles are sized.
 USUAL_METHODS = 4
 
 
-def gram_stages(config: Config, dataset: Dataset, outline: Outline, fitting: Fitting) -> StagePlan:
-    """Lay out the tasks; `fitting` are the tasks and methods that go together."""
+def gram_stages(config: Config, dataset: Dataset, outline: Outline, methods: Sequence[PlannedMethod]) -> StagePlan:
+    """Plan the tasks of a dataset for its methods."""
     m, d, p = outline.rows, outline.columns, len(outline.kernels)
     tile, folds = min(config.storage.tile, m), config.protocol.folds
     tiles = tiles_on_and_above_diagonal(m, tile)
-    two_stage = [(task, method) for task, method in fitting if label(method) not in (*ONE_STAGE, EACH_KERNEL)]
+    rules = [(planned.target.problem, planned.method) for planned in methods if isinstance(planned.method, WeightRule)]
     common: dict[str, Any] = {
         "dataset": dataset.name,
         "fingerprint": outline.fingerprint,
         "tile": tile,
-        "log2_gammas": tuple(family.log2_gamma for family in dataset.gaussians),
+        "families": dataset.gram_families,
     }
     gram_batches = list(enumerate(batches(tiles, tile, m, p)))
-    # The same batches for any methods, so that one more leaves the others as they are.
+    # The batches do not depend on the methods, so that adding one leaves the tasks of the others as they are.
     combine_batches = list(enumerate(batches(tiles, tile, m, p + folds * USUAL_METHODS)))
     stages: dict[str, tuple[Task, ...]] = {
         "tiles": tuple(
@@ -48,33 +52,33 @@ def gram_stages(config: Config, dataset: Dataset, outline: Outline, fitting: Fit
         "weights": tuple(
             WeightsTask(
                 **common,
-                task=task,
-                method=label(method),
-                q=method.q if isinstance(method, AlignMethod) else None,
-                trials=batch,
+                problem=problem,
+                method=rule,
+                trials=trials,
             )
-            for task, method in two_stage
-            for batch in trial_batches(folds, p)
+            for problem, rule in rules
+            for trials in trial_batches(folds, p)
         ),
         "combine": tuple(
-            CombineTask(**common, task=task, method=label(method), number=number, tiles=batch)
+            CombineTask(**common, problem=problem, method=rule, trials=trials, number=number, tiles=batch)
             for number, batch in combine_batches
-            for task, method in two_stage
+            for problem, rule in rules
+            for trials in trial_batches(folds, p)
         ),
         "fits": tuple(
             task
-            for learned, method in fitting
+            for planned in methods
             for trial in range(folds)
-            for task in _cell_tasks(config, dataset, common, learned, label(method), trial, (m, p))
+            for task in _cell_tasks(config.fit, common, planned, trial, (m, p))
         ),
     }
     sums = memory.sum_floats(m, p, folds, len(dataset.task))
     floats = (
-        len(tiles) * (p + len(two_stage) * folds) * tile**2  # chunks at the border are stored whole
+        len(tiles) * (p + len(rules) * folds) * tile**2  # chunks at the border are stored whole
         + len(gram_batches) * sums
         + m * (d + len(dataset.task))
     )
-    reads_base = any(label(method) in (*ONE_STAGE, EACH_KERNEL) for _, method in fitting)
+    reads_base = len(rules) < len(methods)
     return StagePlan(
         stages=stages,
         memory=memory.gram_projection(m, d, p, folds, tile, dataset.task, reads_base),
@@ -83,27 +87,19 @@ def gram_stages(config: Config, dataset: Dataset, outline: Outline, fitting: Fit
 
 
 def _cell_tasks(
-    config: Config,
-    dataset: Dataset,
-    common: dict[str, Any],
-    task: TaskName,
-    method: str,
-    trial: int,
-    size: tuple[int, int],
-) -> list[Task]:
-    """What fits one cell, or for `each-kernel` the base kernels in batches."""
-    cell: dict[str, Any] = {
-        **common,
-        "task": task,
-        "task_index": dataset.task.index(task),
-        "method": method,
-        "trial": trial,
-    }
-    path = tuple(config.fit.path(task, method))
-    if method in ONE_STAGE:
-        return [OneStageTask(**cell, values=path)]
+    fit: Fit, common: dict[str, Any], planned: PlannedMethod, trial: int, size: tuple[int, int]
+) -> Iterator[Task]:
+    """Yield the tasks that fit one cell: one task, or one per batch of base kernels that are fitted alone."""
+    target, method = planned.target, planned.method
+    cell: dict[str, Any] = {**common, "target": target, "method": method, "trial": trial}
+    path = tuple(fit.path(target.problem, method))
+    if isinstance(method, OneStageMethod):
+        yield OneStageTask(**cell, values=path)
+        return
     values = tuple(value for (value,) in path)
-    if method == EACH_KERNEL:
+    if isinstance(method, SingleKernelMethod):
         samples, kernels = size
-        return [EachKernelTask(**cell, kernels=batch, values=values) for batch in kernel_batches(kernels, samples)]
-    return [FitTask(**cell, values=values)]
+        for batch in kernel_batches(kernels, samples):
+            yield EachKernelTask(**cell, kernels=batch, values=values)
+    else:
+        yield FitTask(**cell, values=values)

@@ -13,7 +13,7 @@ COPIES_OF_COLUMNS = 12
 
 def sum_floats(samples: int, kernels: int, folds: int, targets: int) -> int:
     """Numbers in the sums of one batch of tiles."""
-    return folds * kernels * (samples + 1) + folds**2 * kernels * (kernels + targets)
+    return (folds + 1) * kernels * samples + folds**2 * kernels * (kernels + targets)
 
 
 def gram_projection(

@@ -7,26 +7,25 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeVar
 
-from kernel_pipeline.config.datasets import Dataset, Fitting
+from kernel_pipeline.config.datasets import Dataset
 from kernel_pipeline.config.loading import config_digest
-from kernel_pipeline.config.methods import EACH_KERNEL, label, why_unfit
 from kernel_pipeline.config.sweep import Config
 from kernel_pipeline.errors import ConfigError, TooLargeError
 from kernel_pipeline.plan.follow_ups import with_follow_ups
 from kernel_pipeline.plan.gram import gram_stages
 from kernel_pipeline.plan.graph import Graph
+from kernel_pipeline.plan.methods import UnsupportedMethod, plan_methods
 from kernel_pipeline.plan.notes import Note
 from kernel_pipeline.plan.rank_one import rank_one_stages
 from kernel_pipeline.plan.size_limits import check_plan_size
+from kernel_pipeline.stages.samples import make_targets
 from kernel_pipeline.stages.task import Task
 from kernel_pipeline.store.dataset_info import Outline
 from kernel_pipeline.store.reports import Finished
+from kernel_pipeline.tasks.kernels.family import GramFamily
 from kernel_pipeline.text import format_bytes
 
 T = TypeVar("T", bound=Task)
-
-# Number of columns that a note names; there may be very many.
-NAMED_COLUMNS = 5
 
 
 @dataclass(frozen=True)
@@ -36,12 +35,14 @@ class DatasetPlan:
     outline: Outline
     tasks_learned: tuple[str, ...]
     rank_one: bool
+    families: tuple[GramFamily, ...]
+    """The families of Gram matrices; none for a rank-one family."""
     folds: int
     tile: int
     cells: tuple[tuple[str, str], ...]
-    """(task, method) of what gives weights, each for all trials."""
-    unfit: tuple[tuple[str, str, str], ...]
-    """(task, method, why) of what is left out."""
+    """Problem and method of all cells that have weights, each for all trials."""
+    unsupported: tuple[UnsupportedMethod, ...]
+    """Methods that are left out."""
     stages: dict[str, tuple[Task, ...]]
     memory: dict[str, int]
     """Projected peak bytes of a worker process, by stage."""
@@ -118,14 +119,16 @@ class Plan:
         )
 
     def notes(self) -> list[Note]:
-        """Return what a user should know before the run: what is left out, and distances that take longer."""
+        """Return what a user should know before the run: what is left out, and remarks of kernel families."""
         notes = []
         for dataset in self.datasets:
             if dataset.outline.left_out:
                 notes.append(Note(dataset.name, f"{dataset.outline.left_out} rows are left out, for missing = 'drop'"))
-            if dataset.outline.direct:
-                notes.append(Note(dataset.name, _direct_distances(dataset.outline)))
-            notes += [Note(dataset.name, f"left out, since {why}", task, method) for task, method, why in dataset.unfit]
+            notes += [Note(dataset.name, text) for text in dataset.outline.notes]
+            notes += [
+                Note(dataset.name, f"left out, since {left_out.reason}", left_out.problem, left_out.method)
+                for left_out in dataset.unsupported
+            ]
         return notes
 
     def check_memory(self, limit: int, workers: int) -> None:
@@ -150,50 +153,37 @@ class Plan:
             )
 
 
-def _direct_distances(outline: Outline) -> str:
-    named = ", ".join(map(repr, outline.direct[:NAMED_COLUMNS]))
-    more = len(outline.direct) - NAMED_COLUMNS
-    return (
-        f"columns {named}{f' and {more:,} more' if more > 0 else ''}: numbers so large, beside most distances or the "
-        "width of a kernel, that squared norms would cancel; differences are computed directly, which is slower"
-    )
-
-
 def make_plan(config: Config, outlines: Sequence[Outline]) -> Plan:
     """Lay out all tasks. The batches depend on sizes only, never on where or by how many workers they run."""
     check_plan_size(config, outlines)
     datasets = tuple(
         _plan_dataset(config, dataset, outline) for dataset, outline in zip(config.dataset, outlines, strict=True)
     )
-    for method in map(label, config.methods):
-        reasons = [why for dataset in datasets for _, name, why in dataset.unfit if name == method]
+    unsupported = [left_out for dataset in datasets for left_out in dataset.unsupported]
+    for method in config.methods:
+        reasons = [left_out.reason for left_out in unsupported if left_out.method == method.method_id]
         if len(reasons) == sum(len(dataset.tasks_learned) for dataset in datasets):
             raise ConfigError(
-                f"methods: {method!r} fits no dataset of this sweep: {'; '.join(dict.fromkeys(reasons))}. Leave it out"
+                f"methods: {method.method_id!r} fits no dataset of this sweep: {'; '.join(dict.fromkeys(reasons))}. "
+                "Leave it out"
             )
     return Plan(config, datasets)
 
 
 def _plan_dataset(config: Config, dataset: Dataset, outline: Outline) -> DatasetPlan:
-    p, rank_one = len(outline.kernels), dataset.rank_one is not None
-    reasons = {
-        (task, label(method)): why_unfit(method, task, p, rank_one)
-        for task in dataset.task
-        for method in config.methods
-    }
-    fitting: Fitting = [
-        (task, method) for task in dataset.task for method in config.methods if not reasons[task, label(method)]
-    ]
-    layout = rank_one_stages if rank_one else gram_stages
-    planned = layout(config, dataset, outline, fitting)
+    rank_one = dataset.column_family is not None
+    methods, unsupported = plan_methods(make_targets(dataset.task), config.methods, len(outline.kernels), rank_one)
+    plan_stages = rank_one_stages if rank_one else gram_stages
+    planned = plan_stages(config, dataset, outline, methods)
     return DatasetPlan(
         outline=outline,
         tasks_learned=tuple(dataset.task),
         rank_one=rank_one,
+        families=dataset.gram_families,
         folds=config.protocol.folds,
         tile=min(config.storage.tile, outline.rows),
-        cells=tuple((task, label(method)) for task, method in fitting if method != EACH_KERNEL),
-        unfit=tuple((task, method, why) for (task, method), why in reasons.items() if why),
+        cells=tuple(planned_method.cell for planned_method in methods if planned_method.method.gives_weights),
+        unsupported=tuple(unsupported),
         stages=planned.stages,
         memory=planned.memory,
         disk_bytes=planned.disk_bytes,

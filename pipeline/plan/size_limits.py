@@ -16,7 +16,7 @@ def check_plan_size(config: Config, outlines: Sequence[Outline]) -> None:
     methods, total = len(config.methods), 0
     for dataset, outline in zip(config.dataset, outlines, strict=True):
         rows, tile = outline.rows, min(config.storage.tile, max(1, outline.rows))
-        tiles = 0 if dataset.rank_one else tile_count(rows, tile)
+        tiles = 0 if dataset.column_family else tile_count(rows, tile)
         layers = 1 + methods * len(dataset.task)  # the base kernels, and the combined ones of each method
         total += tiles * layers + len(dataset.task) * methods * config.protocol.folds
         if total > MAX_PARTS:

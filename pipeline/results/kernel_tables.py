@@ -56,7 +56,7 @@ def _own_fits(
     dataset: DatasetPlan, task: str, finished: dict[str, Finished]
 ) -> tuple[Floats, NDArray[np.object_]] | None:
     """(trials, p), twice: the test errors of the kernels alone and their statuses; None if they were not requested."""
-    fits = [fit for fit in dataset.of(EachKernelTask) if fit.task == task]
+    fits = [fit for fit in dataset.of(EachKernelTask) if fit.problem == task]
     if not fits:
         return None
     errors = np.full((dataset.folds, len(dataset.kernels)), np.nan)

@@ -5,7 +5,7 @@ from typing import Any
 
 import pandas as pd
 
-from kernel_pipeline.config.sweep import Fit
+from kernel_pipeline.config.fit import Fit
 from kernel_pipeline.plan.notes import Note
 from kernel_pipeline.plan.plan import DatasetPlan, Plan
 from kernel_pipeline.stages.cells import CellTask
@@ -59,13 +59,15 @@ def _trials(numbers: list[int]) -> str:
 def _cell_notes(dataset: DatasetPlan, fit: Fit, finished: Mapping[str, Finished]) -> Iterator[Note]:
     """Yield the notes about the paths of a dataset's cells."""
     paths: dict[tuple[str, str], list[dict[str, Any]]] = {cell: [] for cell in dataset.cells}
+    methods = {task.method_id: task.method for task in dataset.tasks if isinstance(task, CellTask)}
     for task in dataset.tasks:
         done = finished.get(task.name)
         if done and isinstance(task, CellTask) and task.cell in paths and (result := done.result).get("status") == OK:
             paths[task.cell].append(result)
     for (task_name, method), results in paths.items():
         if sum(result["at_edge"] for result in results) >= MIN_TRIALS_AT_EDGE:
-            yield Note(dataset.name, _at_edge(fit, task_name, method, results, dataset.folds), task_name, method)
+            grid = fit.grid_name(task_name, methods[method])
+            yield Note(dataset.name, _at_edge(grid, results, dataset.folds), task_name, method)
     for task_name in dataset.tasks_learned:
         found = [
             result["path"]["majority_only"]
@@ -82,12 +84,12 @@ def _cell_notes(dataset: DatasetPlan, fit: Fit, finished: Mapping[str, Finished]
             )
 
 
-def _at_edge(fit: Fit, task: str, method: str, results: list[dict[str, Any]], folds: int) -> str:
+def _at_edge(grid: str, results: list[dict[str, Any]], folds: int) -> str:
     values = [result["path"]["values"][result["path"]["best"]][-1] for result in results if result["at_edge"]]
     found = " and ".join(f"{value:g}" for value in sorted(set(values)))
     return (
         f"the regularisation value is at the edge of its grid in {len(values)} of {folds} trials ({found}); widen "
-        f"[fit] {fit.grid_name(task, method)}"
+        f"[fit] {grid}"
     )
 
 

@@ -158,7 +158,7 @@ def _csv(table: pd.DataFrame, header: bool = True) -> bytes:
 def _weights(dataset: DatasetPlan, finished: dict[str, Finished]) -> dict[str, dict[str, Any]]:
     """What the weights stage found for each cell, by the part that names the cell's fit."""
     return {
-        f"{task.task}/{task.method}/{trial}": result
+        f"{task.problem}/{task.method_id}/{trial}": result
         for task in dataset.of(WeightsTask)
         if task.name in finished
         for trial, result in finished[task.name].result.get("trials", {}).items()
@@ -169,10 +169,10 @@ def _row(task: CellTask, weights: dict[str, Any], result: dict[str, Any]) -> dic
     """The row of a cell, with all that its task found: cells that learn weights and fits at once bring both."""
     row = {
         "dataset": task.dataset,
-        "task": task.task,
-        "method": task.method,
+        "task": task.problem,
+        "method": task.method_id,
         "trial": task.trial,
-        "metric": METRICS[task.task],
+        "metric": METRICS[task.problem],
         **result.get("weights", {}),
         **result,
         **weights,

@@ -13,7 +13,7 @@ from kernel_pipeline.data.source_files import Sources
 from kernel_pipeline.store.dataset_info import Outline
 from kernel_pipeline.store.json_text import parse_json
 
-FORMAT = 3
+FORMAT = 4
 """Version of the layout of run directories."""
 OLDEST_FORMAT = 2
 """The oldest layout that can be read. Resuming such a run computes it again in the current one."""

@@ -6,17 +6,17 @@ from typing import Any
 
 import numpy as np
 
-from kernel_pipeline.stages.labels import label_input, read_labels
+from kernel_pipeline.stages.samples import Split, Target, read_split, split_inputs
 from kernel_pipeline.stages.task import Output, Task
-from kernel_pipeline.store.arrays import GRAM, WEIGHTS, RunStore
-from kernel_pipeline.store.inputs import Input, trials_of, whole
+from kernel_pipeline.store.arrays import WEIGHTS, RunStore
+from kernel_pipeline.store.inputs import Input, trials_of
 from kernel_pipeline.tasks.arrays import Floats, Integers
 from kernel_pipeline.tasks.centering import center_on, positive_part
 from kernel_pipeline.tasks.errors import NoResultError
-from kernel_pipeline.tasks.folds import trials
 from kernel_pipeline.tasks.learners.paths import PathResult, fit_path
 from kernel_pipeline.tasks.statistics.alignment import positive_part_alignment
 from kernel_pipeline.tasks.statistics.guarantees import evaluate_theorems, theorem17
+from kernel_pipeline.tasks.weights.method import Method
 
 # What makes a cell a row without numbers; the rest of the sweep goes on.
 NO_RESULT = (NoResultError, np.linalg.LinAlgError)
@@ -24,62 +24,45 @@ NO_RESULT = (NoResultError, np.linalg.LinAlgError)
 ERRORS = ("predictor_error", "theorem14", "theorem17")
 
 
-@dataclass(frozen=True)
-class Split:
-    """The samples of one trial."""
-
-    target: Floats
-    """In its unit."""
-    train: Integers
-    validation: Integers
-    test: Integers
-    unit: float = 1.0
-
-    @property
-    def held_out(self) -> Integers:
-        """The validation samples, and behind them the test samples."""
-        return np.concatenate([self.validation, self.test])
-
-
 @dataclass(frozen=True, kw_only=True)
 class CellTask(Task):
-    """A task of one dataset, task, method and trial."""
+    """A task of one dataset, problem, method and trial."""
 
-    task: str
-    task_index: int
-    method: str
+    target: Target
+    method: Method
     trial: int
 
     @property
+    def problem(self) -> str:
+        """The problem that is learned, "regression" or "classification"."""
+        return self.target.problem
+
+    @property
+    def method_id(self) -> str:
+        """Name of the method in tables and arrays."""
+        return self.method.method_id
+
+    @property
     def part(self) -> str:
-        return f"{self.task}/{self.method}/{self.trial}"
+        return f"{self.problem}/{self.method_id}/{self.trial}"
 
     @property
     def cell(self) -> tuple[str, str]:
-        return self.task, self.method
+        return self.problem, self.method_id
 
     def split_inputs(self) -> tuple[Input, ...]:
-        """What `split` reads, as inputs."""
-        return whole(GRAM, f"{self.dataset}/fold"), label_input(self.dataset)
+        """Return what `split` reads, as inputs."""
+        return split_inputs(self.dataset)
 
     def split(self, store: RunStore) -> Split:
-        """The labels of all samples, and which of them train, validate and test."""
-        fold = store.read(GRAM, f"{self.dataset}/fold")
-        trial = trials(int(fold[-1]) + 1)[self.trial]
-        labels, units = read_labels(store, self.dataset)
-        return Split(
-            target=labels[:, self.task_index],
-            unit=float(units[self.task_index]),
-            train=np.flatnonzero(np.isin(fold, trial.train)),
-            validation=np.flatnonzero(fold == trial.validation),
-            test=np.flatnonzero(fold == trial.test),
-        )
+        """Read the labels of all samples, and which of them train, validate and test."""
+        return read_split(store, self.dataset, self.target, self.trial)
 
     def write_weights(self, store: RunStore, weights: Floats, certificate: float) -> dict[str, str]:
-        """Store the weights of the cell and their certificate; gives the checksums."""
-        group, trial = f"{self.dataset}/{self.task}", [self.trial]
-        return store.write_trials(WEIGHTS, f"{group}/{self.method}", trial, [weights]) | store.write_trials(
-            WEIGHTS, f"{group}/certificate/{self.method}", trial, [certificate]
+        """Store the weights of the cell and their certificate; return the checksums."""
+        group, trial = f"{self.dataset}/{self.problem}", [self.trial]
+        return store.write_trials(WEIGHTS, f"{group}/{self.method_id}", trial, [weights]) | store.write_trials(
+            WEIGHTS, f"{group}/certificate/{self.method_id}", trial, [certificate]
         )
 
 

@@ -13,42 +13,48 @@ from kernel_pipeline.stages.tiles import GramTask
 from kernel_pipeline.store.arrays import COMBINED, STATISTICS, WEIGHTS, RunStore
 from kernel_pipeline.store.inputs import Input, trials_of
 from kernel_pipeline.store.reports import OK
-from kernel_pipeline.tasks.kernels.gaussian import LARGEST_CENTERED
+
+# If `K(x, x)` is at most R^2, then `K_c(x, x)` of the centered kernel, the squared distance of a feature vector from
+# a mean of feature vectors, is at most 4 R^2.
+CENTERED_DIAGONAL = 4.0
 
 
 @dataclass(frozen=True, kw_only=True)
 class FitTask(CellTask, GramTask):
-    """The fits of one combined kernel."""
+    """Fit one combined kernel along its regularisation path."""
 
     stage: ClassVar[str] = "fits"
-    version: ClassVar[int] = 3
+    version: ClassVar[int] = 4
     reads: ClassVar[tuple[type[Task], ...]] = (CombineTask,)
 
     values: tuple[float, ...]
 
     def inputs(self) -> tuple[Input, ...]:
-        group, trial = f"{self.dataset}/{self.task}", (self.trial,)
+        group, trial = f"{self.dataset}/{self.problem}", (self.trial,)
         return (
             *self.split_inputs(),
-            trials_of(WEIGHTS, f"{group}/{self.method}", trial),
+            trials_of(WEIGHTS, f"{group}/{self.method_id}", trial),
             trials_of(STATISTICS, f"{group}/trace", trial),
-            trials_of(COMBINED, f"{group}/{self.method}", trial),
+            trials_of(STATISTICS, f"{group}/diagonal", trial),
+            trials_of(COMBINED, f"{group}/{self.method_id}", trial),
         )
 
     def writes(self) -> tuple[Input, ...]:
         return ()
 
     def run(self, store: RunStore) -> Output:
-        group = f"{self.dataset}/{self.task}"
-        mu = store.read(WEIGHTS, f"{group}/{self.method}", self.trial, undefined=True)
+        group = f"{self.dataset}/{self.problem}"
+        mu = store.read(WEIGHTS, f"{group}/{self.method_id}", self.trial, undefined=True)
         if np.isnan(mu).any():
             return Output(result={"status": "failed: there are no weights"})  # the weights task reports why
         trace = store.read(STATISTICS, f"{group}/trace", self.trial)
-        kernel = read_symmetric(store, COMBINED, f"{group}/{self.method}", self.trial)
-        largest = LARGEST_CENTERED / float(trace[trace > 0].min())
+        kernel = read_symmetric(store, COMBINED, f"{group}/{self.method_id}", self.trial)
+        diagonal = store.read(STATISTICS, f"{group}/diagonal", self.trial)
+        varies = trace > 0
+        largest = float((CENTERED_DIAGONAL * diagonal[varies] / trace[varies]).max())
         try:
             found = fit_kernel(
-                self.task, kernel, self.split(store), self.values, signed=bool((mu < 0).any()), largest=largest
+                self.problem, kernel, self.split(store), self.values, signed=bool((mu < 0).any()), largest=largest
             )
         except NO_RESULT as error:
             return failed(error)

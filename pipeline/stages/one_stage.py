@@ -8,7 +8,6 @@ import numpy as np
 from kernel_pipeline.stages.cells import (
     NO_RESULT,
     CellTask,
-    Split,
     alignments,
     failed,
     measured,
@@ -17,6 +16,7 @@ from kernel_pipeline.stages.cells import (
 )
 from kernel_pipeline.stages.matrices import read_symmetric
 from kernel_pipeline.stages.reduce import ReduceTask
+from kernel_pipeline.stages.samples import Split
 from kernel_pipeline.stages.statistics import read_statistics, statistics_inputs
 from kernel_pipeline.stages.task import Output, Task
 from kernel_pipeline.stages.tiles import GramTask, TilesTask
@@ -26,45 +26,55 @@ from kernel_pipeline.store.reports import OK
 from kernel_pipeline.tasks.arrays import Floats
 from kernel_pipeline.tasks.centering import center_on
 from kernel_pipeline.tasks.kernels.base_kernels import GramKernels
-from kernel_pipeline.tasks.learners.one_stage import learn
+from kernel_pipeline.tasks.learners.one_stage import OneStageMethod, learn
 from kernel_pipeline.tasks.learners.paths import fit_path
 from kernel_pipeline.tasks.statistics.statistics import alignment
 
-# Of the fits of single kernels: about a second of work.
-OPERATIONS_A_TASK = 10**10
+# Target size of a task that fits single kernels: about one second.
+OPERATIONS_PER_TASK = 10**10
 
 
 @dataclass(frozen=True, kw_only=True)
 class OneStageTask(CellTask, GramTask):
-    """The weights and the path of one cell of a one-stage method."""
+    """Learn the weights and the path of one cell of a one-stage method."""
 
     stage: ClassVar[str] = "fits"
     version: ClassVar[int] = 2
     reads: ClassVar[tuple[type[Task], ...]] = (TilesTask, ReduceTask)
 
+    method: OneStageMethod
     values: tuple[tuple[float, ...], ...]
 
     def inputs(self) -> tuple[Input, ...]:
         return (
             *self.split_inputs(),
             whole(GRAM, f"{self.dataset}/gram"),
-            *statistics_inputs(self.dataset, self.task, [self.trial]),  # the traces are among them
+            *statistics_inputs(self.dataset, self.problem, [self.trial]),  # the traces are among them
         )
 
     def writes(self) -> tuple[Input, ...]:
-        return weights_written(f"{self.dataset}/{self.task}", self.method, [self.trial])
+        return weights_written(f"{self.dataset}/{self.problem}", self.method_id, [self.trial])
 
     def run(self, store: RunStore) -> Output:
         split = self.split(store)
-        trace = store.read(STATISTICS, f"{self.dataset}/{self.task}/trace", self.trial)
+        trace = store.read(STATISTICS, f"{self.dataset}/{self.problem}/trace", self.trial)
         gram = read_symmetric(store, GRAM, f"{self.dataset}/gram")
         kernels = GramKernels.of(gram, trace, split.train, split.held_out)
         del gram  # as large as what was made of it
         try:
-            found = learn(self.method, kernels, split.target, split.train, split.validation, split.test, self.values)
+            found = learn(
+                self.method,
+                self.problem,
+                kernels,
+                split.target,
+                split.train,
+                split.validation,
+                split.test,
+                self.values,
+            )
         except NO_RESULT as error:
             return failed(error)
-        ((train, test),) = read_statistics(store, self.dataset, self.task, [self.trial])
+        ((train, test),) = read_statistics(store, self.dataset, self.problem, [self.trial])
         row = measured(found.weights, found.certificate)
         row |= alignments(alignment(train, found.weights), alignment(test, found.weights))
         return Output(
@@ -75,14 +85,14 @@ class OneStageTask(CellTask, GramTask):
 
 @dataclass(frozen=True, kw_only=True)
 class EachKernelTask(CellTask, GramTask):
-    """The fits of some base kernels, each alone."""
+    """Fit consecutive base kernels, each alone."""
 
     stage: ClassVar[str] = "fits"
     version: ClassVar[int] = 2
     reads: ClassVar[tuple[type[Task], ...]] = (TilesTask, ReduceTask)
 
     kernels: tuple[int, ...]
-    """Consecutive ones."""
+    """Places of the kernels, consecutive."""
     values: tuple[float, ...]
 
     @property
@@ -93,7 +103,7 @@ class EachKernelTask(CellTask, GramTask):
         return (
             *self.split_inputs(),
             whole(GRAM, f"{self.dataset}/gram"),
-            trials_of(STATISTICS, f"{self.dataset}/{self.task}/trace", [self.trial]),
+            trials_of(STATISTICS, f"{self.dataset}/{self.problem}/trace", [self.trial]),
         )
 
     def writes(self) -> tuple[Input, ...]:
@@ -101,7 +111,7 @@ class EachKernelTask(CellTask, GramTask):
 
     def run(self, store: RunStore) -> Output:
         split = self.split(store)
-        traces = store.read(STATISTICS, f"{self.dataset}/{self.task}/trace", self.trial)
+        traces = store.read(STATISTICS, f"{self.dataset}/{self.problem}/trace", self.trial)
         chosen = slice(self.kernels[0], self.kernels[-1] + 1)
         grams = read_symmetric(store, GRAM, f"{self.dataset}/gram", chosen)
         found = [self._fit(gram, float(trace), split) for gram, trace in zip(grams, traces[chosen], strict=True)]
@@ -114,13 +124,15 @@ class EachKernelTask(CellTask, GramTask):
         centered = center_on(gram, split.train)
         centered /= trace
         try:
-            path = fit_path(self.task, centered, split.target, split.train, split.validation, split.test, self.values)
+            path = fit_path(
+                self.problem, centered, split.target, split.train, split.validation, split.test, self.values
+            )
         except NO_RESULT as error:
             return None, f"failed: {error}"
         return path.in_units(split.unit).test_errors[path.best], OK
 
 
 def kernel_batches(kernels: int, samples: int) -> list[tuple[int, ...]]:
-    """Which kernels a task of fits takes together."""
-    size = int(np.clip(OPERATIONS_A_TASK // samples**3, 1, kernels))
+    """Return the kernels that one task fits, for all tasks."""
+    size = int(np.clip(OPERATIONS_PER_TASK // samples**3, 1, kernels))
     return [tuple(range(start, min(start + size, kernels))) for start in range(0, kernels, size)]

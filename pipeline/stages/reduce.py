@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from kernel_pipeline.stages.labels import label_input, read_labels
+from kernel_pipeline.stages.labels import label_input, read_centered_labels
 from kernel_pipeline.stages.statistics import first_kernels
 from kernel_pipeline.stages.task import Output, Task
 from kernel_pipeline.stages.tiles import GramTask, TilesTask
@@ -14,12 +14,12 @@ from kernel_pipeline.store.inputs import Input, whole
 from kernel_pipeline.store.schema import STATISTICS_ARRAYS
 from kernel_pipeline.tasks.arrays import Floats
 from kernel_pipeline.tasks.folds import fold_bounds, trials
-from kernel_pipeline.tasks.kernels.gaussian import SHIFT
+from kernel_pipeline.tasks.kernels.family import kernel_shifts
 from kernel_pipeline.tasks.statistics.guarantees import theorem12_of_kernels
 from kernel_pipeline.tasks.statistics.statistics import (
     Statistics,
     degenerate,
-    diagonal_means,
+    diagonals,
     statistics,
     uncentered_alignments,
 )
@@ -28,10 +28,10 @@ from kernel_pipeline.tasks.statistics.sums import Sums
 
 @dataclass(frozen=True, kw_only=True)
 class ReduceTask(GramTask):
-    """The statistics of one dataset, for each of its tasks."""
+    """Compute the statistics of one dataset for each of its problems."""
 
     stage: ClassVar[str] = "reduce"
-    version: ClassVar[int] = 3
+    version: ClassVar[int] = 4
     reads: ClassVar[tuple[type[Task], ...]] = (TilesTask,)
 
     tasks: tuple[str, ...]
@@ -53,37 +53,35 @@ class ReduceTask(GramTask):
 
     def run(self, store: RunStore) -> Output:
         sums = self._total(store)
-        targets, _ = read_labels(store, self.dataset)
-        offsets = targets.mean(axis=0)
-        targets -= offsets  # as the tiles did
+        targets, offsets = read_centered_labels(store, self.dataset)
+        shifts = np.array(kernel_shifts(self.families))
         fold = store.read(GRAM, f"{self.dataset}/fold")
         bounds = fold_bounds(fold)
+        diagonal = [diagonals(sums, trial.train, bounds, shifts) for trial in trials(self.folds)]
         output = Output()
         for index, task in enumerate(self.tasks):
             target, offset = targets[:, index], float(offsets[index])
             by_trial = []
-            for trial in trials(self.folds):
+            for trial, on_diagonal in zip(trials(self.folds), diagonal, strict=True):
                 train = statistics(sums, target, index, trial.train, bounds)
                 test = statistics(sums, target, index, [trial.test], bounds)
-                uncentered = uncentered_alignments(sums, target, index, trial.train, bounds, SHIFT, offset)
+                uncentered = uncentered_alignments(sums, target, index, trial.train, bounds, shifts, offset)
                 inside = np.isin(fold, trial.train)
-                by_trial.append(_arrays(train, test, uncentered, target[inside]))
+                by_trial.append(_arrays(train, test, uncentered, on_diagonal.max(axis=1), target[inside]))
             for name in by_trial[0]:
                 values = np.stack([arrays[name] for arrays in by_trial])
                 output.digests |= store.write(STATISTICS, f"{self.dataset}/{task}/{name}", values)
-        # The labels have no part in these, so those of the last task serve for all.
-        means = [diagonal_means(sums, trial.train, bounds, SHIFT) for trial in trials(self.folds)]
-        sizes = [int(np.isin(fold, trial.train).sum()) for trial in trials(self.folds)]
+        # These do not depend on the labels, so the arrays of the last problem serve for all.
         found = [
-            degenerate(arrays["trace"], np.diag(arrays["M"]), mean, size)
-            for arrays, mean, size in zip(by_trial, means, sizes, strict=True)
+            degenerate(arrays["trace"], np.diag(arrays["M"]), on_diagonal.mean(axis=1), on_diagonal.shape[1])
+            for arrays, on_diagonal in zip(by_trial, diagonal, strict=True)
         ]
         for kind in ("constant", "flat", "identity"):
             output.result[kind] = first_kernels(np.stack([getattr(kernels, kind) for kernels in found]))
         return output
 
     def _total(self, store: RunStore) -> Sums:
-        """The sums of all batches, added in their order, so that the last digits are always the same."""
+        """Return the sums of all batches, added in their order, so that the last digits are always the same."""
         names = [field.name for field in fields(Sums)]
         batches = (
             Sums(*(store.read(STATISTICS, f"{self.dataset}/sums/{name}", number) for name in names))
@@ -95,9 +93,10 @@ class ReduceTask(GramTask):
         return total
 
 
-def _arrays(train: Statistics, test: Statistics, uncentered: Floats, labels: Floats) -> dict[str, Floats]:
-    """What is stored of one trial: the statistics of kernels that have trace one on the training set."""
-    theorem12 = theorem12_of_kernels(np.diag(train.M), np.ones_like(train.a), labels)  # K(x, x) is 1
+def _arrays(
+    train: Statistics, test: Statistics, uncentered: Floats, diagonal: Floats, labels: Floats
+) -> dict[str, Floats]:
+    """Return what is stored for one trial: the statistics of kernels that have trace one on the training set."""
     scaled, scaled_test = train.scaled(train.trace), test.scaled(train.trace)
     return {
         "M": scaled.M,
@@ -110,5 +109,6 @@ def _arrays(train: Statistics, test: Statistics, uncentered: Floats, labels: Flo
         "alignment_test": test.own_alignments(),
         "uncentered": uncentered,
         "unnormalised": scaled.a / len(labels) ** 2,
-        "theorem12": theorem12,
+        "diagonal": diagonal,
+        "theorem12": theorem12_of_kernels(np.diag(train.M), diagonal, labels),
     }

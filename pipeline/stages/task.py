@@ -4,14 +4,14 @@ import hashlib
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any, ClassVar, Self
 
 from kernel_pipeline.store.arrays import RunStore
 from kernel_pipeline.store.inputs import Input
 
 STAGES = ("tiles", "reduce", "weights", "combine", "fits")
-DATA_VERSION = 2
+DATA_VERSION = 3
 """Raised when data are stored in another way, on which every task builds."""
 
 
@@ -56,7 +56,7 @@ class Task(ABC):
     def identity(self) -> str:
         """A digest of all that the outputs depend on."""
         content = {"versions": self.versions(), **vars(self)}
-        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
+        return hashlib.sha256(json.dumps(content, sort_keys=True, default=_describe).encode()).hexdigest()[:16]
 
     @classmethod
     def versions(cls) -> dict[str, int]:
@@ -98,3 +98,11 @@ class Output:
     """Checksum of each chunk that was written, by its key in the run directory."""
     result: dict[str, Any] = field(default_factory=dict)
     """Small values for the tables and messages; becomes JSON."""
+
+
+def _describe(value: object) -> dict[str, Any]:
+    """Return a dataclass that a task holds, such as a method, as JSON: its class and version, and its fields."""
+    if not is_dataclass(value):
+        raise TypeError(f"a task cannot hold {value!r}: only numbers, texts, tuples and dataclasses of them")
+    content = {item.name: getattr(value, item.name) for item in fields(value)}
+    return {"class": type(value).__name__, "version": getattr(value, "version", 1), "fields": content}

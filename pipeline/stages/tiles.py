@@ -1,31 +1,30 @@
-"""Tiles: compute the base Gram matrices tile by tile, store them, and sum what the statistics need, in one pass.
+"""Tiles: compute and store the base Gram matrices tile by tile, and the sums for the statistics in the same pass.
 
-What is stored is `E = K - shift`, with the shifts as an attribute of the array.
+The stored values are `E = K - shift`, with the shifts as an attribute of the array.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
-from functools import partial
 from typing import ClassVar
 
 import numpy as np
 
-from kernel_pipeline.stages.labels import label_input, read_labels
+from kernel_pipeline.stages.labels import label_input, read_centered_labels
 from kernel_pipeline.stages.task import Output, Task
 from kernel_pipeline.store.arrays import DATA, GRAM, STATISTICS, RunStore
 from kernel_pipeline.store.inputs import Input, tiles_of, trials_of, whole
 from kernel_pipeline.tasks.folds import fold_bounds
-from kernel_pipeline.tasks.kernels.gaussian import families_of_kernels, largest_gamma, prepare_features
+from kernel_pipeline.tasks.kernels.family import GramFamily, kernel_names, prepare_families
 from kernel_pipeline.tasks.statistics.sums import Sums, add_tile
 
-# Entries of base kernels that make about a second of work, writing included.
+# Target size of a task in entries of base kernels: about one second, including the write.
 ENTRIES_A_TASK = 50_000_000
-# A task lists its tiles, and must stay small to send.
+# A task lists its tiles, and must stay small enough to send.
 TILES_A_TASK = 500
 
 
 def tiles_on_and_above_diagonal(samples: int, tile: int) -> list[tuple[int, int]]:
-    """The tiles (i, j), i <= j, that cover the upper triangle of a Gram matrix.
+    """Return the tiles (i, j), i <= j, that cover the upper triangle of a Gram matrix.
 
     >>> tiles_on_and_above_diagonal(5, 2)
     [(0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)]
@@ -37,7 +36,7 @@ def tiles_on_and_above_diagonal(samples: int, tile: int) -> list[tuple[int, int]
 def batches(
     tiles: list[tuple[int, int]], tile: int, samples: int, kernels: int
 ) -> Iterator[tuple[tuple[int, int], ...]]:
-    """Cut the tiles into batches of about a second; the same for any number of workers."""
+    """Divide the tiles into batches of about one second, which do not depend on the number of workers."""
     side = min(tile, samples)
     size = min(max(1, ENTRIES_A_TASK // (kernels * side * side)), TILES_A_TASK)
     for start in range(0, len(tiles), size):
@@ -45,7 +44,7 @@ def batches(
 
 
 def tile_slices(tile: tuple[int, int], side: int, samples: int) -> tuple[slice, slice]:
-    """The rows and columns of a tile."""
+    """Return the rows and columns of a tile."""
     i, j = tile
     return slice(i * side, min((i + 1) * side, samples)), slice(j * side, min((j + 1) * side, samples))
 
@@ -55,14 +54,14 @@ class GramTask(Task):
     """A task of a dataset whose base kernels are Gram matrices."""
 
     tile: int
-    """The side of a tile; it decides in which order sums are taken, and so of last digits."""
-    log2_gammas: tuple[tuple[int, int], ...]
-    """The Gaussian families: least and greatest exponent; a kernel is computed from the first of its family."""
+    """The side length of a tile. It determines the order of summation, and with it the last digits."""
+    families: tuple[GramFamily, ...]
+    """The kernel families. Families that are computed together may share last digits."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class TileBatchTask(GramTask):
-    """A task that takes a batch of tiles of one dataset."""
+    """A task for a batch of tiles of one dataset."""
 
     number: int
     tiles: tuple[tuple[int, int], ...]
@@ -74,10 +73,10 @@ class TileBatchTask(GramTask):
 
 @dataclass(frozen=True, kw_only=True)
 class TilesTask(TileBatchTask):
-    """Computes a batch of tiles of the base Gram matrices."""
+    """Compute a batch of tiles of the base Gram matrices."""
 
     stage: ClassVar[str] = "tiles"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
 
     def inputs(self) -> tuple[Input, ...]:
         return (
@@ -91,13 +90,10 @@ class TilesTask(TileBatchTask):
         return (tiles_of(f"{self.dataset}/gram", self.tiles), *sums)
 
     def run(self, store: RunStore) -> Output:
-        features, direct = prepare_features(
-            store.read(DATA, f"{self.dataset}/features"), largest_gamma(self.log2_gammas)
-        )
-        targets, _ = read_labels(store, self.dataset)
-        targets -= targets.mean(axis=0)  # likewise for what is centered
+        fill = prepare_families(self.families, store.read(DATA, f"{self.dataset}/features"))
+        targets, _ = read_centered_labels(store, self.dataset)
         bounds = fold_bounds(store.read(GRAM, f"{self.dataset}/fold"))
-        samples, kernels = len(features), sum(hi - lo + 1 for lo, hi in self.log2_gammas)
+        samples, kernels = len(targets), len(kernel_names(self.families))
         sums = Sums.zeros(len(bounds) - 1, kernels, targets.shape[1], samples)
         memory = np.empty(kernels * min(self.tile, samples) ** 2)
         output = Output()
@@ -105,9 +101,7 @@ class TilesTask(TileBatchTask):
             span = tile_slices(tile, self.tile, samples)
             shape = (kernels, span[0].stop - span[0].start, span[1].stop - span[1].start)
             values = memory[: np.prod(shape)].reshape(shape)
-            add_tile(
-                sums, partial(families_of_kernels, self.log2_gammas, direct), features, targets, bounds, span, values
-            )
+            add_tile(sums, fill, targets, bounds, span, values)
             output.digests |= store.write_chunk(GRAM, f"{self.dataset}/gram", (0, *tile), values)
         for name, values in sums.arrays().items():
             chunk = (self.number, *[0] * values.ndim)

@@ -1,10 +1,12 @@
-"""What a plan, and a run directory, need to know of a dataset without its numbers."""
+"""Facts about a dataset that a plan and a run directory need, without its numbers."""
 
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Self
 
+from kernel_pipeline.text import printable
+
 MAX_COUNT = 1 << 48
-"""Of rows, columns or numbers."""
+"""Upper limit of the numbers of rows, columns and entries."""
 
 
 @dataclass(frozen=True)
@@ -17,26 +19,34 @@ class Outline:
     rows: int
     columns: int
     entries: int
-    """Numbers that are kept: all of a table, those that are not zero of sparse columns."""
+    """Number of stored values: all of a table, the nonzero ones of sparse columns."""
     kernels: tuple[str, ...]
     """The names of the base kernels."""
     left_out: int
-    """Rows of the source that had gaps."""
-    direct: tuple[str, ...] = ()
-    """Names of the columns whose differences are computed directly, since squared norms would cancel."""
+    """Number of rows of the source that were left out because of missing values."""
+    notes: tuple[str, ...] = ()
+    """What a user should know about the kernel families on these data, one sentence each."""
 
     def values(self) -> dict[str, Any]:
-        """For JSON."""
+        """Return the fields for JSON."""
         return asdict(self)
 
     @classmethod
     def of(cls, values: dict[str, Any]) -> Self:
-        """From what `values` gave; a `ValueError` or `TypeError` if it is something else."""
-        lists = {name: values.get(name, ()) for name in ("kernels", "direct")}
-        for name, texts in lists.items():
-            if not isinstance(texts, list | tuple) or not all(isinstance(text, str) for text in texts):
-                raise ValueError(f"{name} is not a list of texts")
-        found = cls(**values | {name: tuple(texts) for name, texts in lists.items()})
+        """Return the facts that `values` gave.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If the values are of another form.
+        """
+        values = dict(values)
+        direct = _texts(values.pop("direct", ()), "direct")  # of a run directory of an earlier version
+        notes = _texts(values.get("notes", ()), "notes")
+        if direct:
+            notes += (f"columns {', '.join(map(repr, direct))}: their differences are computed directly",)
+        lists = {"kernels": _texts(values.get("kernels", ()), "kernels"), "notes": tuple(map(printable, notes))}
+        found = cls(**values | lists)
         for field in fields(cls):
             value = getattr(found, field.name)
             if field.type in (str, int) and type(value) is not field.type:
@@ -44,3 +54,9 @@ class Outline:
             if type(value) is int and not 0 <= value <= MAX_COUNT:
                 raise ValueError(f"{field.name} is {value}; at most {MAX_COUNT:,} are possible")
         return found
+
+
+def _texts(value: object, name: str) -> tuple[str, ...]:
+    if not isinstance(value, list | tuple) or not all(isinstance(text, str) for text in value):
+        raise ValueError(f"{name} is not a list of texts")
+    return tuple(value)

@@ -1,1 +1,1 @@
-"""Families of base kernels."""
+"""Kernel families, and base kernels on a training set."""

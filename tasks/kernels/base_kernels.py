@@ -1,4 +1,4 @@
-"""Base kernels on a training set, as one-stage methods ask about them: centered and scaled to trace one there."""
+"""Base kernels on a training set, centered and scaled to trace one there, as one-stage methods use them."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,9 +13,10 @@ from kernel_pipeline.tasks.kernels.distinct import Distinct
 
 Solver = Callable[[Floats], Floats]
 
-# What is added to a unit diagonal that rounding has made indefinite, at first.
-LEAST_RIDGE = 1e-15
-REFINEMENTS, ACCURATE = 3, 1e-13
+# First ridge that is tried where rounding has made a matrix with unit diagonal indefinite.
+SMALLEST_RIDGE = 1e-15
+# Iterative refinement stops after so many steps, or at this residual relative to the right-hand side.
+MAX_REFINEMENTS, REFINED_RESIDUAL = 3, 1e-13
 
 
 class Images(Protocol):
@@ -23,16 +24,16 @@ class Images(Protocol):
 
     @property
     def forms(self) -> Floats:
-        """(p,): `alpha' K_k alpha`."""
+        """The quadratic forms `alpha' K_k alpha`, (p,)."""
 
     def sum(self, weights: Floats) -> Floats:
-        """(n,): `sum_k weights_k K_k alpha`."""
+        """Return `sum_k weights_k K_k alpha`, (n,)."""
 
     def dot(self, vector: Floats) -> Floats:
-        """(p,): `vector' K_k alpha`."""
+        """Return `vector' K_k alpha`, (p,)."""
 
     def columns(self) -> Floats:
-        """(n, p): the images themselves."""
+        """Return the images themselves, (n, p)."""
 
 
 class BaseKernels(Protocol):
@@ -40,32 +41,35 @@ class BaseKernels(Protocol):
 
     @property
     def count(self) -> int:
-        """p"""
+        """The number of kernels, p."""
 
     @property
     def varies(self) -> Booleans:
-        """(p,): which kernels are not constant on the training set."""
+        """Which kernels are not constant on the training set, (p,)."""
 
     def only(self, chosen: Integers) -> Self:
-        """Some of the kernels."""
+        """Return some of the kernels."""
 
     def distinct(self) -> Distinct:
-        """The kernels that stand for all; equal ones may be found or not."""
+        """Return groups of equal kernels; an implementation need not find all of them."""
 
     def images(self, alpha: Floats) -> Images:
-        """`K_k alpha` of all kernels."""
+        """Return the images `K_k alpha` of all kernels."""
 
     def combined(self, weights: Floats) -> Floats:
-        """(n, n): `K_w`."""
+        """Return `K_w`, (n, n)."""
 
     def products(self) -> Floats:
-        """(p, p): `M`, the products `<K_k, K_l>`."""
+        """Return `M`, the products `<K_k, K_l>`, (p, p)."""
 
     def predict(self, weights: Floats, alpha: Floats) -> Floats:
-        """(q,): `K_w alpha` of the held-out samples."""
+        """Return `K_w alpha` of the held-out samples, (q,)."""
 
     def solver(self, diagonal: Floats | float, weights: Floats, squares: Floats, images: Images) -> Solver:
-        """Solves `(diagonal + K_weights + sum_k squares_k i_k i_k') x = b`, `i_k` the images; b may have columns."""
+        """Return a solver of `(diagonal + K_weights + sum_k squares_k i_k i_k') x = b`, where `i_k` are the images.
+
+        The right-hand side b may have several columns.
+        """
 
 
 @dataclass(frozen=True)
@@ -77,15 +81,15 @@ class GramImages:
     forms: Floats
 
     def sum(self, weights: Floats) -> Floats:
-        """`sum_k weights_k K_k alpha`."""
+        """Return `sum_k weights_k K_k alpha`."""
         return np.asarray(self.matrix @ weights)
 
     def dot(self, vector: Floats) -> Floats:
-        """`vector' K_k alpha`."""
+        """Return `vector' K_k alpha`."""
         return np.asarray(vector @ self.matrix)
 
     def columns(self) -> Floats:
-        """The images themselves."""
+        """Return the images themselves."""
         return self.matrix
 
 
@@ -96,7 +100,7 @@ class GramKernels:
     train: Floats
     """(p, n, n)"""
     held_out: Floats
-    """(p, q, n): held-out samples against the training samples, centered with the means of the latter."""
+    """(p, q, n): held-out samples against training samples, centered with the means of the training samples."""
     varies: Booleans
     """(p,)"""
 
@@ -112,41 +116,41 @@ class GramKernels:
 
     @property
     def count(self) -> int:
-        """p"""
+        """The number of kernels, p."""
         return len(self.train)
 
     def only(self, chosen: Integers) -> "GramKernels":
-        """Some of the kernels."""
+        """Return some of the kernels."""
         if len(chosen) == self.count:
             return self  # the arrays may be large
         return GramKernels(self.train[chosen], self.held_out[chosen], self.varies[chosen])
 
     def distinct(self) -> Distinct:
-        """All of them."""
+        """Return each kernel as a group of its own."""
         return Distinct(np.arange(self.count), np.arange(self.count))
 
     def images(self, alpha: Floats) -> GramImages:
-        """`K_k alpha` of all kernels."""
+        """Return the images `K_k alpha` of all kernels."""
         matrix = np.ascontiguousarray((self.train @ alpha).T)
-        # A kernel of trace one gives no less than that, but for rounding, which may be negative.
+        # The forms of a positive semi-definite kernel are not negative, except by rounding.
         rounding = np.finfo(float).eps * float(alpha @ alpha)
         return GramImages(matrix, np.maximum(alpha @ matrix, rounding))
 
     def combined(self, weights: Floats) -> Floats:
-        """`K_w`."""
+        """Return `K_w`."""
         return np.asarray(np.tensordot(weights, self.train, 1))
 
     def products(self) -> Floats:
-        """`M`."""
+        """Return `M`."""
         flat = self.train.reshape(self.count, -1)
         return np.asarray(flat @ flat.T)
 
     def predict(self, weights: Floats, alpha: Floats) -> Floats:
-        """`K_w alpha` of the held-out samples."""
+        """Return `K_w alpha` of the held-out samples."""
         return np.asarray(weights @ (self.held_out @ alpha))
 
     def solver(self, diagonal: Floats | float, weights: Floats, squares: Floats, images: Images) -> Solver:
-        """By one Cholesky factorisation."""
+        """Return a solver that uses one Cholesky factorisation."""
         columns = images.columns()
         matrix = self.combined(weights)
         matrix += (columns * squares) @ columns.T
@@ -154,10 +158,11 @@ class GramKernels:
 
 
 def dense_solver(matrix: Floats, diagonal: Floats | float) -> Solver:
-    """Solves `(matrix + diagonal) x = b` by one Cholesky factorisation; the matrix is overwritten.
+    """Return a solver of `(matrix + diagonal) x = b` by one Cholesky factorisation; the matrix is overwritten.
 
-    Near the end of an interior-point method the entries differ by twenty orders of magnitude. So the diagonal is scaled
-    to one, what rounding makes indefinite gets just enough of a ridge, and solutions are refined.
+    Near the end of an interior-point method the entries differ by twenty orders of magnitude. The diagonal is therefore
+    scaled to one, a matrix that rounding has made indefinite gets the smallest sufficient ridge, and solutions are
+    refined.
     """
     places = np.diag_indices(len(matrix))
     matrix[places] += diagonal
@@ -170,7 +175,7 @@ def dense_solver(matrix: Floats, diagonal: Floats | float) -> Solver:
             ridged = matrix + ridge * np.eye(len(matrix)) if ridge else matrix
             factor = scipy.linalg.cho_factor(ridged, check_finite=False)
         except np.linalg.LinAlgError:
-            ridge = max(LEAST_RIDGE, 10 * ridge)
+            ridge = max(SMALLEST_RIDGE, 10 * ridge)
             if ridge > 1.0:
                 raise
 
@@ -185,12 +190,12 @@ def dense_solver(matrix: Floats, diagonal: Floats | float) -> Solver:
 
 
 def refined(solve: Solver, times: Solver, b: Floats) -> tuple[Floats, float]:
-    """A solution, refined for the digits that `solve` loses, and what is left of b, relative to it."""
+    """Return a solution after iterative refinement, and its residual relative to b."""
     x, size = solve(b), float(np.linalg.norm(b))
-    for _ in range(REFINEMENTS):
+    for _ in range(MAX_REFINEMENTS):
         rest = b - times(x)
         left = float(np.linalg.norm(rest))
-        if not left > ACCURATE * size:
+        if not left > REFINED_RESIDUAL * size:
             break
         x = x + solve(rest)
     return x, left / size if size > 0 else 0.0

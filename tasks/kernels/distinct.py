@@ -1,4 +1,4 @@
-"""Kernels that are equal on the training set: solved as one, their weight shared among them."""
+"""Groups of kernels that are equal on the training set: solved as one kernel, whose weight they share."""
 
 from dataclasses import dataclass
 from itertools import pairwise
@@ -11,22 +11,22 @@ from kernel_pipeline.tasks.arrays import Floats, Integers
 
 @dataclass(frozen=True)
 class Distinct:
-    """Which kernels stand for all."""
+    """The groups of equal kernels, each with one representative."""
 
     chosen: Integers
-    """The first of each group of equal kernels."""
+    """The first kernel of each group."""
     group: Integers
     """(p,): the group of each kernel."""
 
     def shared(self, weights: Floats) -> Floats:
-        """(p,): the weights of the chosen ones, in equal shares for all of their groups."""
+        """Divide the weight of each representative equally among its group; returns (p,)."""
         return np.asarray((weights / np.bincount(self.group))[self.group])
 
 
 def distinct_columns(columns: scipy.sparse.csc_array) -> Distinct:
-    """The columns that differ by more than rounding.
+    """Group columns that are equal up to rounding.
 
-    Two words that only ever occur together, or once in the same document, are one kernel; kept apart they would
+    Two words that only occur together, or once in the same document, give the same kernel. As two kernels they would
     make M singular.
     """
     first: dict[bytes, int] = {}

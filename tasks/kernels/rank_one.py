@@ -4,8 +4,8 @@ With columns centered on the training set and scaled to unit norm, which is trac
 
     a_k = (v_k . yc)^2        M_kl = (v_k . v_l)^2        K_mu = V diag(mu) V'
 
-Columns stay sparse: `v_k = x_k - c_k 1` is kept as the scaled column `x_k` and the number `c_k`. What is multiplied
-with a centered vector or matrix needs no `c_k` at all.
+Columns stay sparse: `v_k = x_k - c_k 1` is stored as the scaled column `x_k` and the number `c_k`. In products with a
+centered vector or matrix, `c_k` cancels.
 """
 
 from dataclasses import dataclass
@@ -18,18 +18,18 @@ from kernel_pipeline.tasks.arrays import Booleans, Floats, Integers
 from kernel_pipeline.tasks.kernels.base_kernels import Images, Solver, dense_solver, refined
 from kernel_pipeline.tasks.kernels.distinct import Distinct, distinct_columns
 
-# A column whose centered sum of squares is this small beside the uncentered one does not vary.
+# A column does not vary if its centered sum of squares is at most this fraction of the uncentered one.
 CONSTANT = 1e-13
-# Columns with at most so many entries are priced pair by pair, the others by a matrix product.
+# Quadratic forms of columns with at most this many entries are computed pair by pair, the others by a matrix product.
 FEW_ENTRIES = 32
-# Rows of the dense product that prices the other columns, at a time.
+# Size of one block of that matrix product.
 PRODUCT_BYTES = 64 << 20
-# From such a part of entries on, a dense product is faster.
-DENSE = 0.1
-# Of the steps of an outer method, which checks what it gets.
+# A dense product is faster if more than this fraction of the entries is not zero.
+DENSE_FRACTION = 0.1
+# Relative accuracy of conjugate gradients, for the steps of an outer method that checks its result.
 ITERATIVE_ACCURACY = 1e-3
-# What may be left of a right-hand side, relative to it.
-ENOUGH = 1e-9
+# Largest residual of a solution, relative to the right-hand side.
+MAX_RESIDUAL = 1e-9
 
 Columns = scipy.sparse.csc_array | scipy.sparse.csr_array
 
@@ -39,17 +39,17 @@ class RankOneKernels:
     """p rank-one kernels on a training set of n samples; see `BaseKernels` in `base_kernels`."""
 
     columns: scipy.sparse.csc_array
-    """(n, p): the columns, scaled so that they have norm one once centered; 0 for a constant one."""
+    """(n, p): the columns, scaled to norm one after centering; 0 for a constant column."""
     means: Floats
     """(p,): the mean of each scaled column."""
     trace: Floats
-    """(p,): of each centered kernel before scaling; 0 for a constant one."""
+    """(p,): the trace of each centered kernel before scaling; 0 for a constant one."""
     held_out: scipy.sparse.csc_array
-    """(q, p): the columns of other samples, scaled alike."""
+    """(q, p): the columns of other samples, with the same scaling."""
 
     @classmethod
     def of(cls, counts: scipy.sparse.csr_array, held_out: scipy.sparse.csr_array | None = None) -> "RankOneKernels":
-        """The kernels of the columns of `counts`, (n, p)."""
+        """Return the kernels of the columns of `counts`, (n, p)."""
         n = counts.shape[0]
         columns = scipy.sparse.csc_array(counts, dtype=np.float64)
         means = np.asarray(columns.sum(axis=0)) / n
@@ -57,7 +57,7 @@ class RankOneKernels:
         stored = np.diff(columns.indptr)
         deviations = columns.copy()
         deviations.data = (columns.data - np.repeat(means, stored)) ** 2
-        trace = np.asarray(deviations.sum(axis=0)) + (n - stored) * means**2  # nothing cancels
+        trace = np.asarray(deviations.sum(axis=0)) + (n - stored) * means**2  # a sum of squares, so nothing cancels
         trace[trace <= CONSTANT * squares] = 0.0
         inverse = np.divide(1.0, np.sqrt(trace), out=np.zeros_like(trace), where=trace > 0)
         scale = scipy.sparse.diags_array(inverse)
@@ -66,62 +66,62 @@ class RankOneKernels:
 
     @property
     def count(self) -> int:
-        """p"""
+        """The number of kernels, p."""
         return len(self.trace)
 
     @property
     def varies(self) -> Booleans:
-        """(p,): which kernels are not constant."""
+        """Which kernels are not constant, (p,)."""
         return np.asarray(self.trace > 0)
 
     def only(self, chosen: Integers) -> "RankOneKernels":
-        """Some of the kernels."""
+        """Return some of the kernels."""
         return RankOneKernels(self.columns[:, chosen], self.means[chosen], self.trace[chosen], self.held_out[:, chosen])
 
     def distinct(self) -> Distinct:
-        """The kernels that stand for all."""
+        """Return groups of equal kernels."""
         return distinct_columns(self.columns)
 
     def projections(self, alpha: Floats) -> Floats:
-        """(p,): `v_k . alpha`."""
+        """Return `v_k . alpha`, (p,)."""
         return np.asarray(self.columns.T @ alpha - self.means * alpha.sum())
 
     def expand(self, parts: Floats) -> Floats:
-        """(n,): `sum_k parts_k v_k`."""
+        """Return `sum_k parts_k v_k`, (n,)."""
         return np.asarray(self.columns @ parts - self.means @ parts)
 
     def images(self, alpha: Floats) -> "RankOneImages":
-        """`K_k alpha` of all kernels."""
+        """Return the images `K_k alpha` of all kernels."""
         return RankOneImages(self, self.projections(alpha))
 
     def combined(self, weights: Floats) -> Floats:
-        """`K_w`, (n, n)."""
+        """Return `K_w`, (n, n)."""
         kernel = weighted_gram(self.columns, weights)
         kernel -= kernel.mean(axis=0)[None, :]
         kernel -= kernel.mean(axis=1)[:, None]
         return np.asarray(kernel)
 
     def largest_diagonals(self) -> Floats:
-        """(p,): the largest `K_k(x, x)` of a training sample."""
+        """Return the largest `K_k(x, x)` of a training sample, (p,)."""
         most, least = (
             np.asarray(extreme(axis=0).toarray()).ravel() for extreme in (self.columns.max, self.columns.min)
         )
         return np.asarray(np.maximum(most - self.means, self.means - least) ** 2)
 
     def predict(self, weights: Floats, alpha: Floats) -> Floats:
-        """`K_w alpha` of the held-out samples."""
+        """Return `K_w alpha` of the held-out samples."""
         parts = weights * self.projections(alpha)
         return np.asarray(self.held_out @ parts - self.means @ parts)
 
     def products(self) -> Floats:
-        """`M`."""
+        """Return `M`."""
         inner = (self.columns.T @ self.columns).toarray()
         inner -= self.columns.shape[0] * np.outer(self.means, self.means)
         inner *= inner
         return np.asarray(inner)
 
     def solver(self, diagonal: Floats | float, weights: Floats, squares: Floats, images: Images) -> Solver:
-        """By the cheaper of two factorisations, or by conjugate gradients where the diagonal is constant.
+        """Return a solver by the cheaper of two factorisations, or by conjugate gradients if the diagonal is constant.
 
         `(K_k alpha)(K_k alpha)'` is `(v_k . alpha)^2 K_k`, so the matrix is that of other weights.
         """
@@ -133,9 +133,9 @@ class RankOneKernels:
         return dense_solver(self.combined(total), diagonal)
 
     def _by_columns(self, diagonal: Floats | float, weights: Floats) -> Solver:
-        """Woodbury's formula, as long as it keeps enough digits.
+        """Return a solver by Woodbury's formula, which falls back to a dense one where the residual is too large.
 
-        Near the end of an interior-point method it does not, because the diagonal is so uneven.
+        This happens near the end of an interior-point method, where the diagonal is very uneven.
         """
         root = 1.0 / np.sqrt(np.broadcast_to(diagonal, self.columns.shape[:1]))
         scaled = scipy.sparse.diags_array(root) @ self.columns @ scipy.sparse.diags_array(np.sqrt(weights))
@@ -155,7 +155,7 @@ class RankOneKernels:
         def solve(b: Floats) -> Floats:
             if not dense:
                 x, left = refined(lambda r: r - up(solve_small(down(r))), lambda x: x + up(down(x)), (b.T * root).T)
-                if left <= ENOUGH:
+                if left <= MAX_RESIDUAL:
                     return np.asarray((x.T * root).T)
                 dense.append(dense_solver(self.combined(weights), diagonal))
             return dense[0](b)
@@ -174,7 +174,7 @@ class RankOneKernels:
         ).reshape(b.shape)
 
     def quadratic_forms(self, kernel: Floats) -> Floats:
-        """`v_k' K v_k` of all kernels for a centered K: with `K = combined(v)` this is `M v`."""
+        """Return `v_k' K v_k` of all kernels for a centered K; with `K = combined(v)` this is `M v`."""
         entries = np.diff(self.columns.indptr)
         forms = np.empty(self.count)
         few = np.flatnonzero(entries <= FEW_ENTRIES)
@@ -187,7 +187,7 @@ class RankOneKernels:
         return forms
 
     def _pair_by_pair(self, kernel: Floats, few: Integers, entries: Integers) -> Floats:
-        """The quadratic forms of short columns: the columns of each length are one small dense array."""
+        """Return the quadratic forms of short columns; columns of the same length form one small dense array."""
         forms = np.zeros(len(few))
         for length in np.unique(entries[few]):
             same = np.flatnonzero(entries[few] == length)
@@ -202,34 +202,34 @@ class RankOneKernels:
 
 @dataclass(frozen=True)
 class RankOneImages:
-    """Images `K_k alpha = (v_k . alpha) v_k`, kept as the numbers in parentheses."""
+    """The images `K_k alpha = (v_k . alpha) v_k`, stored as the numbers `v_k . alpha`."""
 
     kernels: RankOneKernels
     projections: Floats
 
     @property
     def forms(self) -> Floats:
-        """`alpha' K_k alpha`; with the centered labels for alpha these are the `a_k`."""
+        """The quadratic forms `alpha' K_k alpha`; if alpha are the centered labels, these are the `a_k`."""
         return self.projections**2
 
     def sum(self, weights: Floats) -> Floats:
-        """`sum_k weights_k K_k alpha`."""
+        """Return `sum_k weights_k K_k alpha`."""
         return self.kernels.expand(weights * self.projections)
 
     def dot(self, vector: Floats) -> Floats:
-        """`vector' K_k alpha`."""
+        """Return `vector' K_k alpha`."""
         return self.projections * self.kernels.projections(vector)
 
     def columns(self) -> Floats:
-        """The images themselves, dense."""
+        """Return the images themselves, dense."""
         return np.asarray((self.kernels.columns.toarray() - self.kernels.means) * self.projections)
 
 
 def weighted_gram(columns: Columns, weights: Floats) -> Floats:
-    """`X diag(weights) X'`, dense."""
+    """Return `X diag(weights) X'` as a dense matrix."""
     used = np.flatnonzero(weights)
     part = columns[:, used]
-    if part.nnz > DENSE * part.shape[0] * part.shape[1]:
+    if part.nnz > DENSE_FRACTION * part.shape[0] * part.shape[1]:
         dense = part.toarray()
         return np.asarray((dense * weights[used]) @ dense.T)
     return np.asarray(((part @ scipy.sparse.diags_array(weights[used])) @ part.T).toarray())

@@ -8,17 +8,19 @@ to norm one, so that the parameters mean the same for every dataset.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from kernel_pipeline.tasks.arrays import Floats
 from kernel_pipeline.tasks.kernels.base_kernels import BaseKernels, dense_solver
 from kernel_pipeline.tasks.learners.learned import Learned, label_forms
+from kernel_pipeline.tasks.learners.one_stage import OneStageMethod
 from kernel_pipeline.tasks.weights.column_generation import block_pivoting
+from kernel_pipeline.tasks.weights.method import Grid, register
 from kernel_pipeline.tasks.weights.qp import nonnegative_qp
 
-KKT_RESIDUAL = 1e-8
-PROMISED_RESIDUAL = 1e-6
+MAX_RESIDUAL, RESIDUAL = 1e-6, 1e-8
 STEPS = 60
 LEAST_STEP = 1e-10
 DESCENT = 1e-4
@@ -26,6 +28,26 @@ DESCENT = 1e-4
 ROUNDING = 1e-14
 # OSQP is the surer one, pivoting the faster one where there are many kernels.
 FEW_KERNELS = 200
+
+
+@register
+@dataclass(frozen=True)
+class AlignKrr(OneStageMethod):
+    """Kernel ridge regression with the alignment in its objective; labels have norm one and kernels trace one."""
+
+    name: ClassVar[str] = "align-krr"
+    problems: ClassVar[tuple[str, ...]] = ("regression",)
+    needs_m: ClassVar[bool] = True
+    grids: ClassVar[tuple[Grid, ...]] = (
+        Grid(-6, 0, 6, "weight of the alignment", "gamma"),
+        Grid(-40, -20, 20, "weight of mu'mu", "gamma1"),
+        Grid(-40, -8, 4, "weight of mu'M mu", "gamma2", descending=True),
+    )
+    preload: ClassVar[tuple[str, ...]] = ("osqp",)
+    max_certificate: ClassVar[float] = MAX_RESIDUAL
+
+    def learn_path(self, kernels: BaseKernels, target: Floats, values: Sequence[tuple[float, ...]]) -> list[Learned]:
+        return align_krr_path(kernels, target, values)
 
 
 def align_krr_path(kernels: BaseKernels, target: Floats, values: Sequence[tuple[float, ...]]) -> list[Learned]:
@@ -79,7 +101,7 @@ def _solve(problem: _Problem, mu: Floats) -> tuple[Floats, Floats, float]:
     alpha, value, gradient, hessian, residual = problem.model(mu)
     best = mu, alpha, residual
     for _ in range(STEPS):
-        if residual <= KKT_RESIDUAL:
+        if residual <= RESIDUAL:
             break
         pull = hessian @ mu - gradient
         if len(mu) <= FEW_KERNELS:

@@ -9,7 +9,8 @@ then priced by their forms, and those above t join the set.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -17,8 +18,10 @@ from kernel_pipeline.tasks.arrays import Floats, Integers
 from kernel_pipeline.tasks.kernels.base_kernels import BaseKernels, Images
 from kernel_pipeline.tasks.learners.interior_point import Point, primal_value, solve_qcqp
 from kernel_pipeline.tasks.learners.learned import Learned, label_forms, relative_gap
+from kernel_pipeline.tasks.learners.one_stage import OneStageMethod
+from kernel_pipeline.tasks.weights.method import Grid, register
 
-PROMISED_GAP, GAP = 1e-4, 5e-5
+MAX_GAP, GAP = 1e-4, 5e-5
 # Of the interior-point method: while kernels still join, less will do.
 FIRST_GOAL, LAST_GOAL = 1e-2, 1e-5
 FIRST_SET = 300
@@ -27,6 +30,20 @@ FAR_BELOW = 0.8
 # What to try to leave out, as parts of the largest weight: an interior point has no weight of exactly zero.
 NEGLIGIBLE = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
 ROUNDS = 50
+
+
+@register
+@dataclass(frozen=True)
+class L1Svm(OneStageMethod):
+    """A support vector machine with weights of bounded sum; only the ratio of Lambda and C matters, and C is 1."""
+
+    name: ClassVar[str] = "l1-svm"
+    problems: ClassVar[tuple[str, ...]] = ("classification",)
+    grids: ClassVar[tuple[Grid, ...]] = (Grid(-4, 18, description="Lambda of l1-svm, whose C is 1"),)
+    max_certificate: ClassVar[float] = MAX_GAP
+
+    def learn_path(self, kernels: BaseKernels, target: Floats, values: Sequence[tuple[float, ...]]) -> list[Learned]:
+        return l1_svm_path(kernels, target, values)
 
 
 def l1_svm_path(kernels: BaseKernels, target: Floats, values: Sequence[tuple[float, ...]]) -> list[Learned]:

@@ -9,19 +9,36 @@ is 1.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from kernel_pipeline.tasks.arrays import Floats
 from kernel_pipeline.tasks.kernels.base_kernels import BaseKernels, Images
 from kernel_pipeline.tasks.learners.learned import Learned, label_forms, relative_gap
+from kernel_pipeline.tasks.learners.one_stage import OneStageMethod
+from kernel_pipeline.tasks.weights.method import Grid, register
 
-GAP = 1e-7
-PROMISED_GAP = 1e-6
+MAX_GAP, GAP = 1e-6, 1e-7
 STEPS = 100
 LEAST_STEP = 1e-10
 # Armijo's condition: the part of the promised descent that a step must keep.
 DESCENT = 1e-4
+
+
+@register
+@dataclass(frozen=True)
+class L2Krr(OneStageMethod):
+    """Kernel ridge regression with weights in an L2 ball of radius Lambda; the ridge is 1."""
+
+    name: ClassVar[str] = "l2-krr"
+    problems: ClassVar[tuple[str, ...]] = ("regression",)
+    grids: ClassVar[tuple[Grid, ...]] = (Grid(0, 30, description="Lambda of l2-krr; its ridge is 1"),)
+    max_certificate: ClassVar[float] = MAX_GAP
+
+    def learn_path(self, kernels: BaseKernels, target: Floats, values: Sequence[tuple[float, ...]]) -> list[Learned]:
+        return l2_krr_path(kernels, target, values)
 
 
 def l2_krr_path(kernels: BaseKernels, target: Floats, values: Sequence[tuple[float, ...]]) -> list[Learned]:

@@ -1,36 +1,47 @@
 """One-stage methods: weights and predictor learned at once, along a path of the method's own parameters."""
 
-from collections.abc import Callable, Sequence
+from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from kernel_pipeline.tasks.arrays import Floats, Integers
 from kernel_pipeline.tasks.errors import NotSolvedError, NoWeightsError
 from kernel_pipeline.tasks.kernels.base_kernels import BaseKernels
-from kernel_pipeline.tasks.learners.align_krr import PROMISED_RESIDUAL, align_krr_path
-from kernel_pipeline.tasks.learners.l1_svm import PROMISED_GAP as PROMISED_SVM_GAP
-from kernel_pipeline.tasks.learners.l1_svm import l1_svm_path
-from kernel_pipeline.tasks.learners.l2_krr import PROMISED_GAP as PROMISED_KRR_GAP
-from kernel_pipeline.tasks.learners.l2_krr import l2_krr_path
 from kernel_pipeline.tasks.learners.learned import Learned
 from kernel_pipeline.tasks.learners.paths import PathResult, choose, with_majority
 from kernel_pipeline.tasks.metrics import misclassification, rmse
+from kernel_pipeline.tasks.weights.method import Method
 
 Parameters = tuple[float, ...]
-Learner = Callable[[BaseKernels, Floats, Sequence[Parameters]], list[Learned]]
 
-# Each with the certificate that it promises.
-LEARNERS: dict[str, tuple[Learner, float]] = {
-    "l1-svm": (l1_svm_path, PROMISED_SVM_GAP),
-    "l2-krr": (l2_krr_path, PROMISED_KRR_GAP),
-    "align-krr": (align_krr_path, PROMISED_RESIDUAL),
-}
+
+class OneStageMethod(Method):
+    """A method that learns weights and predictor together, for every value of its own grids."""
+
+    max_certificate: ClassVar[float]
+    """Largest certificate of a solution; values of the path that miss it do not count."""
+
+    @abstractmethod
+    def learn_path(self, kernels: BaseKernels, target: Floats, values: Sequence[Parameters]) -> list[Learned]:
+        """Solve the problem of the method for every value of the path.
+
+        Parameters
+        ----------
+        kernels
+            The base kernels on the training samples, centered and scaled to trace one; none of them is constant.
+        target
+            (n,): labels of the training samples.
+        values
+            One number per grid of the method, from the most to the least regularised.
+        """
 
 
 @dataclass(frozen=True)
 class OneStageResult:
-    """A path, and the weights of its best value, scaled to sum to one."""
+    """Result of a path, and the weights of its best value, scaled to sum to one."""
 
     path: PathResult
     weights: Floats
@@ -38,7 +49,8 @@ class OneStageResult:
 
 
 def learn(
-    method: str,
+    method: OneStageMethod,
+    problem: str,
     kernels: BaseKernels,
     target: Floats,
     train: Integers,
@@ -46,12 +58,14 @@ def learn(
     test: Integers,
     values: Sequence[Parameters],
 ) -> OneStageResult:
-    """Learn along the path and measure each value on the other two sets; what misses its certificate does not count.
+    """Learn along the path and evaluate each value on the other two sets.
 
     Parameters
     ----------
+    problem
+        "regression" or "classification".
     kernels
-        On the samples `train`; their held-out samples are `validation` and behind them `test`.
+        The base kernels on the samples `train`; the held-out samples are `validation`, followed by `test`.
     values
         The method's parameters, from the most to the least regularised.
 
@@ -60,26 +74,25 @@ def learn(
     NoWeightsError
         If no kernel varies on the training set and has anything to do with its labels.
     NotSolvedError
-        If no value of the path reached the certificate that the method promises.
+        If no value of the path has a certificate of at most `max_certificate`.
     """
     varying = np.flatnonzero(kernels.varies)
     if not len(varying):
         raise NoWeightsError
     alive = kernels.only(varying)
-    learner, promised = LEARNERS[method]
-    with np.errstate(all="ignore"):  # what overflows has no certificate
-        learned = learner(alive, target[train], values)
-    solved = np.array([found.certificate <= promised for found in learned])
+    with np.errstate(all="ignore"):  # a solution that overflows has no certificate
+        learned = method.learn_path(alive, target[train], values)
+    solved = np.array([found.certificate <= method.max_certificate for found in learned])
     if not solved.any():
         least = min(found.certificate for found in learned)
         raise NotSolvedError(
-            f"{method} promises a certificate of {promised:g}, and reached {least:.1e} at best, on all of its path; "
-            f"change its grid, [fit] {method}"
+            f"{method.method_id} promises a certificate of {method.max_certificate:g}, and reached {least:.1e} at "
+            f"best, on all of its path; change its grid, [fit] {method.name}"
         )
     intercepts = np.where(solved, [found.intercept for found in learned], np.nan)
     fitted = np.column_stack([alive.images(found.coefficients).sum(found.weights) for found in learned]) + intercepts
     held_out = np.column_stack([alive.predict(found.weights, found.coefficients) for found in learned]) + intercepts
-    error = misclassification if method == "l1-svm" else rmse
+    error = misclassification if problem == "classification" else rmse
     path = choose(
         values,
         error(fitted, target[train]),
@@ -87,7 +100,7 @@ def learn(
         error(held_out[len(validation) :], target[test]),
         [found.certificate for found in learned],
     )
-    if method == "l1-svm":
+    if problem == "classification":
         path = with_majority(path, held_out[len(validation) :], target[train])
     best = learned[path.best]
     weights = np.zeros(kernels.count)

@@ -8,7 +8,7 @@ With `r_k` the row sums of `E_k` over a set T of n samples, `t_k` their total an
     trace_k = tr E_k - t_k / n
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,8 +16,8 @@ import numpy as np
 from kernel_pipeline.tasks.arrays import Booleans, Floats, Integers
 from kernel_pipeline.tasks.statistics.sums import Sums
 
-# A kernel whose centered trace is this small beside the sums that it is computed from does not vary: what is left is
-# rounding. The sums are of E = K - shift, so that a wide kernel, whose K is 1 up to rounding, still counts.
+# A kernel does not vary if its centered trace is at most this fraction of the sums from which it is computed: the rest
+# is rounding. The sums are of E = K - shift, so a wide kernel, whose K is constant up to rounding, still varies.
 CONSTANT = 1e-13
 # Squares of smaller numbers lose digits, and `M` with them.
 SMALLEST_TRACE = float(np.sqrt(np.finfo(float).tiny / np.finfo(float).eps))
@@ -99,28 +99,32 @@ def uncentered_alignments(
     index: int,
     folds: Iterable[int],
     bounds: Integers,
-    shift: float,
+    shifts: Floats,
     offset: float,
 ) -> Floats:
     """Compute the alignment of each kernel with the labels without centering (Cristianini et al. 2001).
 
-    The sums are of `E = K - shift` and of `target`, where the labels are `target + offset`; both shifts are undone. NaN
-    where the alignment is not defined, since the kernel or all labels are 0.
+    The sums are of `E = K - shift` and of `target`, where the labels are `target + offset`; both shifts are undone. The
+    alignment is NaN where it is not defined, because the kernel or all labels are 0.
+
+    Parameters
+    ----------
+    shifts
+        (p,)
     """
     part = _restrict(sums, index, folds, bounds)
     y = target[part.inside]
     n, r, t = len(y), part.rows, part.rows.sum(axis=1)
     labels = y + offset
-    products = part.labels + 2.0 * offset * (r @ y) + offset**2 * t + shift * labels.sum() ** 2
-    norms = np.sqrt(np.diag(part.products) + 2.0 * shift * t + shift**2 * n**2)
+    products = part.labels + 2.0 * offset * (r @ y) + offset**2 * t + shifts * labels.sum() ** 2
+    norms = np.sqrt(np.diag(part.products) + 2.0 * shifts * t + shifts**2 * n**2)
     norms *= float(labels @ labels)
     return np.asarray(np.divide(products, norms, out=np.full_like(norms, np.nan), where=norms > 0))
 
 
-def diagonal_means(sums: Sums, folds: Sequence[int], bounds: Integers, shift: float) -> Floats:
-    """(p,): the mean of `K(x, x)` over the samples in `folds`, not centered."""
-    count = sum(int(bounds[fold + 1] - bounds[fold]) for fold in folds)
-    return np.asarray(sums.diagonal[list(folds)].sum(axis=0) / count + shift)
+def diagonals(sums: Sums, folds: Iterable[int], bounds: Integers, shifts: Floats) -> Floats:
+    """Return `K(x, x)` of the samples in `folds`, not centered, (p, n)."""
+    return np.asarray(sums.diagonal[:, _samples(folds, bounds)] + shifts[:, None])
 
 
 @dataclass(frozen=True)
@@ -167,16 +171,21 @@ class _Part:
     diagonal: Floats
 
 
+def _samples(folds: Iterable[int], bounds: Integers) -> Integers:
+    """Return the samples of some folds, in ascending order."""
+    return np.concatenate([np.arange(bounds[fold], bounds[fold + 1]) for fold in sorted(folds)])
+
+
 def _restrict(sums: Sums, index: int, folds: Iterable[int], bounds: Integers) -> _Part:
     chosen = np.array(sorted(folds))
-    inside = np.concatenate([np.arange(bounds[f], bounds[f + 1]) for f in chosen])
+    inside = _samples(chosen, bounds)
     pairs = np.ix_(chosen, chosen)
     return _Part(
         inside=inside,
         products=sums.products[pairs].sum(axis=(0, 1)),
         labels=sums.labels[index][pairs].sum(axis=(0, 1)),
         rows=sums.rows[chosen].sum(axis=0)[:, inside],
-        diagonal=sums.diagonal[chosen].sum(axis=0),
+        diagonal=sums.diagonal[:, inside].sum(axis=1),
     )
 
 

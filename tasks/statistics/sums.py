@@ -1,29 +1,28 @@
 """One pass over a tile: its kernels, and the sums from which the statistics of every trial follow.
 
-The sums are additive over tiles, split by fold, and taken of the shifted kernels `E = K - 1`.
+The sums are additive over tiles, split by fold, and taken over the shifted kernels `E = K - shift`.
 """
 
-from collections.abc import Callable, Iterator
+import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 
 from kernel_pipeline.tasks.arrays import Floats, Integers
+from kernel_pipeline.tasks.kernels.family import Fill
 
 # All p kernels of a square must stay in cache while they are multiplied with each other.
 SQUARE_BYTES = 1 << 20
-
-# (rows of X, rows of X, out): writes the shifted kernels (p, rows, columns) into out
-Kernels = Callable[[Floats, Floats, Floats], None]
 
 
 @dataclass
 class Sums:
     """Sums over some tiles. F folds, p kernels, T targets, m samples.
 
-    A pair of folds (f, g) with f < g holds what the blocks (f, g) and (g, f) add together; the other
-    half of the array is zero.
+    A pair of folds (f, g) with f < g holds the sum over the blocks (f, g) and (g, f); the other half of the array is
+    zero.
     """
 
     products: Floats
@@ -33,25 +32,25 @@ class Sums:
     rows: Floats
     """(F, p, m): sums of each row over the columns of a fold."""
     diagonal: Floats
-    """(F, p): sums of the diagonal entries of a fold."""
+    """(p, m): the diagonal entries; 0 for samples whose diagonal tile is not among the tiles."""
 
     @classmethod
     def zeros(cls, folds: int, kernels: int, targets: int, samples: int) -> "Sums":
-        """Sums over no tile."""
+        """Return the sums over no tile."""
         return cls(**{name: np.zeros(shape) for name, shape in cls.shapes(folds, kernels, targets, samples).items()})
 
     @staticmethod
     def shapes(folds: int, kernels: int, targets: int, samples: int) -> dict[str, tuple[int, ...]]:
-        """The shapes of the four arrays by name."""
+        """Return the shapes of the four arrays by name."""
         return {
             "products": (folds, folds, kernels, kernels),
             "labels": (targets, folds, folds, kernels),
             "rows": (folds, kernels, samples),
-            "diagonal": (folds, kernels),
+            "diagonal": (kernels, samples),
         }
 
     def arrays(self) -> dict[str, Floats]:
-        """The four arrays by name."""
+        """Return the four arrays by name."""
         return vars(self)
 
     def __iadd__(self, other: "Sums") -> "Sums":
@@ -62,8 +61,7 @@ class Sums:
 
 def add_tile(
     sums: Sums,
-    kernels: Kernels,
-    features: Floats,
+    fill: Fill,
     targets: Floats,
     bounds: Integers,
     tile: tuple[slice, slice],
@@ -73,28 +71,31 @@ def add_tile(
 
     Parameters
     ----------
-    features, targets
-        (m, d) and (m, T), in fold order.
+    fill
+        Computes blocks of the shifted kernels; it is called with blocks on or above the diagonal, in which rows and
+        columns are the same samples or do not overlap.
+    targets
+        (m, T), in fold order.
     bounds
-        Where each fold begins, and behind them m.
+        Start of each fold, followed by m.
     tile
         On or above the diagonal: the same slice twice, or rows before columns.
     values
-        (p, rows, columns). Given, because a fresh array for each tile costs as much as its kernels: the
-        system hands out zeroed pages.
+        (p, rows, columns). An argument, because the operating system clears new memory: a new array for each tile
+        would cost as much as its kernels.
     """
     rows, columns = tile
-    p = sums.diagonal.shape[1]
+    p = len(sums.diagonal)
     side = max(16, int((SQUARE_BYTES / (8 * p)) ** 0.5))
     memory = np.empty(p * side * side)
     for f, above in _pieces(rows, bounds, side):
         for g, left in _pieces(columns, bounds, side):
             if left.start < above.start:
-                continue  # the mirror image of a square that is done
+                continue  # the mirror image of another square
             mirrored = left.start > above.start
-            x, z = features[above], features[left]
-            square = memory[: p * len(x) * len(z)].reshape(p, len(x), len(z))
-            kernels(x, z if mirrored else x, square)
+            shape = (p, above.stop - above.start, left.stop - left.start)
+            square = memory[: math.prod(shape)].reshape(shape)
+            fill(above, left, square)
             values[:, _within(above, rows), _within(left, columns)] = square
             if mirrored and rows == columns:
                 values[:, _within(left, rows), _within(above, columns)] = square.transpose(0, 2, 1)
@@ -114,7 +115,7 @@ def _add_square(
     p, height, width = square.shape
     flat = square.reshape(p, -1)
     sums.products[f, g] += times * (flat @ flat.T)
-    # Matrix-vector products take a third of the time that a sum over an axis takes.
+    # Matrix-vector products take a third of the time of a sum over an axis.
     lines = square.reshape(p * height, width)
     sums.rows[g, :, above] += (lines @ np.ones(width)).reshape(p, height)
     for number, target in enumerate(targets.T):
@@ -122,11 +123,11 @@ def _add_square(
     if mirrored:
         sums.rows[f, :, left] += np.ones(height) @ square
     else:
-        sums.diagonal[f] += np.trace(square, axis1=1, axis2=2)
+        sums.diagonal[:, above] += np.diagonal(square, axis1=1, axis2=2)
 
 
 def _pieces(span: slice, bounds: Integers, side: int) -> Iterator[tuple[int, slice]]:
-    """Cut a span at the bounds of folds and into equal parts of at most `side`: (fold, part)."""
+    """Cut a span at the bounds of folds and into equal parts of at most `side`; yield the fold and the part."""
     for fold, (begin, end) in enumerate(pairwise(bounds)):
         lo, hi = max(int(begin), span.start), min(int(end), span.stop)
         if lo < hi:

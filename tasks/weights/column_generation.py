@@ -16,7 +16,7 @@ TOLERANCE = 1e-10
 FIRST_SET = 1000
 ROUNDS = 100
 # Far more than any problem seen needs; rounding could make two exchanges undo each other for ever.
-EXCHANGES_A_KERNEL = 3
+EXCHANGES_PER_KERNEL = 3
 
 # M of some kernels
 Products = Callable[[Integers], Floats]
@@ -79,7 +79,7 @@ def block_pivoting(M: Floats, a: Floats, passive: Booleans) -> Floats:
     """
     tolerance = 1e-13 * float(np.abs(a).max())
     passive, fewest, patience = passive.copy(), len(a) + 1, 3
-    for _ in range(EXCHANGES_A_KERNEL * len(a) + 1):
+    for _ in range(EXCHANGES_PER_KERNEL * len(a) + 1):
         solution = np.zeros_like(a)
         inside = np.flatnonzero(passive)
         if len(inside):

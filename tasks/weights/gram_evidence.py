@@ -10,7 +10,7 @@ from kernel_pipeline.tasks.weights.qp import nonnegative_qp
 
 @dataclass(frozen=True)
 class GramEvidence:
-    """The statistics of p kernels on a training set, scaled to trace one, as `rules.Evidence`."""
+    """The statistics of p kernels on a training set, scaled to trace one, as `Evidence`."""
 
     statistics: Statistics
 

@@ -6,18 +6,16 @@ says of itself, what counts is the KKT residual, computed here from M, a and v a
 """
 
 import numpy as np
-import scipy.linalg
 import scipy.sparse
 
 from kernel_pipeline.tasks.arrays import Floats, require_finite
+from kernel_pipeline.tasks.weights.linear_system import solve_least_norm
 
 TOLERANCE = 1e-9
 # Weights below this part of the largest, in units of kernels with norm one, are OSQP's rounding of zero.
 NEGLIGIBLE = 1e-7
-# What is left of a right-hand side when a singular system is solved, relative to it; less is rounding.
-REACHED = 1e-12
 # Each round of finishing moves one kernel in or out; no problem seen needed more than a few.
-ROUNDS_A_KERNEL = 3
+ROUNDS_PER_KERNEL = 3
 
 
 def kkt_residual(M: Floats, a: Floats, v: Floats) -> float:
@@ -106,10 +104,10 @@ def active_set(M: Floats, a: Floats, start: Floats) -> Floats:
     v = start.copy()
     support = v > 0
     best, best_residual = v.copy(), kkt_residual(M, a, v)
-    for _ in range(ROUNDS_A_KERNEL * len(a) + 1):
+    for _ in range(ROUNDS_PER_KERNEL * len(a) + 1):
         while support.any():
             inside = np.flatnonzero(support)
-            step, free = _solve(M[np.ix_(inside, inside)], a[inside])
+            step, free = solve_least_norm(M[np.ix_(inside, inside)], a[inside])
             # Walk from v towards the step until the first weight reaches 0, and let that kernel go. A step that
             # stays positive is taken whole, and then goes on along what M cannot see and a still rewards.
             move = step - v[inside]
@@ -134,18 +132,3 @@ def active_set(M: Floats, a: Floats, start: Floats) -> Floats:
             break
         support[entering] = True
     return best
-
-
-def _solve(M: Floats, a: Floats) -> tuple[Floats, Floats]:
-    """`M^-1 a`, of least norm where M is singular; and the part of a that M cannot reach, 0 where it can."""
-    try:
-        factor = scipy.linalg.cho_factor(M)
-    except np.linalg.LinAlgError:
-        values, vectors = np.linalg.eigh(M)
-        reached = values > np.finfo(float).eps * len(a) * values[-1]
-        parts = vectors.T @ a
-        x = vectors[:, reached] @ (parts[reached] / values[reached])
-        rest = vectors[:, ~reached] @ parts[~reached]
-        return x, np.where(np.abs(rest) > REACHED * np.abs(a).max(), rest, 0.0)
-    x = scipy.linalg.cho_solve(factor, a)
-    return np.asarray(x + scipy.linalg.cho_solve(factor, a - M @ x)), np.zeros_like(a)

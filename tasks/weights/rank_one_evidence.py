@@ -14,7 +14,7 @@ from kernel_pipeline.tasks.weights.linear_system import minimum_norm_solution
 
 @dataclass(frozen=True)
 class RankOneEvidence:
-    """What the rules for weights ask about rank-one kernels; see `kernel_pipeline.tasks.weights.rules.Evidence`."""
+    """What the rules for weights ask about rank-one kernels; see `kernel_pipeline.tasks.weights.evidence.Evidence`."""
 
     kernels: RankOneKernels
     centered_labels: Floats

@@ -12,16 +12,20 @@ from kernel_pipeline.config.sweep import Config
 from kernel_pipeline.plan.plan import DatasetPlan, Plan
 from kernel_pipeline.stages.fits import FitTask
 from kernel_pipeline.stages.reduce import ReduceTask
+from kernel_pipeline.stages.samples import make_targets
 from kernel_pipeline.stages.task import Output, Task
 from kernel_pipeline.stages.tiles import TilesTask, tiles_on_and_above_diagonal
 from kernel_pipeline.stages.weights import WeightsTask
 from kernel_pipeline.store.arrays import GRAM, STATISTICS, WEIGHTS, RunStore
 from kernel_pipeline.store.dataset_info import Outline
 from kernel_pipeline.store.reports import OK
+from kernel_pipeline.tasks.kernels.gaussian import GaussianFamily
+from kernel_pipeline.tasks.weights.align import Align
 
 TASK = "regression"
 FOLDS = 10
-KERNELS = ("gaussian(2^-1)", "gaussian(2^0)", "gaussian(2^1)", "gaussian(2^2)")
+FAMILIES = (GaussianFamily((-1, 2)),)
+KERNELS = FAMILIES[0].names()
 SUMS = ("products", "labels", "rows", "diagonal")
 
 
@@ -43,7 +47,7 @@ class EmptyReduce(ReduceTask):
 class EmptyWeights(WeightsTask):
     def run(self, store: RunStore) -> Output:
         found = {"certificate": 0.0, "alignment_train": 1 / 3, "alignment_test": 1 / 7, "n_kernels": 4, "n_active": 4}
-        keys = [f"{WEIGHTS}/{self.dataset}/{self.task}/{self.method}/c/{trial}/0" for trial in self.trials]
+        keys = [f"{WEIGHTS}/{self.dataset}/{self.problem}/{self.method_id}/c/{trial}/0" for trial in self.trials]
         return Output(dict.fromkeys(keys, "f4c0f2aa:36"), {"trials": {str(trial): {**found} for trial in self.trials}})
 
 
@@ -92,10 +96,11 @@ def _dataset(name: str, tiles: int, cells: int, values: tuple[float, ...], confi
         "dataset": name,
         "fingerprint": outline.fingerprint,
         "tile": tile,
-        "log2_gammas": ((-1, 2),),
+        "families": FAMILIES,
     }
+    (target,) = make_targets([TASK])
     places = [divmod(number, FOLDS) for number in range(cells)]
-    methods = [f"method-{number}" for number in range(-(-cells // FOLDS))]
+    methods = [Align(1.0 + number) for number in range(-(-cells // FOLDS))]
     stages: dict[str, tuple[Task, ...]] = {
         "tiles": tuple(
             EmptyTiles(**common, number=number, tiles=(place,))
@@ -103,11 +108,11 @@ def _dataset(name: str, tiles: int, cells: int, values: tuple[float, ...], confi
         ),
         "reduce": (EmptyReduce(**common, tasks=(TASK,), folds=FOLDS, batches=tiles),),
         "weights": tuple(
-            EmptyWeights(**common, task=TASK, method=method, q=None, trials=tuple(range(FOLDS))) for method in methods
+            EmptyWeights(**common, problem=TASK, method=method, trials=tuple(range(FOLDS))) for method in methods
         ),
         "combine": (),
         "fits": tuple(
-            EmptyFit(**common, task=TASK, task_index=0, method=methods[method], trial=trial, values=values)
+            EmptyFit(**common, target=target, method=methods[method], trial=trial, values=values)
             for method, trial in places
         ),
     }
@@ -115,10 +120,11 @@ def _dataset(name: str, tiles: int, cells: int, values: tuple[float, ...], confi
         outline=outline,
         tasks_learned=(),  # there are no statistics for a table of kernels
         rank_one=False,
+        families=FAMILIES,
         folds=FOLDS,
         tile=tile,
-        cells=tuple((TASK, method) for method in methods),
-        unfit=(),
+        cells=tuple((TASK, method.method_id) for method in methods),
+        unsupported=(),
         stages=stages,
         memory={},
         disk_bytes=0,

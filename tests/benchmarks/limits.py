@@ -9,7 +9,6 @@ import tempfile
 import time
 from collections.abc import Callable, Generator
 from concurrent.futures import ProcessPoolExecutor
-from functools import partial
 from itertools import count
 from pathlib import Path
 from unittest.mock import patch
@@ -19,7 +18,7 @@ import numpy as np
 from kernel_pipeline.cluster.settings import ENVIRONMENT
 from kernel_pipeline.store.arrays import GRAM, RunStore
 from kernel_pipeline.store.local_storage import LocalRoot
-from kernel_pipeline.tasks.kernels.gaussian import families_of_kernels
+from kernel_pipeline.tasks.kernels.gaussian import GaussianFamily
 from kernel_pipeline.tasks.statistics.sums import Sums, add_tile
 
 SECONDS = 3.0
@@ -58,9 +57,9 @@ def tile(_folder: Path, side: int, kernels: int) -> Steps:
     features, targets = rng.random((samples, FEATURES)), rng.standard_normal((samples, 1))
     bounds = np.arange(FOLDS + 1) * side
     sums, values = Sums.zeros(FOLDS, kernels, 1, samples), np.empty((kernels, side, side))
-    of = partial(families_of_kernels, ((0, kernels - 1),))
+    fill = GaussianFamily((0, kernels - 1)).prepare(features)
     while True:
-        add_tile(sums, of, features, targets, bounds, (slice(0, side), slice(side, 2 * side)), values)
+        add_tile(sums, fill, targets, bounds, (slice(0, side), slice(side, 2 * side)), values)
         yield values.nbytes
 
 

@@ -17,17 +17,20 @@ from sklearn.svm import SVC
 from kernel_pipeline.config.loading import read_config
 from kernel_pipeline.data.prepared import load_samples
 from kernel_pipeline.tasks.arrays import Floats
+from kernel_pipeline.tasks.kernels.gaussian import GaussianFamily
 
 
 def main() -> None:
     config, _ = read_config(sys.argv[1])
-    methods = [method for method in config.methods if method in ("unif", "align", "alignf", "best-kernel")]
+    known = ("unif", "align", "alignf", "best-kernel")
+    methods = [method.method_id for method in config.methods if method.method_id in known]
     for dataset in config.dataset:
         samples = load_samples(config, dataset, Path(sys.argv[2]))
         (task,) = dataset.task
         y, fold, folds = samples.targets[task], samples.fold, config.protocol.folds
         grams = []
-        for family in dataset.gaussians:
+        for family in dataset.kernels:
+            assert isinstance(family, GaussianFamily)
             low, high = family.log2_gamma
             grams += [rbf_kernel(np.asarray(samples.features), gamma=2.0**e) for e in range(low, high + 1)]
         errors: dict[str, list[float]] = {}

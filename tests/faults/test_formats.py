@@ -8,12 +8,15 @@ from pathlib import Path
 
 import pytest
 
+from kernel_pipeline.run.environment import FORMAT
 from tests.faults.harness import added, assert_same, command, flip, lines, listing, rewrite_ledger
 from tests.helpers.sweeps import pipeline
 
 pytestmark = pytest.mark.faults
 
 ASSETS = Path(__file__).parents[1] / "assets"
+# Runs of earlier formats, by archive.
+EARLIER = {"run-format-2.zip": 2, "run-format-3.zip": 3}
 FIT = "fits/wave/regression/unif/0"
 
 
@@ -152,8 +155,8 @@ def unpacked(tmp_path: Path) -> Path:
     return unpack("run.zip", tmp_path)
 
 
-@pytest.mark.parametrize("name", ["run.zip", "run-format-2.zip"])
-def test_a_directory_that_an_earlier_day_left_is_read_as_ever(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("name", "version"), [("run.zip", None), *EARLIER.items()])
+def test_a_directory_that_an_earlier_day_left_is_read_as_ever(name: str, version: int | None, tmp_path: Path) -> None:
     unpacked = unpack(name, tmp_path)
     before = listing(unpacked)
     status = command("status", unpacked)
@@ -161,18 +164,21 @@ def test_a_directory_that_an_earlier_day_left_is_read_as_ever(name: str, tmp_pat
     assert "tasks are done" in status.output
     assert "Regression: RMSE" in status.output
     assert "left" not in status.output
-    assert ("written by an earlier version (format 2)" in status.output) == (name != "run.zip")
+    assert ("written by an earlier version" in status.output) == (version is not None)
+    assert version is None or f"written by an earlier version (format {version})" in status.output
     verified = command("verify", unpacked)
     assert verified.exit_code == 0, verified.output
     assert "files are as they were written." in verified.output
+    assert "All 0 files" not in verified.output
     listed = command("runs", unpacked.parent)
     assert f"{unpacked}" in listed.output
     assert " done " in listed.output
     assert listing(unpacked) == before
 
 
-def test_damage_in_a_directory_of_an_earlier_format_is_found(tmp_path: Path) -> None:
-    unpacked = unpack("run-format-2.zip", tmp_path)
+@pytest.mark.parametrize(("name", "version"), EARLIER.items())
+def test_damage_in_a_directory_of_an_earlier_format_is_found(name: str, version: int, tmp_path: Path) -> None:
+    unpacked = unpack(name, tmp_path)
     flip(unpacked / "gram.zarr/wave/gram/c/0/0/1", 100)
     verified = command("verify", unpacked)
     assert verified.exit_code == 4
@@ -181,17 +187,18 @@ def test_damage_in_a_directory_of_an_earlier_format_is_found(tmp_path: Path) -> 
     before = listing(unpacked)
     repaired = command("verify", unpacked, "--repair")
     assert repaired.exit_code == 4
-    assert "written by an earlier version (format 2)" in repaired.output
+    assert f"written by an earlier version (format {version})" in repaired.output
     assert listing(unpacked) == before
 
 
-def test_a_run_of_an_earlier_format_is_computed_again_when_it_is_resumed(tmp_path: Path) -> None:
-    unpacked = unpack("run-format-2.zip", tmp_path)
+@pytest.mark.parametrize("name", EARLIER)
+def test_a_run_of_an_earlier_format_is_computed_again_when_it_is_resumed(name: str, tmp_path: Path) -> None:
+    unpacked = unpack(name, tmp_path)
     before = lines(unpacked)
     done = pipeline("resume", unpacked, "--workers", "1", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "finished tasks are outdated and are computed again" in done.stdout
-    assert json.loads((unpacked / "environment.json").read_text())["format"] == 3
+    assert json.loads((unpacked / "environment.json").read_text())["format"] == FORMAT
     assert all(lines(unpacked)[name] == 2 * before[name] for name in before if name.startswith(("tiles", "fits")))
     assert "at_edge" in (unpacked / "results/rows.csv").read_text()
     assert command("verify", unpacked).exit_code == 0

@@ -14,7 +14,7 @@ from kernel_pipeline.run.worker import run_batch
 from kernel_pipeline.store.arrays import DamagedError, RunStore
 from kernel_pipeline.store.local_storage import LocalRoot
 from kernel_pipeline.tasks.errors import NoResultError
-from kernel_pipeline.tasks.weights.rules import RULES
+from kernel_pipeline.tasks.weights.alignf import Alignf
 from tests.faults.harness import TINY, CrashError, added, assert_same, command, flip, lines, no_workers, write_config
 
 pytestmark = pytest.mark.faults
@@ -31,7 +31,7 @@ def failed(undisturbed: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run in which no solve of alignf came to an end."""
     root = tmp_path_factory.mktemp("failed") / "run"
     with pytest.MonkeyPatch.context() as patch, no_workers():
-        patch.setitem(RULES, "alignf", too_hot)
+        patch.setattr(Alignf, "weights", too_hot)
         done = command("run", undisturbed.parent / CONFIG, "--out", root)
     assert done.exit_code == 3, done.output
     assert "wave, regression, alignf, trial 0 failed: it was too hot" in done.output
@@ -84,7 +84,7 @@ def test_a_repair_in_which_a_task_fails_says_so(
 ) -> None:
     root = shutil.copytree(undisturbed, tmp_path / "run")
     (root / "weights.zarr/wave/regression/alignf/c/0/0").unlink()
-    monkeypatch.setitem(RULES, "alignf", too_hot)
+    monkeypatch.setattr(Alignf, "weights", too_hot)
     with no_workers():
         repaired = command("verify", root, "--repair")
     assert repaired.exit_code == 3, repaired.output

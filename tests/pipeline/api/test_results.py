@@ -164,7 +164,7 @@ def test_a_folder_that_is_no_run_is_rejected(tmp_path: Path) -> None:
         kp.open_run(tmp_path)
 
 
-@pytest.mark.parametrize("name", ["run.zip", "run-format-2.zip"])
+@pytest.mark.parametrize("name", ["run.zip", "run-format-3.zip", "run-format-2.zip"])
 def test_a_run_of_an_earlier_version_still_opens(name: str, tmp_path: Path) -> None:
     zipfile.ZipFile(ASSETS / name).extractall(tmp_path)
     root = tmp_path / "small-run"

@@ -105,9 +105,9 @@ def test_plan_of_a_small_sweep_worked_out_by_hand(folder: Path) -> None:
     tiles, number = 6, 4 * 4 * 8
     gram = tiles * 2 * number  # 2 kernels
     combined = tiles * 2 * 3 * number  # 2 methods in 3 trials
-    sums = 8 * (3 * 3 * 2 * (2 + 1) + 3 * 2 * (10 + 1))  # by pair of folds, and by row and on the diagonal
+    sums = 8 * (3 * 3 * 2 * (2 + 1) + (3 + 1) * 2 * 10)  # by pair of folds, and by row and on the diagonal
     size = format_bytes(gram + combined + sums + 8 * 10 * (5 + 1))  # and 5 features and a label
-    assert size == "7.41 KiB"
+    assert size == "7.52 KiB"
     # a batch of tiles, a reduction, 2 tasks of weights for all trials, a batch of combinations for each, 6 fits
     lines = text.splitlines()
     headings = next(line for line in lines if "kernels" in line and "tiles" in line)
@@ -116,7 +116,7 @@ def test_plan_of_a_small_sweep_worked_out_by_hand(folder: Path) -> None:
     cells = {name: row[: headings.index(name) + len(name)].split()[-1] for name in ("kernels", "tiles", "tasks")}
     assert cells == {"kernels": "2", "tiles": "6", "tasks": "12"}
     assert f" {size} " in row
-    assert "12 tasks: tiles 1, reduce 1, weights 2, combine 2, fits 6; 7.41 KiB on disk" in text
+    assert "12 tasks: tiles 1, reduce 1, weights 2, combine 2, fits 6; 7.52 KiB on disk" in text
 
 
 def test_plan_says_what_workers_may_use(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

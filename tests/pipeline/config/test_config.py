@@ -3,7 +3,7 @@ import json
 import random
 import tomllib
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -17,10 +17,15 @@ from kernel_pipeline.config.loading import (
     shipped_configs,
     to_toml,
 )
-from kernel_pipeline.config.methods import AlignMethod, Method, MethodName, label, why_unfit
 from kernel_pipeline.config.sweep import Config
 from kernel_pipeline.errors import ConfigError
+from kernel_pipeline.tasks.kernels.family import ColumnChoice
+from kernel_pipeline.tasks.weights import method as methods
+from kernel_pipeline.tasks.weights.align import Align
+from kernel_pipeline.tasks.weights.best_kernel import BestKernel
+from kernel_pipeline.tasks.weights.method import Method
 from tests.helpers.build import GAUSSIAN, changed, config_values, leaves, parsed, put, put_config, synthetic_values
+from tests.tasks.methods import ONE_STAGE
 
 # A config in which every field has a value, optional ones too: one dataset of each source.
 FULL: dict[str, Any] = {
@@ -226,16 +231,16 @@ def test_defaults() -> None:
     assert config.storage.tile == 512
     assert config.fit.path("regression") == [(2.0**e,) for e in range(0, -31, -2)]
     assert config.fit.path("classification") == [(2.0**e,) for e in range(-4, 19, 2)]
-    assert config.fit.path("classification", "l1-svm") == [(2.0**e,) for e in range(-4, 19, 2)]
-    assert config.fit.path("regression", "l2-krr") == [(2.0**e,) for e in range(0, 31, 2)]
-    assert config.fit.path("regression", "align-krr") == [
+    assert config.fit.path("classification", ONE_STAGE["l1-svm"]) == [(2.0**e,) for e in range(-4, 19, 2)]
+    assert config.fit.path("regression", ONE_STAGE["l2-krr"]) == [(2.0**e,) for e in range(0, 31, 2)]
+    assert config.fit.path("regression", ONE_STAGE["align-krr"]) == [
         (2.0**gamma, 2.0**gamma1, 2.0**gamma2)
         for gamma in (-6, 0)
         for gamma1 in (-40, -20)
         for gamma2 in range(-8, -41, -4)
     ]
     assert config.dataset[0].rows is None
-    assert [name for family in config.dataset[0].gaussians for name in family.names] == [
+    assert [name for family in config.dataset[0].gram_families for name in family.names()] == [
         "gaussian(2^-1)",
         "gaussian(2^0)",
     ]
@@ -333,9 +338,9 @@ def test_set_lists_and_tables(tmp_path: Path) -> None:
         "fit.svm={from = 0, to = 1, step = 1}",
         folder=tmp_path,
     )
-    assert config.methods == ["best-kernel", AlignMethod(method="align", q=1.25)]
-    assert [label(method) for method in config.methods] == ["best-kernel", "align-q1.25"]
-    assert [name for family in config.dataset[3].gaussians for name in family.names] == [
+    assert config.methods == [BestKernel(), Align(1.25)]
+    assert [method.method_id for method in config.methods] == ["best-kernel", "align-q1.25"]
+    assert [name for family in config.dataset[3].gram_families for name in family.names()] == [
         "gaussian(2^1)",
         "gaussian(2^2)",
     ]
@@ -412,10 +417,18 @@ def test_digest_is_the_same_for_a_default_written_out() -> None:
     assert config_digest(parsed(tomllib.loads(to_toml(config)))) == config_digest(config)
 
 
+def schema_keys(schema: Any) -> set[str]:
+    """Return the keys of all tables that a schema describes, wherever in it."""
+    if isinstance(schema, list):
+        return {key for part in schema for key in schema_keys(part)}
+    if not isinstance(schema, dict):
+        return set()
+    return set(schema.get("properties", {})) | {key for part in schema.values() for key in schema_keys(part)}
+
+
 def test_full_config_has_every_field() -> None:
     """Otherwise the next test would miss a new one."""
-    schema = Config.model_json_schema(by_alias=True)
-    expected = {key for part in (schema, *schema["$defs"].values()) for key in part.get("properties", {})}
+    expected = schema_keys(Config.model_json_schema(by_alias=True))
     assert {part for place, _ in leaves(FULL) for part in place if isinstance(part, str)} - {"A", "G"} == expected
 
 
@@ -518,8 +531,9 @@ def test_unknown_key_unlike_any_lists_the_allowed_ones() -> None:
         (("methods", 0, "q"), 0.5, "methods[0].q: must be greater than or equal to 1; got 0.5"),
         (("methods", 0, "q"), float("inf"), "methods[0].q: must be a finite number; got inf"),
         (("methods", 0, "q"), "2", "methods[0].q: must be a valid number; got '2'"),
-        (("methods", 0, "method"), "alignf", "methods[0].method: must be 'align'; got 'alignf'"),
-        (("methods", 1), {"method": "align"}, "methods[1].q: is missing"),
+        (("methods", 0, "method"), "alignf", "methods[0]: unknown key 'q'. Allowed: method"),
+        (("methods", 0, "method"), "alignq", f"methods[0].method: must be {METHODS}; got 'alignq'"),
+        (("methods", 0, "method"), ["align"], f"methods[0].method: must be {METHODS}; got ['align']"),
         (("methods", 1), {"q": 2}, "methods[1].method: is missing"),
         (("name",), 5, "name: must be a valid string; got 5"),
         (("protocol",), 3, "protocol: must be a table; got 3"),
@@ -594,7 +608,7 @@ def test_wrong_values_say_the_field_what_is_allowed_and_what_was_given(
 def test_grids_and_families_of_one_value() -> None:
     place = ("dataset", 3, "kernels", 0, "log2_gamma")
     assert parsed(changed(FULL, ("fit", "krr"), {"from": 1, "to": 1})).fit.krr.values() == [2.0]
-    assert parsed(changed(FULL, place, [4, 4])).dataset[3].gaussians[0].names == ["gaussian(2^4)"]
+    assert parsed(changed(FULL, place, [4, 4])).dataset[3].gram_families[0].names() == ("gaussian(2^4)",)
     assert "goes from 1 to 0" in message(changed(FULL, ("fit", "krr"), {"from": 1, "to": 0}))
     assert "[4, 3] is backwards" in message(changed(FULL, place, [4, 3]))
 
@@ -674,10 +688,18 @@ def test_a_table_for_a_method_is_not_told_which_names_there_are() -> None:
         (
             3,
             [{"family": "rank-one", "top": 5}],
-            "(made).kernels[0]: top = 5 chooses among words; of the columns of a table all are taken",
+            "(made).kernels[0].top: selects frequent words; all columns of a table are used. Leave it out",
         ),
-        (4, [GAUSSIAN], "(words).kernels: documents take one family of rank-one kernels: family = 'rank-one'"),
-        (5, [GAUSSIAN], "(reviews).kernels: documents take one family of rank-one kernels: family = 'rank-one'"),
+        (
+            4,
+            [GAUSSIAN],
+            "(words).kernels: documents take one family that makes a kernel of each column: family = 'rank-one'",
+        ),
+        (
+            5,
+            [GAUSSIAN],
+            "(reviews).kernels: documents take one family that makes a kernel of each column: family = 'rank-one'",
+        ),
         (4, [{"family": "rank-one", "log2_gamma": [0, 1]}], "(words).kernels[0]: unknown key 'log2_gamma'"),
         (4, [{"features": "bigrams"}], "(words).kernels[0]: needs a key 'family'"),
     ],
@@ -689,10 +711,10 @@ def test_families_that_do_not_go_with_each_other_or_with_the_source(
 
 
 def test_a_rank_one_family_of_columns() -> None:
-    family = parsed(synthetic_values(kernels=[{"family": "rank-one"}])).dataset[0].rank_one
+    family = parsed(synthetic_values(kernels=[{"family": "rank-one"}])).dataset[0].column_family
     assert family is not None
-    assert (family.features, family.top) == ("columns", None)
-    assert parsed(synthetic_values()).dataset[0].rank_one is None
+    assert family.choice() == ColumnChoice("columns", top=None)
+    assert parsed(synthetic_values()).dataset[0].column_family is None
 
 
 @pytest.mark.parametrize("key", ["scale", "positive", "target", "encode"])
@@ -728,7 +750,7 @@ def test_a_one_stage_method_needs_a_dataset_with_its_task(method: str, wanted: s
     assert "leave the method out, or set task of a dataset" in text
     # One dataset that has it is enough.
     values["dataset"].append({**values["dataset"][0], "name": "second", "task": wanted})
-    assert parsed(values).methods == ["unif", method]
+    assert [entry.method_id for entry in parsed(values).methods] == ["unif", method]
 
 
 @pytest.mark.parametrize(
@@ -743,11 +765,12 @@ def test_a_one_stage_method_needs_a_dataset_with_its_task(method: str, wanted: s
         ("l2-krr", "regression", 5001, True, "None"),
         ("align-krr", "regression", 5000, True, "None"),
         ("each-kernel", "regression", 9, False, "None"),
-        (AlignMethod(method="align", q=3), "classification", 5001, True, "None"),
+        (Align(3.0), "classification", 5001, True, "None"),
     ],
 )
-def test_why_a_method_is_left_out(method: Method, task: str, kernels: int, rank_one: bool, reason: str) -> None:
-    assert reason in str(why_unfit(method, task, kernels, rank_one))
+def test_why_a_method_is_left_out(method: str | Method, task: str, kernels: int, rank_one: bool, reason: str) -> None:
+    method = methods.METHODS[method]() if isinstance(method, str) else method
+    assert reason in str(method.unsupported_reason(task, kernels, rank_one))
 
 
 def test_every_mistake_is_said_at_once() -> None:
@@ -771,7 +794,7 @@ def test_schema_is_json_and_mentions_every_key() -> None:
     assert set(schema["properties"]) == set(Config.model_fields)
     for place, _ in leaves(FULL):
         assert all(f'"{part}"' in result.stdout or part in ("A", "G") for part in place if isinstance(part, str))
-    for method in get_args(MethodName):
+    for method in methods.METHODS:
         assert f'"{method}"' in result.stdout
 
 

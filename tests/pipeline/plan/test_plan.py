@@ -2,7 +2,7 @@ import os
 import pickle
 import subprocess
 import sys
-from dataclasses import fields, replace
+from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,6 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from kernel_pipeline.config.methods import why_unfit
 from kernel_pipeline.config.sweep import Config
 from kernel_pipeline.data.prepared import load_samples
 from kernel_pipeline.errors import ConfigError, TooLargeError
@@ -19,22 +18,33 @@ from kernel_pipeline.plan import memory
 from kernel_pipeline.plan.notes import lines
 from kernel_pipeline.plan.plan import DatasetPlan, Plan, make_plan
 from kernel_pipeline.stages import tiles as tiles_stage
+from kernel_pipeline.stages import weights as weights_stage
 from kernel_pipeline.stages.combine import CombineTask
 from kernel_pipeline.stages.fits import FitTask
-from kernel_pipeline.stages.one_stage import OPERATIONS_A_TASK, EachKernelTask, OneStageTask, kernel_batches
-from kernel_pipeline.stages.rank_one import RankOneCellTask, RankOneStatisticsTask
+from kernel_pipeline.stages.one_stage import OPERATIONS_PER_TASK, EachKernelTask, OneStageTask, kernel_batches
+from kernel_pipeline.stages.rank_one import RankOneFitTask, RankOneOneStageTask, RankOneStatisticsTask
 from kernel_pipeline.stages.reduce import ReduceTask
+from kernel_pipeline.stages.samples import Target
 from kernel_pipeline.stages.task import STAGES, Task
 from kernel_pipeline.stages.tiles import GramTask, TilesTask, batches, tile_slices, tiles_on_and_above_diagonal
-from kernel_pipeline.stages.weights import KERNELS_OF_A_SHORT_SOLVE, WeightsTask, trial_batches
+from kernel_pipeline.stages.weights import MAX_KERNELS_ALL_TRIALS, WeightsTask, trial_batches
+from kernel_pipeline.tasks.kernels.gaussian import GaussianFamily
+from kernel_pipeline.tasks.learners.align_krr import AlignKrr
+from kernel_pipeline.tasks.learners.each_kernel import EachKernel
+from kernel_pipeline.tasks.learners.l2_krr import L2Krr
+from kernel_pipeline.tasks.weights.align import Align
+from kernel_pipeline.tasks.weights.alignf import Alignf
+from kernel_pipeline.tasks.weights.alignf_linear import AlignfLinear
+from kernel_pipeline.tasks.weights.unif import Unif
 from kernel_pipeline.text import format_bytes
 from tests.helpers.build import PROJECT, parsed, synthetic_values
 
 COMMON: dict[str, Any] = {"dataset": "made", "fingerprint": "f" * 64}
-GRAM: dict[str, Any] = {**COMMON, "tile": 4, "log2_gammas": ((-3, 3),)}
-OTHER_GRAM: dict[str, Any] = {"tile": 5, "log2_gammas": ((-3, -1), (0, 3))}
-CELL: dict[str, Any] = {"task": "regression", "task_index": 0, "method": "unif", "trial": 0}
-OTHER_CELL: dict[str, Any] = {"task": "classification", "task_index": 1, "method": "align", "trial": 1}
+GRAM: dict[str, Any] = {**COMMON, "tile": 4, "families": (GaussianFamily((-3, 3)),)}
+OTHER_GRAM: dict[str, Any] = {"tile": 5, "families": (GaussianFamily((-3, -1)), GaussianFamily((0, 3)))}
+TARGET = Target("regression", (0,))
+CELL: dict[str, Any] = {"target": TARGET, "trial": 0}
+OTHER_CELL: dict[str, Any] = {"target": Target("regression", (1,)), "trial": 1}
 # One task of each kind, and for each of its fields another value.
 TASKS: list[tuple[Task, dict[str, Any]]] = [
     (
@@ -46,32 +56,36 @@ TASKS: list[tuple[Task, dict[str, Any]]] = [
         {"tasks": ("classification",), "folds": 6, "batches": 3},
     ),
     (
-        WeightsTask(**GRAM, task="regression", method="align", q=None, trials=(0, 1)),
-        {"task": "classification", "method": "alignf", "q": 1.5, "trials": (0, 1, 2)},
+        WeightsTask(**GRAM, problem="regression", method=Align(), trials=(0, 1)),
+        {"problem": "classification", "method": Align(1.5), "trials": (0, 1, 2)},
     ),
     (
-        CombineTask(**GRAM, number=0, task="regression", method="unif", tiles=((0, 0),)),
-        {"number": 1, "task": "classification", "method": "align", "tiles": ((0, 1),)},
+        CombineTask(**GRAM, number=0, problem="regression", method=Unif(), trials=(0, 1), tiles=((0, 0),)),
+        {"number": 1, "problem": "classification", "method": Align(), "trials": (0,), "tiles": ((0, 1),)},
     ),
     (
-        FitTask(**GRAM, **CELL, values=(1.0, 0.5)),
-        {**OTHER_CELL, "values": (1.0, 0.25)},
+        FitTask(**GRAM, **CELL, method=Align(2.0), values=(1.0, 0.5)),
+        {**OTHER_CELL, "method": Align(3.0), "values": (1.0, 0.25)},
     ),
     (
-        OneStageTask(**GRAM, **CELL, values=((1.0, 0.5),)),
-        {**OTHER_CELL, "values": ((1.0, 0.25),)},
+        OneStageTask(**GRAM, **CELL, method=L2Krr(), values=((1.0, 0.5),)),
+        {**OTHER_CELL, "method": AlignKrr(), "values": ((1.0, 0.25),)},
     ),
     (
-        EachKernelTask(**GRAM, **CELL, kernels=(0, 1), values=(1.0, 0.5)),
-        {**OTHER_CELL, "kernels": (0, 1, 2), "values": (1.0, 0.25)},
+        EachKernelTask(**GRAM, **CELL, method=EachKernel(), kernels=(0, 1), values=(1.0, 0.5)),
+        {**OTHER_CELL, "method": Unif(), "kernels": (0, 1, 2), "values": (1.0, 0.25)},
     ),
     (
-        RankOneStatisticsTask(**COMMON, tasks=("regression",), folds=5),
-        {"tasks": ("classification",), "folds": 6},
+        RankOneStatisticsTask(**COMMON, targets=(TARGET,), folds=5),
+        {"targets": (Target("classification", (0,)),), "folds": 6},
     ),
     (
-        RankOneCellTask(**COMMON, **CELL, q=None, values=((1.0,),)),
-        {**OTHER_CELL, "q": 1.5, "values": ((0.5,),)},
+        RankOneFitTask(**COMMON, **CELL, method=Align(), values=((1.0,),)),
+        {**OTHER_CELL, "method": Align(1.5), "values": ((0.5,),)},
+    ),
+    (
+        RankOneOneStageTask(**COMMON, **CELL, method=L2Krr(), values=((1.0,),)),
+        {**OTHER_CELL, "method": AlignKrr(), "values": ((0.5,),)},
     ),
 ]
 SHARED: dict[str, Any] = {"dataset": "other", "fingerprint": "e" * 64}
@@ -160,7 +174,7 @@ def test_plan_of_a_small_sweep() -> None:
     assert (dataset.outline.rows, dataset.outline.columns, dataset.folds) == (10, 5, 3)
     assert (dataset.tile, tiles_of(dataset)) == (4, 6)
     assert list(dataset.cells) == CELLS
-    assert dataset.unfit == ()
+    assert dataset.unsupported == ()
     assert dataset.kernels == ("gaussian(2^-1)", "gaussian(2^0)")
     assert list(dataset.stages) == list(STAGES)
     assert {stage: len(tasks) for stage, tasks in dataset.stages.items()} == {
@@ -172,7 +186,7 @@ def test_plan_of_a_small_sweep() -> None:
     }
     assert len(dataset.tasks) == len(plan.tasks) == 12
     # 2 base kernels and 2 methods in 3 trials; the sums of one batch; 5 features and a label.
-    floats = 6 * (2 + 2 * 3) * 4 * 4 + (3 * 3 * 2 * (2 + 1) + 3 * 2 * (10 + 1)) + 10 * (5 + 1)
+    floats = 6 * (2 + 2 * 3) * 4 * 4 + (3 * 3 * 2 * (2 + 1) + (3 + 1) * 2 * 10) + 10 * (5 + 1)
     assert plan.disk_bytes == dataset.disk_bytes == 8 * floats
 
 
@@ -187,7 +201,7 @@ def test_batches_of_a_plan(monkeypatch: pytest.MonkeyPatch) -> None:
     (dataset,) = small(rows=20).datasets
     assert [len(task.tiles) for task in dataset.of(TilesTask)] == [14, 1]
     assert [task.batches for task in dataset.of(ReduceTask)] == [2]
-    batches_of = {method: [task for task in dataset.of(CombineTask) if task.method == method] for _, method in CELLS}
+    batches_of = {cell: [task for task in dataset.of(CombineTask) if task.cell == cell] for cell in CELLS}
     for tasks in batches_of.values():
         assert [len(task.tiles) for task in tasks] == [2] * 7 + [1]
     assert len({task.batch_key for task in dataset.of(CombineTask)}) == 8
@@ -207,12 +221,12 @@ def test_one_more_method_leaves_the_tasks_of_the_others_as_they_are() -> None:
 def test_every_trial_is_in_one_batch_of_weights(trials: int, kernels: int) -> None:
     cut = trial_batches(trials, kernels)
     assert [trial for batch in cut for trial in batch] == list(range(trials))
-    assert len(cut) == (1 if kernels <= KERNELS_OF_A_SHORT_SOLVE else trials)
+    assert len(cut) == (1 if kernels <= MAX_KERNELS_ALL_TRIALS else trials)
 
 
 def test_many_kernels_make_a_task_of_weights_a_trial() -> None:
     (dataset,) = small(kernels=[{"family": "gaussian", "log2_gamma": [-500, 500]}]).datasets
-    assert len(dataset.kernels) > KERNELS_OF_A_SHORT_SOLVE
+    assert len(dataset.kernels) > MAX_KERNELS_ALL_TRIALS
     assert [task.trials for task in dataset.of(WeightsTask)] == [(0,), (1,), (2,)] * 2
 
 
@@ -231,9 +245,9 @@ def test_a_dataset_with_two_tasks_shares_its_tiles() -> None:
     counts = {stage: len(tasks) for stage, tasks in dataset.stages.items()}
     assert counts == {"tiles": 1, "reduce": 1, "weights": 4, "combine": 4, "fits": 12}
     # 2 base kernels, and 2 methods in 3 trials for each task; the sums of one batch; 4 features and two labels.
-    floats = tiles_of(dataset) * (2 + 2 * 2 * 3) * 4 * 4 + (3 * 3 * 2 * (2 + 2) + 3 * 2 * 31) + 30 * (4 + 2)
+    floats = tiles_of(dataset) * (2 + 2 * 2 * 3) * 4 * 4 + (3 * 3 * 2 * (2 + 2) + (3 + 1) * 2 * 30) + 30 * (4 + 2)
     assert dataset.disk_bytes == 8 * floats
-    paths = {task.task: task.values for task in dataset.of(FitTask)}
+    paths = {task.problem: task.values for task in dataset.of(FitTask)}
     assert all(isinstance(value, float) for path in paths.values() for value in path)
     assert paths["regression"][0] > paths["regression"][-1]
     assert paths["classification"][0] < paths["classification"][-1]
@@ -248,7 +262,7 @@ def test_one_stage_cells_and_single_kernels_need_neither_weights_nor_combined_ke
     assert [task.values for task in dataset.of(OneStageTask)] == [tuple((2.0**e,) for e in range(0, 31, 2))] * 3
     assert [task.kernels for task in dataset.of(EachKernelTask)] == [(0, 1)] * 3
     # Of the combined kernels, only those of alignf are stored.
-    sums = 3 * 3 * 2 * (2 + 1) + 3 * 2 * (10 + 1)
+    sums = 3 * 3 * 2 * (2 + 1) + (3 + 1) * 2 * 10
     assert dataset.disk_bytes == 8 * (6 * (2 + 3) * 4 * 4 + sums + 10 * (5 + 1))
     # Base kernels are held in memory by these two, and by no other method.
     (without,) = plan_of(parsed(values | {"methods": ["alignf"]})).datasets
@@ -261,10 +275,33 @@ def test_one_stage_cells_and_single_kernels_need_neither_weights_nor_combined_ke
 def test_the_q_of_align_goes_to_its_tasks_and_its_name() -> None:
     values = synthetic_values() | {"methods": ["align", {"method": "align", "q": 1.5}]}
     (gram,) = plan_of(parsed(values)).datasets
-    assert [(task.method, task.q) for task in gram.of(WeightsTask)] == [("align", None), ("align-q1.5", 1.5)]
+    expected = [("align", Align()), ("align-q1.5", Align(1.5))]
+    assert [(task.method_id, task.method) for task in gram.of(WeightsTask)] == expected
+    assert [task.method for task in gram.of(CombineTask)] == [Align(), Align(1.5)]
     values["dataset"][0]["kernels"] = RANK_ONE
     (rank_one,) = plan_of(parsed(values)).datasets
-    assert {(task.method, task.q) for task in rank_one.of(RankOneCellTask)} == {("align", None), ("align-q1.5", 1.5)}
+    assert {(task.method_id, task.method) for task in rank_one.of(RankOneFitTask)} == set(expected)
+
+
+def test_trials_that_are_solved_apart_are_combined_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A failed solve of one trial must not keep the others from their combined kernels."""
+    monkeypatch.setattr(weights_stage, "MAX_KERNELS_ALL_TRIALS", 1)
+    values = synthetic_values() | {"methods": ["alignf", "unif"]}
+    (dataset,) = plan_of(parsed(values)).datasets
+    for stage in (dataset.of(WeightsTask), dataset.of(CombineTask)):
+        assert sorted(task.trials for task in stage) == sorted([(0,), (1,), (2,)] * 2)
+    for task in dataset.of(CombineTask):
+        (name, (trial,)) = task.name, task.trials
+        assert name == f"combine/made/regression/{task.method.method_id}/0/{trial}"
+        _, mu, trace = task.inputs()
+        assert mu.parts == (f"weights.zarr/made/regression/{task.method.method_id}/c/{trial}",)
+        assert trace.parts == (f"statistics.zarr/made/regression/trace/c/{trial}",)
+    assert len({task.batch_key for task in dataset.of(CombineTask)}) == 1  # each tile is read once
+    failed = "weights/made/regression/alignf/1-1"
+    assert set(dataset.graph.first_marked([failed])) == {
+        "combine/made/regression/alignf/0/1",
+        "fits/made/regression/alignf/1",
+    }
 
 
 @pytest.mark.parametrize(
@@ -277,7 +314,7 @@ def test_single_kernels_are_fitted_about_a_second_at_a_time(
     cut = kernel_batches(kernels, samples)
     assert [kernel for batch in cut for kernel in batch] == list(range(kernels))
     assert [len(batch) for batch in cut] == sizes_of_batches
-    assert all(len(batch) == 1 or len(batch) * samples**3 <= OPERATIONS_A_TASK for batch in cut)
+    assert all(len(batch) == 1 or len(batch) * samples**3 <= OPERATIONS_PER_TASK for batch in cut)
 
 
 def test_a_rank_one_dataset_has_two_stages_and_stores_no_matrix() -> None:
@@ -320,19 +357,21 @@ def test_a_method_that_fits_no_dataset_is_refused() -> None:
 
 def test_methods_that_need_all_products_are_for_5000_kernels_at_most() -> None:
     for rank_one in (True, False):
-        for method in ("alignf-linear", "align-krr"):
-            assert why_unfit(method, "regression", 5000, rank_one) is None
-            assert why_unfit(method, "regression", 5001, rank_one) == (
+        for method in (AlignfLinear(), AlignKrr()):
+            assert method.unsupported_reason("regression", 5000, rank_one) is None
+            assert method.unsupported_reason("regression", 5001, rank_one) == (
                 "it needs a matrix of 5,001 x 5,001; 5,000 kernels at most"
             )
-        assert why_unfit("alignf", "regression", 10**6, rank_one) is None
-        assert why_unfit("l2-krr", "regression", 10**6, rank_one) is None
+        assert Alignf().unsupported_reason("regression", 10**6, rank_one) is None
+        assert L2Krr().unsupported_reason("regression", 10**6, rank_one) is None
 
 
 def test_kernels_of_several_families_follow_each_other() -> None:
     plan = small(kernels=[{"family": "gaussian", "log2_gamma": [5, 5]}, {"family": "gaussian", "log2_gamma": [-1, 0]}])
     assert plan.datasets[0].kernels == ("gaussian(2^5)", "gaussian(2^-1)", "gaussian(2^0)")
-    assert [task.log2_gammas for task in plan.datasets[0].of(TilesTask)] == [((5, 5), (-1, 0))]
+    assert [task.families for task in plan.datasets[0].of(TilesTask)] == [
+        (GaussianFamily((5, 5)), GaussianFamily((-1, 0)))
+    ]
 
 
 def test_the_same_config_gives_the_same_plan() -> None:
@@ -392,7 +431,7 @@ def test_memory_that_just_suffices() -> None:
 def test_disk_that_just_suffices() -> None:
     plan = small()
     plan.check_disk(plan.disk_bytes, "there")
-    with pytest.raises(TooLargeError, match=r"need 7.41 KiB, but there has 7.41 KiB free"):
+    with pytest.raises(TooLargeError, match=r"need 7.52 KiB, but there has 7.51 KiB free"):
         plan.check_disk(plan.disk_bytes - 1, "there")
 
 
@@ -490,6 +529,20 @@ def test_identity_changes_with_the_version(task: Task, monkeypatch: pytest.Monke
     assert task.identity != before
 
 
+@pytest.mark.parametrize(
+    "task", [task for task, _ in TASKS if "method" in vars(task)], ids=lambda task: type(task).__name__
+)
+def test_identity_changes_with_the_version_of_the_method(task: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = task.identity
+    monkeypatch.setattr(type(task.method), "version", type(task.method).version + 1)
+    assert task.identity != before
+
+
+def test_a_task_holds_nothing_that_has_no_identity() -> None:
+    with pytest.raises(TypeError, match="a task cannot hold"):
+        _ = FitTask(**GRAM, **CELL, method=Unif(), values={1.0}).identity  # type: ignore[arg-type]
+
+
 def test_identity_survives_pickling() -> None:
     for task, _ in TASKS:
         again = pickle.loads(pickle.dumps(task))
@@ -500,6 +553,8 @@ def test_identity_survives_pickling() -> None:
 def test_identity_is_the_same_in_another_process() -> None:
     """A later run, with hashes salted anew, must find the tasks of an earlier one in the ledger."""
     lines = [f"from {type(task).__module__} import {type(task).__name__}" for task, _ in TASKS]
+    held = {type(value) for task, _ in TASKS for value in vars(task).values() if is_dataclass(value)}
+    lines += [f"from {kind.__module__} import {kind.__name__}" for kind in (GaussianFamily, *held)]
     lines += [f"print({task!r}.identity)" for task, _ in TASKS]
     salt = "2" if os.environ.get("PYTHONHASHSEED") == "1" else "1"
     done = subprocess.run(

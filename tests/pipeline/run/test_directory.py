@@ -7,6 +7,7 @@ import pytest
 from kernel_pipeline.errors import RefusedError
 from kernel_pipeline.plan.plan import Plan, make_plan
 from kernel_pipeline.run.directory import check_place, is_run_directory
+from kernel_pipeline.run.environment import FORMAT
 from kernel_pipeline.run.manifest import SWEEP, check_same_sweep, read_manifest, restore_manifest, write_manifest
 from kernel_pipeline.store.ledger import Ledger
 from kernel_pipeline.store.local_storage import LocalRoot
@@ -79,11 +80,13 @@ def test_what_a_directory_says_of_itself_is_restored_from_the_ledger(
     assert (tmp_path / name).read_bytes() == before
 
 
-@pytest.mark.parametrize(("version", "words"), [(1, "an older version .* --out"), (4, "a newer version .* Update it")])
+@pytest.mark.parametrize(
+    ("version", "words"), [(1, "an older version .* --out"), (FORMAT + 1, "a newer version .* Update it")]
+)
 def test_a_directory_of_another_format_is_refused(version: int, words: str, plan: Plan, tmp_path: Path) -> None:
     begin(tmp_path, plan)
     path = tmp_path / "environment.json"
-    path.write_text(path.read_text().replace('"format": 3', f'"format": {version}'))
+    path.write_text(path.read_text().replace(f'"format": {FORMAT}', f'"format": {version}'))
     with pytest.raises(RefusedError, match=f"has format {version}, which {words}"):
         read_manifest(LocalRoot(tmp_path))
 

@@ -21,7 +21,7 @@ def test_it_names_versions_data_and_the_commit(tmp_path: Path, monkeypatch: pyte
     assert content["git"] == "abc123+"
     assert content["datasets"] == {loaded.name: loaded.fingerprint for loaded in samples}
     assert content["data_folder"] == str(tmp_path)
-    assert content["format"] == 3
+    assert content["format"] == 4
 
 
 @pytest.mark.parametrize("error", [OSError("no git"), subprocess.CalledProcessError(128, "git")])

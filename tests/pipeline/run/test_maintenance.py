@@ -16,6 +16,7 @@ from kernel_pipeline.cli.main import main
 from kernel_pipeline.cli.maintenance_view import print_cleaning, print_runs
 from kernel_pipeline.errors import RefusedError
 from kernel_pipeline.plan.plan import Plan
+from kernel_pipeline.run.environment import FORMAT
 from kernel_pipeline.run.maintenance import clean_run, list_runs
 from kernel_pipeline.store.local_storage import LocalRoot
 from kernel_pipeline.store.lock import locked
@@ -67,14 +68,14 @@ def test_the_list_says_the_state_of_every_run(finished: tuple[Path, Plan], tmp_p
     flip(tmp_path / "damaged/ledger.jsonl")
     (tmp_path / "foreign/lock").write_text(json.dumps({"host": "another", "pid": 7, "since": "noon"}))
     environment = tmp_path / "newer/environment.json"
-    environment.write_text(environment.read_text().replace('"format": 3', '"format": 9'))
+    environment.write_text(environment.read_text().replace(f'"format": {FORMAT}', '"format": 9'))
     with locked(tmp_path / "done"):
         busy = said_of(tmp_path)["done"]
     assert busy.startswith(f"running: process {os.getpid()} on ")
     lines = {name: line.rsplit(maxsplit=4)[0] for name, line in said_of(tmp_path).items()}
     assert lines.pop("damaged").endswith("line 1 is not a ledger line: something else changed the file")
     assert lines.pop("newer").endswith(
-        "has format 9, which a newer version of this software wrote; this version reads formats 2 to 3"
+        f"has format 9, which a newer version of this software wrote; this version reads formats 2 to {FORMAT}"
     )
     assert lines == {
         "begun": "unfinished, 0 tasks are done",

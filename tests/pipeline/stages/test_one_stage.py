@@ -11,13 +11,15 @@ from sklearn.svm import SVC
 from kernel_pipeline.plan.plan import Plan
 from kernel_pipeline.results.tables import BOUND_COLUMNS, PATH_COLUMNS, read_rows, write_tables
 from kernel_pipeline.stages import one_stage
-from kernel_pipeline.stages.cells import Split, fit_kernel
+from kernel_pipeline.stages.cells import fit_kernel
 from kernel_pipeline.stages.one_stage import EachKernelTask, OneStageTask
+from kernel_pipeline.stages.samples import Split
 from kernel_pipeline.store.arrays import STATISTICS, WEIGHTS, RunStore
 from kernel_pipeline.store.local_storage import LocalRoot
 from kernel_pipeline.tasks.errors import NotSolvedError
 from tests.helpers.plain import Floats, Trial, aligned, gaussian_trial
 from tests.helpers.sweeps import SMALL, run_here, small_config
+from tests.tasks.methods import ONE_STAGE
 
 FOLDS = 4
 # The third kernel of wave does not vary.
@@ -46,7 +48,7 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> Run:
         dataset=[wave, SMALL["dataset"][1]],
     )
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(one_stage, "OPERATIONS_A_TASK", 2 * 101**3)  # two kernels of wave a task
+        patch.setattr(one_stage, "OPERATIONS_PER_TASK", 2 * 101**3)  # two kernels of wave per task
         plan, samples, finished = run_here(root, config)
     write_tables(LocalRoot(root), RunStore(LocalRoot(root)), plan, finished)
     trials = {
@@ -176,7 +178,7 @@ def test_weights_of_any_sign_report_the_alignment_of_the_kernel_that_is_fitted(d
 def test_paths_have_every_parameter_and_a_certificate_a_value(done: Run, name: str, task: str, method: str) -> None:
     root, plan, _ = done
     assert tuple(pd.read_csv(root / "results/path.csv").columns) == PATH_COLUMNS
-    values = plan.config.fit.path(task, method)
+    values = plan.config.fit.path(task, ONE_STAGE[method])
     for trial in range(FOLDS):
         path = selected(root, "path", dataset=name, task=task, method=method, trial=trial)
         parameters = ["gamma", "gamma1", "regularisation"] if method == "align-krr" else ["regularisation"]

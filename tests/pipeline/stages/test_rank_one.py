@@ -328,7 +328,7 @@ def test_rows_of_two_stage_methods_equal_a_plain_script(
     root, plan, _ = done
     rows = read_rows(LocalRoot(root)).query(f"dataset == '{name}' and task == '{task}' and method == '{method}'")
     assert (rows["status"] == "ok").all()
-    values = [value for (value,) in plan.config.fit.path(task, method)]
+    values = [value for (value,) in plan.config.fit.path(task)]
     path = pd.read_csv(root / "results/path.csv").query(
         f"dataset == '{name}' and task == '{task}' and method == '{method}'"
     )

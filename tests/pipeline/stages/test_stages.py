@@ -177,7 +177,7 @@ def test_a_fit_that_fails_is_a_result_that_says_why(
         fit
         for dataset in plan.datasets
         for fit in dataset.of(FitTask)
-        if (fit.dataset, fit.task, fit.method, fit.trial) == (name, task, "unif", 0)
+        if (fit.dataset, fit.problem, fit.method_id, fit.trial) == (name, task, "unif", 0)
     ]
     if limit is None:
         monkeypatch.setattr("kernel_pipeline.stages.fits.read_symmetric", lambda *cell: -1e6 * read_symmetric(*cell))

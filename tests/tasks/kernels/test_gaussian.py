@@ -1,76 +1,16 @@
+from typing import Any
+
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from kernel_pipeline.tasks.kernels.gaussian import (
-    MAX_LOSS,
-    SHIFT,
-    direct_columns,
-    families_of_kernels,
-    kernel_names,
-    prepare_features,
-    shifted_kernels,
-    squared_distances,
-)
+from kernel_pipeline.tasks.arrays import Floats
+from kernel_pipeline.tasks.kernels.distances import squared_distances
+from kernel_pipeline.tasks.kernels.family import family_notes, prepare_families
+from kernel_pipeline.tasks.kernels.gaussian import SHIFT, GaussianFamily, shifted_kernels
+from kernel_pipeline.tasks.parameters import ParameterError
 from tests.tasks import dense
 
 EPS = float(np.finfo(np.float64).eps)
-
-
-@settings(max_examples=40, deadline=None)
-@given(
-    seed=st.integers(0, 2**32 - 1),
-    shape=st.tuples(st.integers(1, 20), st.integers(1, 20), st.integers(1, 8)),
-    scale=st.sampled_from([1e-3, 1.0, 1e3]),
-    offset=st.sampled_from([0.0, 5.0, 1e3]),
-)
-def test_squared_distances(seed: int, shape: tuple[int, int, int], scale: float, offset: float) -> None:
-    rng = np.random.default_rng(seed)
-    height, width, d = shape
-    rows, columns = scale * rng.normal(size=(height, d)) + offset, scale * rng.normal(size=(width, d)) + offset
-    columns[0] = rows[-1]
-    before = rows.copy(), columns.copy()
-    actual = squared_distances(rows, columns)
-    assert actual.shape == (height, width)
-    assert (actual >= 0).all()
-    # the price of one matrix product: an absolute error of some roundings of |x|^2 + |z|^2, below which all is 0
-    sizes = (rows**2).sum(axis=1)[:, None] + (columns**2).sum(axis=1)[None, :]
-    expected = dense.squared_distances(rows, columns)
-    assert (np.abs(actual - expected) <= (d + 32) * EPS * sizes).all()
-    np.testing.assert_array_equal(rows, before[0])
-    np.testing.assert_array_equal(columns, before[1])
-
-
-def test_a_row_is_at_distance_zero_from_itself() -> None:
-    rng = np.random.default_rng(0)
-    rows = 1e3 + rng.normal(size=(30, 7))
-    assert not np.diag(squared_distances(rows, rows)).any()
-
-
-@pytest.mark.parametrize("d", [1, 3, 8, 57, 500])
-def test_equal_samples_are_at_distance_zero_wherever_they_stand(d: int) -> None:
-    rng = np.random.default_rng(d)
-    for _ in range(20):
-        rows = rng.normal(size=(6, d)) + 10.0 * rng.normal(size=d)
-        assert not np.diag(squared_distances(rows, rows.copy())).any()
-
-
-def test_close_samples_are_not_taken_for_equal_ones() -> None:
-    # A millionth apart: 1e-12 beside squared norms of 1, which the matrix product still tells to a few parts in 1,000.
-    rng = np.random.default_rng(2)
-    rows = rng.normal(size=(50, 4))
-    rows /= np.linalg.norm(rows, axis=1)[:, None]
-    step = rng.normal(size=(50, 4))
-    columns = rows + 1e-6 * step / np.linalg.norm(step, axis=1)[:, None]
-    np.testing.assert_allclose(np.diag(squared_distances(rows, columns)), 1e-12, rtol=5e-3)
-
-
-def test_only_the_diagonal_of_a_square_with_itself_is_set_to_zero() -> None:
-    # Two different arrays of one shape: the distances on the diagonal are distances.
-    rows, columns = np.array([[0.0], [1.0]]), np.array([[2.0], [4.0]])
-    np.testing.assert_array_equal(squared_distances(rows, columns), [[4.0, 16.0], [1.0, 9.0]])
-    np.testing.assert_array_equal(squared_distances(rows, rows), [[0.0, 1.0], [1.0, 0.0]])
 
 
 @pytest.mark.parametrize("log2_gamma", [(-12, 3), (-40, -20), (-3, -3), (0, 12)])
@@ -100,71 +40,55 @@ def test_kernels_are_written_into_any_view() -> None:
     np.testing.assert_array_equal(distances, np.arange(6.0).reshape(2, 3))
 
 
-def test_families_share_one_set_of_distances() -> None:
-    rng = np.random.default_rng(3)
-    rows, columns = rng.normal(size=(6, 2)), rng.normal(size=(4, 2))
+def test_families_share_one_set_of_distances(monkeypatch: pytest.MonkeyPatch) -> None:
+    features = np.random.default_rng(3).normal(size=(10, 2))
+    calls = []
+
+    def counting(*arguments: Any) -> Floats:
+        calls.append(arguments)
+        return squared_distances(*arguments)
+
+    monkeypatch.setattr("kernel_pipeline.tasks.kernels.gaussian.squared_distances", counting)
+    families = [GaussianFamily(ends) for ends in ((-3, -1), (2, 2), (0, 1))]
     out = np.full((6, 6, 4), np.nan)
-    families_of_kernels([(-3, -1), (2, 2), (0, 1)], 0, rows, columns, out)
-    distances = dense.squared_distances(rows, columns).astype(np.float64)
+    prepare_families(families, features)(slice(0, 6), slice(6, 10), out)
+    distances = dense.squared_distances(features[:6], features[6:]).astype(np.float64)
     expected = [np.expm1(-(2.0**exponent) * distances) for exponent in (-3, -2, -1, 2, 0, 1)]
     np.testing.assert_allclose(out, expected, rtol=1e-12)
+    assert len(calls) == 1
 
 
 def test_kernel_names() -> None:
-    assert kernel_names([-1, 1]) == ["gaussian(2^-1)", "gaussian(2^0)", "gaussian(2^1)"]
-    assert kernel_names([-12, -12]) == ["gaussian(2^-12)"]
+    assert GaussianFamily((-1, 1)).names() == ("gaussian(2^-1)", "gaussian(2^0)", "gaussian(2^1)")
+    assert GaussianFamily((-12, -12)).names() == ("gaussian(2^-12)",)
+
+
+def test_exponents_are_ascending() -> None:
+    with pytest.raises(ParameterError, match=r"log2_gamma: \[1, 0\] is backwards; write \[0, 1\]"):
+        GaussianFamily((1, 0))
+
+
+def test_the_diagonal_of_a_block_with_itself_is_exactly_the_shift() -> None:
+    features = 1e3 + np.random.default_rng(5).normal(size=(30, 7))
+    family, out = GaussianFamily((-3, 3)), np.full((7, 30, 30), np.nan)
+    family.prepare(features)(slice(0, 30), slice(0, 30), out)
+    assert family.shift == SHIFT == 1.0
+    assert not np.diagonal(out, axis1=1, axis2=2).any()
+
+
+def test_the_note_names_the_first_of_many_columns_that_are_subtracted_directly() -> None:
+    features = np.random.default_rng(0).normal(size=(50, 9))
+    names = [f"column {number}" for number in range(9)]
+    families = [GaussianFamily((-3, -2)), GaussianFamily((0, 3))]
+    assert family_notes(families, features, names) == ()
+    features[:, 2:] *= 1e9
+    (note,) = family_notes(families, features, names)
+    assert note.startswith("columns 'column 2', 'column 3', 'column 4', 'column 5', 'column 6' and 2 more: ")
+    assert "computed directly" in note
+    assert family_notes([GaussianFamily((-80, -80))], features / 1e9, names) == ()
 
 
 def test_the_narrowest_kernel_is_zero_away_from_its_center() -> None:
     out = np.empty((1, 1, 2))
     shifted_kernels(np.array([[0.0, 1e8]]), (1000, 1000), out)
     assert out.tolist() == [[[0.0, -1.0]]]
-
-
-@pytest.mark.parametrize("d", [1, 4, 57, 400])
-@pytest.mark.parametrize("gamma", [2.0**-12, 2.0**-7, 1.0, 2.0**6])
-@pytest.mark.parametrize("size", [1.0, 1e3, 1e7, 1e12])
-def test_no_kernel_value_is_off_by_more_than_a_ten_billionth(d: int, gamma: float, size: float) -> None:
-    """One column of a size of its own; samples in pairs that are close to each other, where kernels are not 0."""
-    rng = np.random.default_rng(d)
-    features = rng.normal(size=(40, d)) / np.sqrt(d * gamma)
-    features[:, 0] += size * rng.normal(size=40)
-    features[20:] = features[:20] + 0.1 * rng.normal(size=(20, d)) / np.sqrt(d * gamma)
-    prepared, direct = prepare_features(features, gamma)
-    distances = squared_distances(prepared, prepared, direct)
-    exponents = np.longdouble(gamma) * dense.squared_distances(features, features)
-    seen = exponents < 700  # the others are 0
-    assert seen.sum() > 40
-    # exp(-x) is off by as much, relative to it, as x is in absolute terms
-    assert float(np.abs(gamma * distances - exponents)[seen].max()) <= MAX_LOSS
-    assert len(direct_columns(features, gamma)) == direct
-
-
-def test_only_columns_that_need_it_are_subtracted_directly() -> None:
-    rng = np.random.default_rng(0)
-    features = rng.normal(size=(50, 6))
-    assert not len(direct_columns(features, 8.0))
-    features[:, 4] *= 1e7
-    features[:, 1] += 1e7  # a large mean costs nothing
-    np.testing.assert_array_equal(direct_columns(features, 8.0), [4])
-    features[3, 2] = 1e6  # one outlier is enough
-    np.testing.assert_array_equal(direct_columns(features, 8.0), [2, 4])
-    np.testing.assert_array_equal(direct_columns(features, 2.0**-60), [])
-    prepared, direct = prepare_features(features, 8.0)
-    assert direct == 2
-    np.testing.assert_array_equal(prepared[:, -2:], features[:, [2, 4]])  # as they are
-
-
-def test_features_without_large_columns_are_only_centered() -> None:
-    features = np.random.default_rng(0).normal(size=(30, 3)) + 5.0
-    prepared, direct = prepare_features(features, 1.0)
-    assert direct == 0
-    np.testing.assert_array_equal(prepared, features - features.mean(axis=0))
-
-
-def test_a_column_whose_squares_overflow() -> None:
-    features = np.array([[0.0, 1e200], [1.0, 1e200], [0.0, -1e200]])
-    prepared, direct = prepare_features(features, 1.0)
-    with np.errstate(over="ignore"):
-        distances = squared_distances(prepared, prepared, direct)
-    np.testing.assert_array_equal(distances, [[0, 1, np.inf], [1, 0, np.inf], [np.inf, np.inf, 0]])

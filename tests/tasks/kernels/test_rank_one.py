@@ -7,10 +7,10 @@ from scipy.optimize import nnls
 
 from kernel_pipeline.tasks.arrays import Floats
 from kernel_pipeline.tasks.kernels.rank_one import FEW_ENTRIES, RankOneKernels
+from kernel_pipeline.tasks.weights.alignf import Alignf
 from kernel_pipeline.tasks.weights.column_generation import block_pivoting, solve_by_columns
 from kernel_pipeline.tasks.weights.qp import kkt_residual, nonnegative_qp
 from kernel_pipeline.tasks.weights.rank_one_evidence import RankOneEvidence
-from kernel_pipeline.tasks.weights.rules import RULES
 
 
 def counts(seed: int, n: int, p: int, density: float = 0.15) -> Floats:
@@ -103,7 +103,7 @@ def test_equal_columns_share_their_weight_equally() -> None:
     x = counts(5, 40, 6, 0.5)
     x[:, 3] = 7 * x[:, 1]
     y = x[:, 1] + 0.1 * np.random.default_rng(0).normal(size=40)
-    mu, _ = RULES["alignf"](RankOneEvidence(RankOneKernels.of(scipy.sparse.csr_array(x)), y - y.mean()))
+    mu, _ = Alignf().weights(RankOneEvidence(RankOneKernels.of(scipy.sparse.csr_array(x)), y - y.mean()))
     assert mu[1] == mu[3] > 0
 
 

@@ -6,7 +6,7 @@ from scipy.optimize import minimize
 
 from kernel_pipeline.tasks.errors import NoWeightsError
 from kernel_pipeline.tasks.kernels.base_kernels import GramKernels
-from kernel_pipeline.tasks.learners.align_krr import PROMISED_RESIDUAL, align_krr_path
+from kernel_pipeline.tasks.learners.align_krr import MAX_RESIDUAL, align_krr_path
 from kernel_pipeline.tasks.learners.learned import Learned
 from kernel_pipeline.tasks.weights.qp import nonnegative_qp
 from tests.tasks.dense import Floats
@@ -52,7 +52,7 @@ def check(problem: Problem, value: tuple[float, ...], found: Learned) -> float:
     """What holds of every solution; gives its value."""
     objective, mu = Objective(problem, value), found.weights
     assert (mu >= 0).all()
-    assert found.certificate <= PROMISED_RESIDUAL
+    assert found.certificate <= MAX_RESIDUAL
     alpha = objective.alpha(mu)
     pull = float((objective.grams @ alpha @ alpha + objective.gamma * objective.a).max())
     gradient = objective.gradient(mu)
@@ -153,7 +153,7 @@ def test_weights_of_very_different_sizes(seed: int, kind: str) -> None:
     for gamma in (2.0**-6, 1.0):
         for gamma1, gamma2 in ((2.0**-40, 0.0), (2.0**-40, 2.0**-40), (2.0**-20, 2.0**-24)):
             (found,) = align_krr_path(problem.kernels, problem.y, [(gamma, gamma1, gamma2)])
-            assert found.certificate <= PROMISED_RESIDUAL
+            assert found.certificate <= MAX_RESIDUAL
             assert (found.weights >= 0).all()
             objective = Objective(problem, (gamma, gamma1, gamma2))
             for factor in (0.99, 1.01):
@@ -217,4 +217,4 @@ def test_a_residual_that_is_too_large_is_told(monkeypatch: pytest.MonkeyPatch) -
     problem = make_problem(1, "gaussian", n=30, p=6)
     monkeypatch.setattr("kernel_pipeline.tasks.learners.align_krr.STEPS", 1)
     (found,) = align_krr_path(problem.kernels, problem.y, [(1.0, 1e-4, 1.0)])
-    assert found.certificate > PROMISED_RESIDUAL
+    assert found.certificate > MAX_RESIDUAL

@@ -12,8 +12,9 @@ from kernel_pipeline.tasks.errors import NotSolvedError, NoWeightsError
 from kernel_pipeline.tasks.kernels.base_kernels import BaseKernels, GramKernels
 from kernel_pipeline.tasks.kernels.rank_one import RankOneKernels
 from kernel_pipeline.tasks.learners.learned import Learned
-from kernel_pipeline.tasks.learners.one_stage import LEARNERS, learn
+from kernel_pipeline.tasks.learners.one_stage import OneStageResult, learn
 from tests.tasks.dense import Floats, Integers
+from tests.tasks.methods import ONE_STAGE
 
 VALUES: dict[str, list[tuple[float, ...]]] = {
     "l1-svm": [(1.0,), (16.0,), (256.0,), (4096.0,)],
@@ -65,6 +66,19 @@ class Case:
         columns = gram[:, self.train]
         return np.asarray((columns - columns[self.train].mean(axis=0)) @ U)
 
+    def learn(self, method: str, kernels: BaseKernels | None = None, target: Floats | None = None) -> OneStageResult:
+        """Learn from the kernels and labels of the case, or from others."""
+        return learn(
+            ONE_STAGE[method],
+            ONE_STAGE[method].problems[0],
+            self.kernels if kernels is None else kernels,
+            self.target if target is None else target,
+            self.train,
+            self.validation,
+            self.test,
+            VALUES[method],
+        )
+
     def error(self, method: str, predictions: Floats, samples: Integers) -> float:
         if method == "l1-svm":
             return float(np.mean(np.where(predictions[samples] >= 0, 1.0, -1.0) != self.target[samples]))
@@ -72,14 +86,14 @@ class Case:
 
 
 @pytest.mark.parametrize("kind", ["gaussian", "rank one"])
-@pytest.mark.parametrize("method", LEARNERS)
+@pytest.mark.parametrize("method", ONE_STAGE)
 @pytest.mark.parametrize("seed", range(8))
 def test_against_a_plain_computation(seed: int, method: str, kind: str) -> None:
     case, values = Case(seed, kind, method), VALUES[method]
-    found = learn(method, case.kernels, case.target, case.train, case.validation, case.test, values)
+    found = case.learn(method)
     # the same learner on the same kernels, dense and without the dead one, by a path of its own
     dense = GramKernels(case.scaled[:, case.train], case.scaled, np.ones(len(case.alive), dtype=bool))
-    learned = LEARNERS[method][0](dense, case.target[case.train], values)
+    learned = ONE_STAGE[method].learn_path(dense, case.target[case.train], values)
     predictions = [np.tensordot(one.weights, case.scaled, 1) @ one.coefficients + one.intercept for one in learned]
     tolerance = 0.1 if method == "l1-svm" else 2e-3  # a sample on the border may be on either side
     for errors, samples in (
@@ -107,48 +121,48 @@ def test_the_choice_differs_from_problem_to_problem(method: str) -> None:
     best = set()
     for seed in range(8):
         case = Case(seed, "gaussian", method)
-        found = learn(method, case.kernels, case.target, case.train, case.validation, case.test, VALUES[method])
+        found = case.learn(method)
         best.add(found.path.best)
     assert len(best) > 1
 
 
-@pytest.mark.parametrize("method", LEARNERS)
+@pytest.mark.parametrize("method", ONE_STAGE)
 def test_held_out_labels_do_not_reach_the_weights(method: str) -> None:
-    case, values = Case(3, "gaussian", method), VALUES[method]
-    found = learn(method, case.kernels, case.target, case.train, case.validation, case.test, values)
+    case = Case(3, "gaussian", method)
+    found = case.learn(method)
     changed = case.target.copy()
     changed[case.test] *= -1.0
-    other = learn(method, case.kernels, changed, case.train, case.validation, case.test, values)
+    other = case.learn(method, target=changed)
     np.testing.assert_array_equal(other.weights, found.weights)
     assert other.path.validation_errors == found.path.validation_errors
     assert other.path.test_errors != found.path.test_errors
 
 
 @pytest.mark.parametrize("kind", ["gaussian", "rank one"])
-@pytest.mark.parametrize("method", LEARNERS)
+@pytest.mark.parametrize("method", ONE_STAGE)
 def test_kernels_that_are_all_constant_leave_no_weights(method: str, kind: str) -> None:
     case = Case(0, kind, method)
     dead = case.kernels.only(np.array([case.dead]))
     with pytest.raises(NoWeightsError):
-        learn(method, dead, case.target, case.train, case.validation, case.test, VALUES[method])
+        case.learn(method, dead)
 
 
-@pytest.mark.parametrize("method", LEARNERS)
+@pytest.mark.parametrize("method", ONE_STAGE)
 def test_a_value_that_misses_its_certificate_does_not_count(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    case, values = Case(1, "gaussian", method), VALUES[method]
-    arguments = (case.kernels, case.target, case.train, case.validation, case.test, values)
-    best = learn(method, *arguments).path.best
-    learner, promised = LEARNERS[method]
+    case = Case(1, "gaussian", method)
+    best = case.learn(method).path.best
+    kind = type(ONE_STAGE[method])
+    learn_path = kind.learn_path
 
     def spoil(some: Callable[[int], bool]) -> None:
         def learn_badly(*given: Any) -> list[Learned]:
-            found = learner(*given)
+            found = learn_path(*given)
             return [replace(one, certificate=0.5) if some(number) else one for number, one in enumerate(found)]
 
-        monkeypatch.setitem(LEARNERS, method, (learn_badly, promised))
+        monkeypatch.setattr(kind, "learn_path", learn_badly)
 
     spoil(lambda number: number == best)
-    path = learn(method, *arguments).path
+    path = case.learn(method).path
     assert path.best != best
     assert path.validation_errors[best] is path.test_errors[best] is path.train_errors[best] is None
     assert path.certificates is not None
@@ -157,4 +171,4 @@ def test_a_value_that_misses_its_certificate_does_not_count(method: str, monkeyp
     with pytest.raises(
         NotSolvedError, match=rf"{method} promises a certificate of .* reached 5.0e-01 at best.*\[fit\]"
     ):
-        learn(method, *arguments)
+        case.learn(method)

@@ -1,6 +1,5 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 import pytest
@@ -9,7 +8,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import kernel_pipeline.tasks.statistics.sums
-from kernel_pipeline.tasks.kernels.gaussian import SHIFT, shifted_kernels, squared_distances
+from kernel_pipeline.tasks.kernels.distances import squared_distances
+from kernel_pipeline.tasks.kernels.family import Fill
+from kernel_pipeline.tasks.kernels.gaussian import SHIFT, shifted_kernels
 from kernel_pipeline.tasks.statistics.statistics import Statistics, alignment, statistics, uncentered_alignments
 from kernel_pipeline.tasks.statistics.sums import Sums, add_tile
 from tests.tasks import dense
@@ -54,6 +55,16 @@ def gaussian_family(log2_gamma: tuple[int, int], rows: Floats, columns: Floats, 
     shifted_kernels(squared_distances(rows, columns), log2_gamma, out)
 
 
+def filling(problem: Problem, family: Family = gaussian_family) -> Fill:
+    """Blocks of the kernels of a problem, from its features as they are."""
+
+    def fill(rows: slice, columns: slice, out: Floats) -> None:
+        x = problem.features[rows]
+        family(problem.log2_gamma, x, x if rows == columns else problem.features[columns], out)
+
+    return fill
+
+
 def sums_of(problem: Problem, family: Family = gaussian_family) -> tuple[Sums, Floats]:
     """The sums over all tiles, and the tiles put together; what no tile covers stays NaN."""
     m, p = len(problem.features), problem.kernels
@@ -64,9 +75,7 @@ def sums_of(problem: Problem, family: Family = gaussian_family) -> tuple[Sums, F
         for columns in spans[number:]:
             # NaN, so that an entry the tile forgets does not pass for a number
             values = np.full((p, rows.stop - rows.start, columns.stop - columns.start), np.nan)
-            kernels = partial(family, problem.log2_gamma)
-            features, targets = problem.features, problem.targets
-            add_tile(sums, kernels, features, targets, problem.bounds, (rows, columns), values)
+            add_tile(sums, filling(problem, family), problem.targets, problem.bounds, (rows, columns), values)
             gram[:, rows, columns] = values
     return sums, gram
 
@@ -287,9 +296,7 @@ def test_sums_of_batches_add_up() -> None:
     tiles = [(rows, columns) for number, rows in enumerate(spans) for columns in spans[number:]]
     for number, (rows, columns) in enumerate(tiles):
         values = np.empty((problem.kernels, rows.stop - rows.start, columns.stop - columns.start))
-        kernels = partial(gaussian_family, problem.log2_gamma)
-        features, targets = problem.features, problem.targets
-        add_tile(parts[number % 2], kernels, features, targets, problem.bounds, (rows, columns), values)
+        add_tile(parts[number % 2], filling(problem), problem.targets, problem.bounds, (rows, columns), values)
     total = parts[0]
     total += parts[1]
     for name in ("products", "labels", "rows", "diagonal"):
@@ -438,7 +445,9 @@ def test_uncentered_alignments_undo_both_shifts(offset: float, tile: int) -> Non
     for folds in problem.sets():
         inside = problem.inside(folds)
         for index, target in enumerate(problem.targets.T):
-            actual = uncentered_alignments(sums, target, index, folds, problem.bounds, SHIFT, offset)
+            actual = uncentered_alignments(
+                sums, target, index, folds, problem.bounds, np.full(problem.kernels, SHIFT), offset
+            )
             labels = target[inside] + offset
             expected = [dense.uncentered_alignment(K[np.ix_(inside, inside)], labels) for K in reference]
             # y'Ky may nearly cancel, and is bounded by ||K|| ||y||^2: hence an absolute part
@@ -451,7 +460,7 @@ def test_uncentered_alignments_of_the_shifted_kernels_themselves() -> None:
     sums, _ = sums_of(problem)
     shifted = dense.gaussians(problem.features, problem.log2_gamma) - 1
     inside, target = problem.inside([0, 1]), problem.targets[:, 0]
-    actual = uncentered_alignments(sums, target, 0, [0, 1], problem.bounds, 0.0, 0.0)
+    actual = uncentered_alignments(sums, target, 0, [0, 1], problem.bounds, np.zeros(problem.kernels), 0.0)
     expected = [dense.uncentered_alignment(E[np.ix_(inside, inside)], target[inside]) for E in shifted]
     np.testing.assert_allclose(actual, expected, rtol=1e-9)
 
@@ -500,4 +509,6 @@ def test_labels_that_are_all_zero_are_aligned_with_nothing() -> None:
     problem = make_problem(5, 12, 2, (-1, 1), 12)
     zero = np.zeros(12)
     sums, _ = sums_of(Problem(problem.features, zero[:, None], problem.bounds, problem.log2_gamma, 12))
-    assert np.isnan(uncentered_alignments(sums, zero, 0, [0, 1], problem.bounds, SHIFT, 0.0)).all()
+    assert np.isnan(
+        uncentered_alignments(sums, zero, 0, [0, 1], problem.bounds, np.full(problem.kernels, SHIFT), 0.0)
+    ).all()

@@ -6,9 +6,9 @@ import scipy.sparse
 
 from kernel_pipeline.tasks.errors import NoWeightsError
 from kernel_pipeline.tasks.kernels.rank_one import RankOneKernels
+from kernel_pipeline.tasks.weights.alignf_linear import AlignfLinear
 from kernel_pipeline.tasks.weights.linear_system import minimum_norm_solution
 from kernel_pipeline.tasks.weights.rank_one_evidence import RankOneEvidence
-from kernel_pipeline.tasks.weights.rules import alignf_linear
 from tests.tasks.dense import Floats
 from tests.tasks.problems import KINDS, make_problem
 
@@ -131,10 +131,10 @@ def test_weights_of_any_sign_have_absolute_values_that_sum_to_one() -> None:
 
         found = np.array([3.0, -1.0])
 
-    mu, residual = alignf_linear(Evidence())
+    mu, residual = AlignfLinear().weights(Evidence())
     np.testing.assert_array_equal(mu, [0.75, -0.25])
     assert residual == 1e-8
     nothing = Evidence()
     nothing.found = np.zeros(2)
     with pytest.raises(NoWeightsError):
-        alignf_linear(nothing)
+        AlignfLinear().weights(nothing)

@@ -1,0 +1,154 @@
+"""Grids of regularisation values: those of the learners, and those of methods that have grids of their own.
+
+The table `[fit]` has one entry per registered method with grids, so its model is built from the registry.
+"""
+
+from collections.abc import Sequence
+from functools import cache
+from itertools import product
+from typing import Annotated, Any, Self
+
+from pydantic import (
+    Field,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
+    SerializationInfo,
+    create_model,
+    model_validator,
+)
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema, core_schema
+
+from kernel_pipeline.config.strict_model import Model
+from kernel_pipeline.tasks.weights.method import METHODS, Method
+from kernel_pipeline.tasks.weights.method import Grid as MethodGrid
+
+PACKAGE = __name__.partition(".")[0]
+# Regularisation beyond these exponents overflows or has no effect.
+GridExponent = Annotated[int, Field(ge=-100, le=100)]
+
+
+class Grid(Model):
+    """Regularisation values 2 ** (from..to)."""
+
+    start: GridExponent = Field(alias="from", description="the least exponent")
+    stop: GridExponent = Field(alias="to", description="the greatest exponent")
+    step: int = Field(2, ge=1, description="between exponents")
+
+    @model_validator(mode="after")
+    def _ascending(self) -> Self:
+        if self.start > self.stop:
+            raise ValueError(f"goes from {self.start} to {self.stop}; 'from' must not be above 'to'")
+        return self
+
+    def values(self, descending: bool = False) -> list[float]:
+        """Return the values, ascending unless stated otherwise."""
+        values = [2.0**exponent for exponent in range(self.start, self.stop + 1, self.step)]
+        return values[::-1] if descending else values
+
+
+def make_grid(start: int, stop: int, step: int = 2) -> Grid:
+    """Return a grid; `Grid` itself takes the keys of a config."""
+    return Grid(**{"from": start, "to": stop, "step": step})
+
+
+class Fit(Model):
+    """The regularisation paths, for kernels scaled to trace one."""
+
+    krr: Grid = Field(make_grid(-30, 0), description="ridges of kernel ridge regression")
+    svm: Grid = Field(make_grid(-4, 18), description="C of the support vector machine")
+
+    def grid_name(self, problem: str, method: Method) -> str:
+        """Return the key of the grid from which a cell takes its regularisation values."""
+        if method.grids:
+            return f"{method.name} {method.grids[-1].name}".rstrip()
+        return "krr" if problem == "regression" else "svm"
+
+    def path(self, problem: str, method: Method | None = None) -> list[tuple[float, ...]]:
+        """Return the values for a cell, from the most to the least regularised.
+
+        Parameters
+        ----------
+        method
+            A method with grids of its own gets all combinations of their values, the last grid varying fastest.
+        """
+        if method is None or not method.grids:
+            values = self.krr.values(descending=True) if problem == "regression" else self.svm.values()
+            return [(value,) for value in values]
+        own = getattr(self, _attribute(method.name))
+        grids = [getattr(own, _attribute(grid.name)) if grid.name else own for grid in method.grids]
+        directions = [grid.descending for grid in method.grids]
+        return list(product(*(grid.values(down) for grid, down in zip(grids, directions, strict=True))))
+
+    def unused_extensions(self, used: Sequence[Method]) -> list[str]:
+        """Return the keys of methods from outside this package that a sweep does not use.
+
+        They are left out of the resolved config: registering a method must not change the configs of other sweeps.
+        """
+        names = {method.name for method in used}
+        return [
+            name
+            for name, method in METHODS.items()
+            if method.grids and name not in names and method.__module__.partition(".")[0] != PACKAGE
+        ]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the values only: the class is built from the registry."""
+        return _parse_fit, (self.model_dump(by_alias=True),)
+
+
+def _attribute(key: str) -> str:
+    """Return the attribute of a model for a key of a config; the prefix keeps it apart from all others."""
+    return f"grid_{key.replace('-', '_')}"
+
+
+def fit_model() -> type[Fit]:
+    """Return the model of `[fit]` with the grids of all methods that are registered now."""
+    return _fit_model(tuple(method for method in METHODS.values() if method.grids))
+
+
+@cache
+def _fit_model(with_grids: tuple[type[Method], ...]) -> type[Fit]:
+    fields: dict[str, Any] = {_attribute(method.name): _grid_field(method) for method in with_grids}
+    return create_model("Fit", __base__=Fit, __doc__=Fit.__doc__, **fields)
+
+
+def _grid_field(method: type[Method]) -> tuple[Any, Any]:
+    """Return the type of a method's entry, and its default and description: one grid, or a table of named grids."""
+    first = method.grids[0]
+    if not first.name:
+        return Grid, Field(_default(first), alias=method.name, description=first.description)
+    grids: dict[str, Any] = {
+        _attribute(grid.name): (Grid, Field(_default(grid), alias=grid.name, description=grid.description))
+        for grid in method.grids
+    }
+    about = f"The grids of {method.name}; every combination of their values is tried."
+    table = create_model(f"{method.__name__}Grid", __base__=Model, __doc__=about, **grids)
+    return table, Field(table(), alias=method.name, description=f"the grids of {method.name}")
+
+
+def _default(grid: MethodGrid) -> Grid:
+    return make_grid(grid.start, grid.stop, grid.step)
+
+
+def _parse_fit(value: object) -> Fit:
+    return value if isinstance(value, Fit) else fit_model().model_validate(value)
+
+
+class _FitTable:
+    """Annotation of the pydantic field that holds the table `[fit]`."""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        dump = core_schema.plain_serializer_function_ser_schema(_dump, info_arg=True)
+        return core_schema.no_info_plain_validator_function(_parse_fit, serialization=dump)
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        model = fit_model()
+        return handler(model.__pydantic_core_schema__) | {"default": model().model_dump(by_alias=True)}
+
+
+def _dump(fit: Fit, info: SerializationInfo) -> dict[str, Any]:
+    return fit.model_dump(by_alias=info.by_alias, exclude_none=info.exclude_none)
+
+
+FitTable = Annotated[Fit, _FitTable()]

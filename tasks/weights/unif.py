@@ -1,0 +1,22 @@
+"""`unif`: equal weights."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from kernel_pipeline.tasks.arrays import Floats
+from kernel_pipeline.tasks.weights.evidence import Evidence
+from kernel_pipeline.tasks.weights.method import WeightRule, register
+from kernel_pipeline.tasks.weights.proportional import proportional
+
+
+@register
+@dataclass(frozen=True)
+class Unif(WeightRule):
+    """Equal weights for all kernels that vary on the training set."""
+
+    name: ClassVar[str] = "unif"
+
+    def weights(self, evidence: Evidence) -> tuple[Floats, float]:
+        return proportional(evidence.varies.astype(np.float64)), 0.0

@@ -1,0 +1,52 @@
+"""The registry of named entries, with built-in modules that are imported when it is first read."""
+
+import subprocess
+import sys
+from types import ModuleType
+
+import pytest
+
+from kernel_pipeline.tasks.registry import Registry
+
+BUILT_IN = ["unif", "align", "alignf", "alignf-linear", "best-kernel", "l1-svm", "l2-krr", "align-krr", "each-kernel"]
+
+
+@pytest.mark.parametrize("first", ["weights.method", "learners.l1_svm", "weights.best_kernel"])
+def test_built_in_entries_have_one_order_whatever_is_imported_first(first: str) -> None:
+    code = (
+        f"import kernel_pipeline.tasks.{first}\n"
+        "from kernel_pipeline.tasks.weights.method import METHODS\n"
+        "METHODS.register('other')(METHODS)\n"
+        "print(*METHODS)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == [*BUILT_IN, "other"]
+
+
+def test_a_name_is_registered_once() -> None:
+    registry: Registry[object] = Registry("thing")
+    entry = object()
+    registry.register("a")(entry)
+    registry.register("a")(entry)
+    with pytest.raises(ValueError, match="there already is a thing 'a'"):
+        registry.register("a")(object())
+    registry.unregister("a")
+    assert list(registry) == []
+
+
+def test_entries_that_were_registered_before_the_first_read_follow(monkeypatch: pytest.MonkeyPatch) -> None:
+    registry: Registry[object] = Registry("thing", ("built_in_things",))
+    module = ModuleType("built_in_things")
+    monkeypatch.setitem(sys.modules, "built_in_things", module)
+
+    class Late:
+        pass
+
+    class BuiltIn:
+        __module__ = "built_in_things"
+
+    registry.register("late")(Late)
+    registry.register("built-in")(BuiltIn)
+    assert list(registry) == ["built-in", "late"]
+    assert len(registry) == 2
+    assert registry.unknown("lat") == "there is no thing 'lat'; there are: built-in, late. Did you mean 'late'?"
