@@ -56,10 +56,18 @@ def scheduler(folder: Path) -> Iterator[subprocess.Popen[bytes]]:
 
 def test_the_first_signal_is_answered_by_its_handler() -> None:
     said: list[str] = []
-    with Interrupt(said.append) as interrupt:
+    with Interrupt(said.append, owns_process=True) as interrupt:
         os.kill(os.getpid(), signal.SIGTERM)
         assert said == ["Stopping: running tasks get at most 30 s to finish. A second request stops at once."]
         assert interrupt.requested
+
+
+def test_a_program_that_uses_the_library_keeps_its_own_handler_of_sigterm() -> None:
+    before = signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)
+    with Interrupt():
+        assert signal.getsignal(signal.SIGTERM) is before[0]
+        assert signal.getsignal(signal.SIGINT) is not before[1]
+    assert (signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)) == before
 
 
 def test_tasks_in_flight_are_counted_and_abandoned_in_the_end(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -110,7 +110,7 @@ def test_a_queue_that_does_not_answer_is_named_and_soon(queue: Path, monkeypatch
     status = command("status", "run")
     assert time.monotonic() - begin < 20
     assert status.exit_code == 0
-    assert "job 71; the queue did not answer within 0.5 s" in status.output
+    assert "job 71; its state is unknown: the queue did not answer within 0.5 s" in status.output
     again = submit()
     assert again.exit_code == 4
     assert "the queue did not answer within 0.5 s" in again.output
