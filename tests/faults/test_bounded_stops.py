@@ -137,7 +137,7 @@ def test_tasks_that_do_not_end_are_abandoned(folder: Path) -> None:
     assert stopped.stdout.count("2 tasks are still running; they have at most") == 3
     assert "2 tasks are still running after 30 s and abandoned" in stopped.stdout
     assert "of 28 tasks are left. `pipeline resume run`, or the same command, continues the run" in stopped.stderr
-    assert done_by(folder / "run") == before
+    assert not any(name.startswith("fits/wave") for name in done_by(folder / "run"))
     assert not (folder / "run/lock").exists()
 
 
