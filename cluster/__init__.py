@@ -1,85 +1,90 @@
-"""Where work runs: one module a backend, behind `open_cluster`."""
+"""Where work runs: one module per backend, behind the functions of this module."""
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from distributed import Client
+from kernel_pipeline.cluster.backend import Cluster
 
+if TYPE_CHECKING:
     from kernel_pipeline.cluster.profile import Profile
 
+__all__ = [
+    "PAUSED_AT",
+    "Cluster",
+    "assume_role",
+    "check_driver",
+    "job_script",
+    "open_cluster",
+    "released",
+    "warm_up",
+    "worker_limits",
+]
 
 PAUSED_AT = 0.8
-"""The part of its memory at which a worker is paused, by Dask's own default."""
+"""Fraction of its memory at which Dask pauses a worker by default."""
 
 
-@dataclass(frozen=True)
-class Cluster:
-    """A scheduler that we are connected to; its workers may still be on their way."""
-
-    client: "Client"
-    workers: int
-    """How many there will be, at most."""
-    dashboard: str
-    mend: Callable[[], object] = lambda: None
-    """Asks for workers again that were lost for good."""
-    waiting: Callable[[], str] | None = None
-    """Says what keeps workers from coming, where that may take hours; None if they have to be there soon."""
-    stays: bool = False
-    """Whether its workers go on when we are done, so that they have to be left as they were."""
+def assume_role(profile: "Profile") -> None:
+    """Take the role of this process where many are started at once; only the driver returns."""
+    profile.implementation.assume_role()
 
 
 def warm_up(profile: "Profile", modules: tuple[str, ...]) -> None:
-    """Begin to import these modules where workers will run, if that can be done ahead, and return at once."""
-    backend = _backend(profile)
-    if (refuse := getattr(backend, "check_system", None)) is not None:
-        refuse(profile)
-    if (ahead := getattr(backend, "warm_up", None)) is not None:
-        ahead(modules)
+    """Start importing modules where workers will run, if that is possible in advance, and return at once.
 
-
-def join(profile: "Profile") -> None:
-    """Become what this process is to be; where many are started at once, only the driver returns."""
-    become = getattr(_backend(profile), "join", None)
-    if become is not None:
-        become(profile)
+    Raises
+    ------
+    ClusterError
+        If limits of this machine do not allow a run.
+    """
+    profile.implementation.check_system()
+    profile.implementation.warm_up(modules)
 
 
 def check_driver(profile: "Profile", logs: Path) -> None:
-    """Refuse what a driver on this host could not do, before anything is written."""
-    refuse = getattr(_backend(profile), "check_driver", None)
-    if refuse is not None:
-        refuse(profile, logs)
+    """Check what a driver on this host needs, before anything is written.
+
+    Raises
+    ------
+    ClusterError
+        If something is missing.
+    """
+    profile.implementation.check_driver(logs)
+
+
+def worker_limits(profile: "Profile") -> tuple[int, int | None]:
+    """Return the maximum number of workers and the bytes that each may use, if that is known.
+
+    Where Dask pauses workers that use most of their memory, the bytes are those at which it does so.
+    """
+    count, memory = profile.implementation.worker_limits()
+    if memory is None or not profile.implementation.PAUSES_WORKERS:
+        return count, memory
+    return count, int(PAUSED_AT * memory)
 
 
 @contextmanager
 def open_cluster(profile: "Profile", logs: Path) -> Iterator[Cluster]:
-    """Start or find workers; those that were started are stopped, whatever happens, when the block ends."""
+    """Start or find workers; those that were started are stopped when the block ends, also after an error."""
     from distributed.utils import silence_logging_cmgr
 
-    # Dask tells a terminal of every connection that breaks, with tracebacks; the run says once what matters.
-    with silence_logging_cmgr(logging.CRITICAL), _backend(profile).open_workers(profile, logs) as opened:
+    # Dask logs a traceback to the terminal for every lost connection; the run reports once what matters.
+    with silence_logging_cmgr(logging.CRITICAL), profile.implementation.open_workers(logs) as opened:
         yield opened
 
 
-def worker_limits(profile: "Profile") -> tuple[int, int | None]:
-    """How many workers there will be, and the bytes that each may use before Dask pauses it, if that is known."""
-    count, memory = _backend(profile).worker_limits(profile)
-    is_paused = memory is not None and profile.backend != "threads"
-    return count, int(PAUSED_AT * memory) if is_paused else memory
+@contextmanager
+def released(profile: "Profile") -> Iterator[None]:
+    """Release at the end of the block what the functions of this module have opened, such as a connection."""
+    try:
+        yield
+    finally:
+        profile.implementation.close()
 
 
-def _backend(profile: "Profile") -> ModuleType:
-    from kernel_pipeline.cluster.profile import QUEUES
-
-    return import_module(
-        "kernel_pipeline.cluster.jobqueue"
-        if profile.backend in QUEUES
-        else f"kernel_pipeline.cluster.{profile.backend}"
-    )
+def job_script(profile: "Profile", logs: Path) -> str | None:
+    """Return the script of a job, or None if the workers do not run in jobs."""
+    return profile.implementation.job_script(logs)

@@ -1,4 +1,4 @@
-"""A scheduler that is already there: by its address, or by the file that it wrote its address to."""
+"""A scheduler that is already running, given by its address or by the scheduler file that it wrote."""
 
 import ipaddress
 import json
@@ -9,36 +9,91 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from kernel_pipeline.cluster import Cluster
+from pydantic import Field
+
+from kernel_pipeline.cluster.backend import BACKENDS, Backend, Cluster
+from kernel_pipeline.cluster.client import memory_per_task, use_client
 from kernel_pipeline.cluster.errors import ClusterError, ProfileError
-from kernel_pipeline.cluster.profile import Profile
+from kernel_pipeline.cluster.profile import Profile, ProfileModel
 
 if TYPE_CHECKING:
     from distributed import Client
     from distributed.security import Security
 
-SECONDS_TO_CONNECT = 10
-SECONDS_TO_CLOSE = 3
+CONNECT_TIMEOUT_S = 10
+CLOSE_TIMEOUT_S = 3
 
 
-def worker_limits(profile: Profile) -> tuple[int, int | None]:
-    """As the scheduler has them now: each thread of a worker runs a task, in its share of the memory."""
-    with _connect(profile) as client:
-        workers = client.scheduler_info(n_workers=-1)["workers"].values()
-    limits = [worker["memory_limit"] // worker["nthreads"] for worker in workers if worker["memory_limit"]]
-    return max(1, sum(worker["nthreads"] for worker in workers)), min(limits) if limits else None
+class Tls(ProfileModel):
+    """Certificate files for a scheduler that requires TLS; without them the settings of Dask apply."""
+
+    ca: str = Field(description="certificate of the authority that signed the scheduler's certificate")
+    cert: str = Field(description="your certificate")
+    key: str = Field(description="the key of your certificate")
 
 
-@contextmanager
-def open_workers(profile: Profile, _logs: Path) -> Iterator[Cluster]:
-    """Connect; workers that come later are used too, and none is stopped at the end."""
-    with _connect(profile) as client:
-        count = max(1, len(client.nthreads()))
-        yield Cluster(client=client, workers=count, dashboard=client.dashboard_link, stays=True)
+class AddressProfile(Profile):
+    """A profile with certificates."""
+
+    backend: str = Field("address", description="the kind of cluster")
+    tls: Tls | None = Field(None)
 
 
-def scheduler_address(profile: Profile) -> str:
-    """The address itself, or what a scheduler file says; refuses what would send work to others in the clear."""
+@BACKENDS.register("address")
+class Address(Backend[AddressProfile]):
+    """A scheduler that someone else has started.
+
+    The scheduler is contacted once: the connection that reads the limits of the workers is kept for the run.
+    """
+
+    TAKES = frozenset({"address", "insecure"})
+    NEEDS = frozenset({"address"})
+    PROFILE = AddressProfile
+
+    def __init__(self, profile: AddressProfile) -> None:
+        super().__init__(profile)
+        self._client: Client | None = None
+        self._limits: tuple[int, int | None] | None = None
+
+    def worker_limits(self) -> tuple[int, int | None]:
+        """Return the limits of the workers that are connected at the first call."""
+        if self._limits is None:
+            self._limits = memory_per_task(self._connected())
+        return self._limits
+
+    @contextmanager
+    def open_workers(self, logs: Path) -> Iterator[Cluster]:
+        """Connect; workers that join later are used too, and none is stopped at the end."""
+        client, self._client = self._connected(), None
+        try:
+            with use_client(client) as opened:
+                yield opened
+        finally:
+            _close(client)
+
+    def close(self) -> None:
+        """Close the connection of a run that was not started."""
+        if self._client is not None:
+            _close(self._client)
+            self._client = None
+
+    def _connected(self) -> "Client":
+        """Return the open connection, or a new one if there is none or it was lost."""
+        if self._client is not None and self._client.status != "running":
+            self.close()
+        if self._client is None:
+            self._client = _connect(self.profile)
+        return self._client
+
+
+def scheduler_address(profile: AddressProfile) -> str:
+    """Return the address, which may be given by a scheduler file.
+
+    Raises
+    ------
+    ProfileError
+        If there is no valid address, or work would be sent to another host without encryption.
+    """
     address = profile.address or ""
     if "://" not in address:
         try:
@@ -47,43 +102,43 @@ def scheduler_address(profile: Profile) -> str:
             raise ProfileError(f"{profile.address} is not a scheduler file: {error}") from None
     try:
         parts = urlsplit(address)
-        is_one = parts.scheme in ("tcp", "tls") and bool(parts.hostname and parts.port)
+        is_valid = parts.scheme in ("tcp", "tls") and bool(parts.hostname and parts.port)
     except ValueError:
-        is_one = False
-    if not is_one:
+        is_valid = False
+    if not is_valid:
         raise ProfileError(
-            f"the address {address!r} is not one of a scheduler; write tls://HOST:PORT or tcp://HOST:PORT"
+            f"{address!r} is not the address of a scheduler; write it as tls://HOST:PORT or tcp://HOST:PORT"
         )
     if parts.scheme == "tcp" and not is_loopback(parts.hostname or "") and not profile.insecure:
         raise ProfileError(
-            f"{address} is another host, and tcp:// is neither encrypted nor authenticated: whoever is between can "
-            "run code as you. Give a scheduler with TLS (tls://...), or add --insecure in a network that you trust"
+            f"{address} is on another host, and tcp:// is neither encrypted nor authenticated: anyone between the "
+            "hosts can run code as you. Use a scheduler with TLS (tls://...), or add --insecure in a network that you "
+            "trust"
         )
     return address
 
 
-@contextmanager
-def _connect(profile: Profile) -> Iterator["Client"]:
+def _connect(profile: AddressProfile) -> "Client":
     from distributed import Client
     from distributed.versions import VersionMismatchWarning
 
     address = scheduler_address(profile)
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", VersionMismatchWarning)  # of workers, which are refused for it later
-            client = Client(address, security=_security(profile, address), timeout=SECONDS_TO_CONNECT)
+            warnings.simplefilter("ignore", VersionMismatchWarning)  # such workers are rejected later, with a table
+            return Client(address, security=_security(profile, address), timeout=CONNECT_TIMEOUT_S)
     except (OSError, TimeoutError, ValueError) as error:
         raise ClusterError(
-            f"cannot connect to the scheduler {address}: {error}. Is it there, and is it yours?"
+            f"cannot connect to the scheduler {address}: {error}. Check that it is running and that it is yours"
         ) from None
-    try:
-        yield client
-    finally:
-        with suppress(TimeoutError):  # a frozen scheduler does not say goodbye
-            client.close(timeout=SECONDS_TO_CLOSE)
 
 
-def _security(profile: Profile, address: str) -> "Security | None":
+def _close(client: "Client") -> None:
+    with suppress(TimeoutError):  # a frozen scheduler does not answer
+        client.close(timeout=CLOSE_TIMEOUT_S)
+
+
+def _security(profile: AddressProfile, address: str) -> "Security | None":
     from distributed.security import Security
 
     if not address.startswith("tls://"):
@@ -92,7 +147,7 @@ def _security(profile: Profile, address: str) -> "Security | None":
         found = Security()
         if not all(found.get_tls_config_for_role("client")[name] for name in ("ca_file", "cert", "key")):
             raise ProfileError(
-                f"{address} needs certificates: give [tls] ca, cert and key in a profile, or Dask's own settings "
+                f"{address} needs certificates: give [tls] ca, cert and key in a profile, or use the settings of Dask "
                 "(DASK_DISTRIBUTED__COMM__TLS__CA_FILE, ..__CLIENT__CERT, ..__CLIENT__KEY)"
             )
         return found
@@ -108,7 +163,7 @@ def _security(profile: Profile, address: str) -> "Security | None":
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a host is this one, by a name or number that says so."""
+    """Return whether a host name or IP address stands for this host."""
     try:
         return host == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:

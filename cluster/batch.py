@@ -1,33 +1,43 @@
-"""The driver itself as a job of Slurm, for login nodes where nothing may run for long."""
+"""The driver itself as a job of Slurm, for login nodes on which nothing may run for long."""
 
 import shlex
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
+from kernel_pipeline.cluster.backend import BACKENDS
 from kernel_pipeline.cluster.errors import ClusterError, LateAnswerError, ProfileError
-from kernel_pipeline.cluster.profile import Profile, margin, seconds
+from kernel_pipeline.cluster.jobqueue import check_path
+from kernel_pipeline.cluster.profile import Profile
+from kernel_pipeline.cluster.quantities import handover_seconds, parse_memory, walltime_seconds
+from kernel_pipeline.cluster.slurm import SlurmProfile
 
-SECONDS_TO_SUBMIT = 30
-SECONDS_TO_LIST = 5
+__all__ = ["JOB_NAME", "check", "check_path", "driver_script", "find", "submit"]
+
+SUBMIT_TIMEOUT_S = 30
+LIST_TIMEOUT_S = 5
 JOB_NAME = "pipeline-driver"
-# What squeue says of a job that has ended so long ago that Slurm has forgotten it.
-FORGOTTEN = "Invalid job id"
+UNKNOWN_JOB = "Invalid job id"
+"""Reported by squeue for a job that ended so long ago that Slurm has forgotten it."""
 
 
 def driver_script(profile: Profile, command: Sequence[str], logs: Path, name: str = JOB_NAME) -> str:
-    """A script that runs a command until it is done, through as many lives of one job as that takes.
+    """Return a script that runs a command until it is done, requeueing its job as often as that takes.
 
     Parameters
     ----------
+    profile
+        A profile of Slurm.
     command
-        Ends by itself, in order, when it gets SIGTERM, and goes on from there when it is run again.
+        Stops cleanly when it receives SIGTERM, and resumes when it is run again.
+    logs
+        Directory for the output of the job.
     name
         Name of the job, by which it can be found before its number is known.
     """
-    from dask.utils import parse_bytes
-
+    assert isinstance(profile, SlurmProfile)  # `check` has rejected others
     driver, walltime = profile.driver, profile.driver.walltime or profile.walltime
+    assert walltime is not None  # required in a profile of Slurm
     more = profile.directives if driver.directives is None else driver.directives
     directives = {
         "job-name": name,
@@ -35,7 +45,7 @@ def driver_script(profile: Profile, command: Sequence[str], logs: Path, name: st
         "open-mode": "append",
         "ntasks": 1,
         "cpus-per-task": driver.cores,
-        "mem": f"{-(-int(parse_bytes(driver.memory)) // 2**20)}M",
+        "mem": f"{-(-parse_memory(driver.memory) // 2**20)}M",
         "time": walltime,
         "partition": profile.queue,
         "account": profile.account,
@@ -44,15 +54,14 @@ def driver_script(profile: Profile, command: Sequence[str], logs: Path, name: st
     lines += [f"#SBATCH --{name}={value}" for name, value in directives.items() if value is not None]
     lines += [f"#SBATCH {directive}" for directive in more]
     lines += ["", *profile.setup]
-    assert walltime is not None  # a profile of Slurm has one
-    left = margin(walltime)
-    limit = f"{seconds(walltime) - left:.0f}"
+    margin = handover_seconds(walltime)
+    limit = f"{walltime_seconds(walltime) - margin:.0f}"
     return "\n".join(
         [
             *lines,
-            "trap : TERM  # who cancels the job tells the driver too, which ends in order",
-            "# Shortly before its time is up the driver ends in order, and the job goes back to the queue.",
-            f"timeout --foreground --signal=TERM --kill-after={left / 2:.0f} {limit} {shlex.join(command)}",
+            "trap : TERM  # when the job is cancelled, the driver receives the signal too, and stops cleanly",
+            "# Shortly before the wall time the driver is stopped cleanly, and the job returns to the queue.",
+            f"timeout --foreground --signal=TERM --kill-after={margin / 2:.0f} {limit} {shlex.join(command)}",
             "code=$?",
             f'if [ "$SECONDS" -ge {limit} ]; then scontrol requeue "$SLURM_JOB_ID"; fi',
             "exit $code",
@@ -62,70 +71,72 @@ def driver_script(profile: Profile, command: Sequence[str], logs: Path, name: st
 
 
 def check(profile: Profile) -> None:
-    """Refuse other batch systems."""
-    if profile.backend != "slurm":
-        raise ProfileError(
-            f"submit is for Slurm (--cluster slurm); on {profile.backend!r} put `pipeline run` in a job of your own"
-        )
+    """Check that the backend of a profile supports `pipeline submit`.
 
-
-def check_path(logs: Path) -> None:
-    """Refuse a folder that scripts and directives of a queue cannot name as it is."""
-    path = str(logs.absolute())
-    if shlex.quote(path) != path or "%" in path:
+    Raises
+    ------
+    ProfileError
+        If it does not.
+    """
+    if not profile.implementation.CAN_SUBMIT:
+        able = ", ".join(f"--cluster {name}" for name, backend in BACKENDS.items() if backend.CAN_SUBMIT)
         raise ProfileError(
-            f"queues take paths of letters, digits and . _ - only, and the logs go to {path}: give another --out"
+            f"`pipeline submit` works with Slurm only ({able}); for {profile.backend!r}, put `pipeline run` into a job "
+            "script of your own"
         )
 
 
 def submit(script: Path) -> str:
-    """Give a script to the queue; gives the number of the job.
+    """Submit a script and return the number of the job.
 
     Raises
     ------
     LateAnswerError
-        If the queue did not answer in time, and so may have taken the job or not.
+        If the queue did not answer in time, and so may or may not have accepted the job.
+    ClusterError
+        If the queue rejected the job.
     """
     try:
         done = subprocess.run(
             ["sbatch", "--parsable", str(script)],
             capture_output=True,
             text=True,
-            timeout=SECONDS_TO_SUBMIT,
+            timeout=SUBMIT_TIMEOUT_S,
             check=True,
         )
     except subprocess.TimeoutExpired:
-        raise LateAnswerError(f"sbatch did not answer within {SECONDS_TO_SUBMIT} s") from None
+        raise LateAnswerError(f"sbatch did not answer within {SUBMIT_TIMEOUT_S} s") from None
     except (OSError, subprocess.SubprocessError) as error:
-        raise ClusterError(f"slurm takes no job: {_words(error)}") from None
+        raise ClusterError(f"Slurm rejected the job: {_message(error)}") from None
     return done.stdout.strip().partition(";")[0]
 
 
 def find(job: str = "", name: str = "") -> tuple[str, str]:
-    """The number of a job, given that or its name, and what Slurm says of it: its state and the reason.
+    """Find a job by its number or its name.
 
     Returns
     -------
-    Two empty texts if the job is not in the queue any more, or never was.
+    The number of the job and what Slurm reports about it (its state and the reason), or two empty strings if the job
+    is not in the queue.
 
     Raises
     ------
     ClusterError
-        If the queue cannot be asked.
+        If the queue does not answer.
     """
     which = f"--jobs={job}" if job else f"--name={name}"
     command = ["squeue", "--noheader", "--format=%i %T %r", which]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS_TO_LIST, check=True)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=LIST_TIMEOUT_S, check=True)
     except subprocess.TimeoutExpired:
-        raise ClusterError(f"the queue did not answer within {SECONDS_TO_LIST} s") from None
+        raise ClusterError(f"the queue did not answer within {LIST_TIMEOUT_S} s") from None
     except (OSError, subprocess.SubprocessError) as error:
-        if FORGOTTEN in (words := _words(error)):
+        if UNKNOWN_JOB in (message := _message(error)):
             return "", ""
-        raise ClusterError(f"the queue cannot be asked ({words})") from None
+        raise ClusterError(f"the queue does not answer ({message})") from None
     number, _, state = done.stdout.strip().partition("\n")[0].partition(" ")
     return number, state
 
 
-def _words(error: Exception) -> str:
+def _message(error: Exception) -> str:
     return str(getattr(error, "stderr", "") or error).strip()

@@ -1,4 +1,4 @@
-"""Certificates of one run: made anew, in files that only we can read, and gone when it ends."""
+"""Certificates of one run: newly made, in files that only their owner can read, and removed when the run ends."""
 
 import os
 import shutil
@@ -15,34 +15,40 @@ if TYPE_CHECKING:
     from distributed.security import Security
 
 CERTIFICATES = ".certificates-"
-"""How the names of their folders begin."""
+"""Prefix of the directories that hold them."""
 ROLES = ("client", "scheduler", "worker")
 FILES = ("ca_file", "cert", "key")
-LONGEST_RUN = timedelta(days=365)
-CLOCKS_DIFFER_BY = timedelta(hours=1)
-"""How far the clock of a node may be behind that of the driver's host."""
+MAX_VALIDITY = timedelta(days=365)
+MAX_CLOCK_DIFFERENCE = timedelta(hours=1)
+"""How far the clock of a node may lag behind the clock of the driver's host."""
 
 
 @contextmanager
 def fresh_certificates(folder: Path) -> Iterator["Security"]:
-    """Make certificates in a new folder inside this one, which workers see too; what a killed run left is removed."""
-    for left in folder.glob(f"{CERTIFICATES}*"):
-        shutil.rmtree(left, ignore_errors=True)
+    """Make certificates in a new directory inside this one, which is removed when the block ends.
+
+    Parameters
+    ----------
+    folder
+        A directory that workers can read; certificates that a killed run has left in it are removed.
+    """
+    for leftover in folder.glob(f"{CERTIFICATES}*"):
+        shutil.rmtree(leftover, ignore_errors=True)
     made = new_certificates()
     with tempfile.TemporaryDirectory(prefix=CERTIFICATES, dir=folder, ignore_cleanup_errors=True) as own:
-        place = Path(own).absolute()
+        directory = Path(own).absolute()
         for name in FILES:
-            descriptor = os.open(place / name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            descriptor = os.open(directory / name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
             with os.fdopen(descriptor, "w") as file:
                 file.write(made[name])
-        yield security_of(place)
+        yield security_of(directory)
 
 
 def new_certificates() -> dict[str, str]:
-    """A certificate, its key and the authority that signed it, as text; every role has the same.
+    """Return a certificate, its key and the certificate of its authority, as text; all roles share them.
 
-    The certificate is its own authority, so that only processes that have this key can connect to each other. An
-    elliptic curve, since an RSA key takes a tenth of a second to make.
+    The certificate is its own authority, so that only processes that have this key can connect to each other. The key
+    is one of an elliptic curve, because an RSA key takes a tenth of a second to make.
     """
     try:
         from cryptography import x509
@@ -51,8 +57,7 @@ def new_certificates() -> dict[str, str]:
         from cryptography.x509.oid import NameOID
     except ImportError:
         raise ProfileError(
-            "encryption needs one more package: pip install cryptography, or give --insecure in a network that you "
-            "trust"
+            "encryption needs one more package: pip install cryptography, or add --insecure in a network that you trust"
         ) from None
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "kernel-pipeline")])
@@ -63,8 +68,8 @@ def new_certificates() -> dict[str, str]:
         .issuer_name(name)
         .public_key(key.public_key())
         .serial_number(x509.random_serial_number())
-        .not_valid_before(now - CLOCKS_DIFFER_BY)
-        .not_valid_after(now + LONGEST_RUN)
+        .not_valid_before(now - MAX_CLOCK_DIFFERENCE)
+        .not_valid_after(now + MAX_VALIDITY)
         .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
         .sign(key, hashes.SHA256())
     )
@@ -74,17 +79,17 @@ def new_certificates() -> dict[str, str]:
 
 
 def security_in_memory() -> "Security":
-    """New certificates for processes that this one starts, which are handed them directly."""
+    """Return new certificates for processes that this one starts, which receive them directly."""
     return _security(new_certificates())
 
 
 def security_of(folder: Path) -> "Security":
-    """What the certificates in a folder secure: every role has the same."""
+    """Return the security settings of the certificates in a directory."""
     return _security({name: str(folder / name) for name in FILES})
 
 
 def _security(values: dict[str, str]) -> "Security":
-    """Encryption by these certificates, each given as text or as the path of a file."""
+    """Return security settings with these certificates, each given as text or as the path of a file."""
     from distributed.security import Security
 
     own = {f"tls_{role}_{name}": values[name] for role in ROLES for name in ("cert", "key")}

@@ -1,32 +1,27 @@
-"""What a user can mend about a cluster, said in one message."""
+"""Errors about clusters that a user can fix; the command line prints their message without a traceback."""
 
 
 class ClusterError(Exception):
-    """No worker is left, none came, or not the right ones."""
+    """Workers are missing, were lost, or cannot run this sweep."""
 
     exit_code = 5
 
 
 class UnseenError(ClusterError):
-    """A worker does not see where the run is kept."""
+    """A worker cannot read the storage of the run."""
 
 
 class LateAnswerError(ClusterError):
-    """A queue that was given a job and did not answer in time: it may have taken it."""
+    """A queue did not answer in time when a job was submitted, and may or may not have accepted it."""
 
 
 class ProfileError(ClusterError):
-    """A cluster that cannot be asked for: a wrong profile, a missing extra, an address that is not safe."""
+    """A cluster cannot be used as requested: an invalid profile, a missing extra or an unsafe address."""
 
     exit_code = 2
 
 
 class LimitError(ClusterError):
-    """A limit of the system on threads, processes or address space leaves no room for a run."""
+    """A system limit on threads, processes or address space is too low for a run."""
 
     exit_code = 1
-
-
-def missing_extra(backend: str, extra: str) -> ProfileError:
-    """For a backend whose library is not installed."""
-    return ProfileError(f"--cluster {backend} needs more packages: pip install 'kernel-pipeline[{extra}]'")

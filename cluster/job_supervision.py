@@ -1,4 +1,4 @@
-"""As many jobs in the queue as were asked for: dask-jobqueue itself does not replace one that is gone."""
+"""Keep the requested number of jobs in a queue: dask-jobqueue does not replace a job that has ended."""
 
 import logging
 import re
@@ -16,135 +16,159 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("kernel_pipeline")
 
-LISTING = {
-    "slurm": ("squeue", "--me", "--noheader", "--format=%A %T %r"),
-    "pbs": ("qstat",),
-    "lsf": ("bjobs", "-noheader"),
-    "sge": ("qstat",),
-    "htcondor": ("condor_q", "-nobatch"),
-}
-"""Commands that list jobs, a line each that begins with the number of the job."""
-SECONDS_TO_LIST = 30
-SECONDS_BETWEEN_MENDING = 15.0
-# A site may take fewer jobs at a time than were asked for.
-SECONDS_BEFORE_ASKING_AGAIN = 300.0
-MOST_STILLBORN = 3
-MOST_NAMED = 3
+LIST_TIMEOUT_S = 30
+REPLACE_INTERVAL_S = 15.0
+"""Queues should not be queried all the time."""
+RESUBMIT_INTERVAL_S = 300.0
+"""A rejected job is submitted again after so long: a site may accept fewer jobs at a time than were requested."""
+MAX_FAILED_STARTS = 3
+"""The run stops after so many jobs per requested job have ended, one after the other, without a worker."""
+MAX_LISTED = 3
 
 
 class Jobs:
-    """The jobs of one cluster."""
+    """The jobs of one cluster.
 
-    def __init__(self, cluster: Any, client: "Client", profile: Profile) -> None:
+    Parameters
+    ----------
+    cluster
+        Cluster of dask-jobqueue.
+    client
+        Client of this cluster.
+    profile
+        States how many jobs there should be.
+    title
+        Name of the batch system in messages.
+    list_command
+        Command that lists jobs, one per line, each beginning with the number of the job.
+    """
+
+    def __init__(
+        self, cluster: Any, client: "Client", profile: Profile, title: str, list_command: tuple[str, ...]
+    ) -> None:
         self._cluster, self._client, self._profile = cluster, client, profile
-        self._stillborn = 0
-        """How many jobs have ended without a worker since one was last seen."""
-        self._mended = float("-inf")
+        self._title, self._list_command = title, list_command
+        self._failed_starts = 0
+        """Number of jobs that have ended without a worker since a worker was last connected."""
+        self._replaced_at = float("-inf")
 
-    def ask(self) -> None:
-        """Ask for all jobs, or say that the queue takes none."""
-        least, most = self._profile.adapt or [self._profile.most_jobs] * 2
-        self._cluster.scale(jobs=max(1, least))
+    def submit(self) -> None:
+        """Submit all jobs.
+
+        Raises
+        ------
+        ClusterError
+            If the queue rejects all of them.
+        """
+        minimum, maximum = self._profile.adapt or [self._profile.max_jobs] * 2
+        self._cluster.scale(jobs=max(1, minimum))
         self._cluster.sync(self._settle)
         jobs = self._cluster.workers.values()
-        if jobs and all(job.refusal for job in jobs):
-            raise ClusterError(f"{self._profile.backend} takes no job: {next(iter(jobs)).refusal}")
+        if jobs and all(job.rejection for job in jobs):
+            raise ClusterError(f"{self._title} rejected the job: {next(iter(jobs)).rejection}")
         if self._profile.adapt:
-            self._cluster.adapt(minimum_jobs=least, maximum_jobs=most)
+            self._cluster.adapt(minimum_jobs=minimum, maximum_jobs=maximum)
 
-    def mend(self) -> None:
-        """Give up jobs that are gone, and ask for others in their place."""
-        if time.monotonic() - self._mended < SECONDS_BETWEEN_MENDING:
-            return  # queues do not like to be asked all the time
-        self._mended = now = time.monotonic()
+    def replace_lost(self) -> None:
+        """Remove jobs that have ended, and submit others in their place.
+
+        Raises
+        ------
+        ClusterError
+            If too many jobs in a row have ended without a worker.
+        """
+        if time.monotonic() - self._replaced_at < REPLACE_INTERVAL_S:
+            return
+        self._replaced_at = now = time.monotonic()
         names = {str(worker["name"]) for worker in self._client.scheduler_info(n_workers=-1)["workers"].values()}
         listed = self._listed()
-        gone = []
+        lost = []
         for name, job in list(self._cluster.workers.items()):
             if any(worker == name or worker.startswith(f"{name}-") for worker in names):
-                job.began = True
-                self._stillborn = 0
-            elif job.refusal:
-                if now - job.refused > SECONDS_BEFORE_ASKING_AGAIN:
-                    gone.append(name)
-            elif job.began or (listed is not None and _number(job.job_id) not in listed):
-                gone.append(name)
-                self._stillborn += not job.began
-        if self._stillborn > MOST_STILLBORN * self._profile.most_jobs:
+                job.has_started = True
+                self._failed_starts = 0
+            elif job.rejection:
+                if now - job.rejected_at > RESUBMIT_INTERVAL_S:
+                    lost.append(name)
+            elif job.has_started or (listed is not None and _number(job.job_id) not in listed):
+                lost.append(name)
+                self._failed_starts += not job.has_started
+        if self._failed_starts > MAX_FAILED_STARTS * self._profile.max_jobs:
             raise ClusterError(
-                f"{self._stillborn} jobs ended one after the other before a worker came; the newest files in logs/ say "
-                "why. The same command goes on from here"
+                f"{self._failed_starts} jobs in a row ended before their worker was connected; the newest files in "
+                "logs/ may show why. Run the same command again to resume"
             )
-        self._cluster.sync(self._drop, gone)
+        self._cluster.sync(self._remove, lost)
         if not self._profile.adapt:
-            self._cluster.scale(jobs=self._profile.most_jobs)
+            self._cluster.scale(jobs=self._profile.max_jobs)
         self._cluster.sync(self._settle)
 
-    def waiting(self) -> str:
-        """What the queue says of jobs that have no worker yet."""
+    def pending_reason(self) -> str:
+        """Return what the queue reports about jobs that have no worker yet."""
         listed = self._listed()
         if listed is None:
-            return f"`{LISTING[self._profile.backend][0]}` does not answer"
+            return f"`{self._list_command[0]}` does not answer"
         jobs = self._cluster.workers.values()
-        refusals = [job.refusal for job in jobs if job.refusal]
-        numbers = [_number(job.job_id) for job in jobs if not job.refusal]
+        rejections = [job.rejection for job in jobs if job.rejection]
+        numbers = [_number(job.job_id) for job in jobs if not job.rejection]
         lines = [f"{number} {listed[number]}" for number in numbers if number in listed]
-        if not lines and not refusals:
-            return "none of the jobs is in the queue; logs/ may say why they ended"
+        if not lines and not rejections:
+            return "none of the jobs is in the queue; logs/ may show why they ended"
         parts = []
         if lines:
-            more = f" and {len(lines) - MOST_NAMED} more" if len(lines) > MOST_NAMED else ""
-            parts.append(f"the queue says: {'; '.join(lines[:MOST_NAMED])}{more}")
-        if refusals:
-            parts.append(f"the queue takes {'no more jobs' if lines else 'no job'}: {refusals[0]}")
+            more = f" and {len(lines) - MAX_LISTED} more" if len(lines) > MAX_LISTED else ""
+            parts.append(f"the queue reports: {'; '.join(lines[:MAX_LISTED])}{more}")
+        if rejections:
+            parts.append(f"{self._title} rejected {'the other jobs' if lines else 'all jobs'}: {rejections[0]}")
         return "; ".join(parts)
 
     def _listed(self) -> dict[str, str] | None:
-        """What the queue says of each job, by its number; None if it cannot be asked."""
-        command = LISTING[self._profile.backend]
+        """Return what the queue reports about each job, by number; None if it does not answer."""
+        command = self._list_command
         try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS_TO_LIST, check=True)
+            done = subprocess.run(command, capture_output=True, text=True, timeout=LIST_TIMEOUT_S, check=True)
         except (OSError, subprocess.SubprocessError) as error:
             log.warning("%s: %s", command[0], (getattr(error, "stderr", "") or str(error)).strip())
             return None
         lines = (re.match(r"\s*(\d+)\S*\s+(.*)", line) for line in done.stdout.splitlines())
         return {line[1]: " ".join(line[2].split()) for line in lines if line}
 
-    async def _drop(self, names: list[str]) -> None:
+    async def _remove(self, names: list[str]) -> None:
         for name in names:
             self._cluster.worker_spec.pop(name, None)
-            if (job := self._cluster.workers.pop(name, None)) is not None:  # unless Dask was quicker
-                log.warning("job %s of worker %s is gone %s", job.job_id, name, job.refusal)
-                await job.close()  # cancelled too, lest the queue starts it once more
+            if (job := self._cluster.workers.pop(name, None)) is not None:  # Dask may have removed it already
+                log.warning("job %s of worker %s has ended %s", job.job_id, name, job.rejection)
+                await job.close()  # cancels it too, so that the queue does not start it again
 
     async def _settle(self) -> None:
         await self._cluster
 
 
 def patient(job_cls: type[Any]) -> type[Any]:
-    """A kind of job that remembers its past; refused by the queue, dask-jobqueue's own leaves a cluster half made."""
+    """Return a class of jobs that record a rejection; those of dask-jobqueue leave the cluster half started."""
 
     class PatientJob(job_cls):  # type: ignore[misc]
-        began = False
-        """Whether a worker of it was seen."""
-        refusal = ""
-        refused = 0.0
+        has_started = False
+        """Whether a worker of the job was ever connected."""
+        rejection = ""
+        """Why the queue rejected the job; empty if it did not."""
+        rejected_at = 0.0
 
         async def start(self) -> None:
             try:
                 await super().start()
             except (RuntimeError, OSError) as error:
-                self.refused = time.monotonic()
-                self.refusal = str(error).rpartition("stderr:\n")[2].strip() or str(error)
+                self.rejected_at = time.monotonic()
+                self.rejection = str(error).rpartition("stderr:\n")[2].strip() or str(error)
                 await ProcessInterface.start(self)
 
         async def close(self) -> None:
             await super().close()
-            await ProcessInterface.close(self)  # the cluster asks at its end whether each job was closed
+            await ProcessInterface.close(self)  # the cluster checks at its end that each job was closed
 
     return PatientJob
 
 
 def _number(job_id: str) -> str:
-    """Of a job, without the name of its server."""
+    """Return the number of a job without the name of its server."""
     return job_id.partition(".")[0]

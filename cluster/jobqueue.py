@@ -1,6 +1,7 @@
-"""Workers in the jobs of a batch system, by dask-jobqueue: Slurm, PBS, LSF, SGE, HTCondor.
+"""Workers in the jobs of a batch system, by dask-jobqueue; the base class of one backend per batch system.
 
-The driver holds the scheduler. Between it and its workers everything is encrypted, with certificates made for this run.
+The scheduler runs in the process of the driver. All connections between it and the workers are encrypted, with
+certificates that are made for the run.
 """
 
 import shlex
@@ -9,14 +10,13 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, TypeVar
 
-from kernel_pipeline.cluster import Cluster
-from kernel_pipeline.cluster.batch import check_path
+from kernel_pipeline.cluster.backend import Backend, Cluster
 from kernel_pipeline.cluster.certificates import CERTIFICATES, fresh_certificates, security_of
-from kernel_pipeline.cluster.errors import missing_extra
-from kernel_pipeline.cluster.job_supervision import Jobs, patient
-from kernel_pipeline.cluster.profile import Profile, margin, seconds
+from kernel_pipeline.cluster.errors import ProfileError
+from kernel_pipeline.cluster.profile import Profile
+from kernel_pipeline.cluster.quantities import handover_seconds, walltime_seconds
 from kernel_pipeline.cluster.settings import (
     ENVIRONMENT,
     LOOPBACK_DASHBOARD,
@@ -26,16 +26,8 @@ from kernel_pipeline.cluster.settings import (
     own_settings,
 )
 
-CLASSES = {
-    "slurm": "SLURMCluster",
-    "pbs": "PBSCluster",
-    "lsf": "LSFCluster",
-    "sge": "SGECluster",
-    "htcondor": "HTCondorCluster",
-}
-ACCOUNTS = {"slurm": "account", "pbs": "account", "lsf": "project", "sge": "project"}
-"""What the queue calls who is charged."""
-SECONDS_TO_FIND_THE_DRIVER = 120
+WORKER_START_TIMEOUT_S = 120
+"""A worker that cannot reach the driver for so long ends its job."""
 # The same as WORKER_SETTINGS, for processes that other processes start.
 EXPORTS = ENVIRONMENT | {
     "DASK_DISTRIBUTED__WORKER__MEMORY__TARGET": "False",
@@ -43,115 +35,166 @@ EXPORTS = ENVIRONMENT | {
     "DASK_DISTRIBUTED__WORKER__PRELOAD": NO_HTTP,
 }
 
-
-def worker_limits(profile: Profile) -> tuple[int, int | None]:
-    """As the profile says."""
-    _kind(profile)  # refused before anything is written
-    return profile.most_jobs * profile.cores, profile.worker_memory
+P = TypeVar("P", bound=Profile)
 
 
-def check_driver(profile: Profile, logs: Path) -> None:
-    """A job script has to name the folder of the logs, and this host to have the network interface."""
-    check_path(logs)
-    check_interface(profile.interface)
+class JobQueue(Backend[P]):
+    """A batch system; a subclass states its commands and options."""
 
+    TAKES = frozenset(
+        {
+            "adapt",
+            "cores",
+            "dashboard",
+            "directives",
+            "insecure",
+            "interface",
+            "jobs",
+            "memory",
+            "python",
+            "scratch",
+            "setup",
+        }
+    )
+    NEEDS = frozenset({"memory"})
+    EXTRA = "hpc"
+    TITLE: ClassVar[str]
+    """Name of the batch system in messages."""
+    CLUSTER_CLASS: ClassVar[str]
+    """Name of its class in dask-jobqueue."""
+    LIST_JOBS: ClassVar[tuple[str, ...]]
+    """Command that lists jobs, one per line, each beginning with the number of the job."""
 
-@contextmanager
-def open_workers(profile: Profile, logs: Path) -> Iterator[Cluster]:
-    """Start a scheduler, and ask the queue for workers; at the end all jobs are cancelled."""
-    import dask
-    from distributed import Client
+    def check_driver(self, logs: Path) -> None:
+        """Check that a job script can name the directory of the logs, and that the network interface exists."""
+        check_path(logs)
+        check_interface(self.profile.interface)
 
-    kind = _kind(profile)
-    with ExitStack() as stack:
-        stack.enter_context(dask.config.set(own_settings(profile)))
-        started = stack.enter_context(
-            kind(
-                job_cls=patient(kind.job_cls),
-                **job_options(profile, logs),
-                security=None if profile.insecure else stack.enter_context(fresh_certificates(logs)),
-                scheduler_options={"dashboard_address": LOOPBACK_DASHBOARD},
-                interface=profile.interface,
+    def worker_limits(self) -> tuple[int, int | None]:
+        """Return the limits that the profile states."""
+        self._cluster_class()  # a missing library is reported before anything is written
+        return self.profile.max_jobs * self.profile.cores, self.profile.worker_memory
+
+    @contextmanager
+    def open_workers(self, logs: Path) -> Iterator[Cluster]:
+        """Start a scheduler and submit jobs for the workers; all jobs are cancelled at the end."""
+        import dask
+        from distributed import Client
+
+        from kernel_pipeline.cluster.job_supervision import Jobs, patient
+
+        profile, kind = self.profile, self._cluster_class()
+        with ExitStack() as stack:
+            stack.enter_context(dask.config.set(own_settings(profile)))
+            started = stack.enter_context(
+                kind(
+                    job_cls=patient(kind.job_cls),
+                    **self._job_options(logs),
+                    security=None if profile.insecure else stack.enter_context(fresh_certificates(logs)),
+                    scheduler_options={"dashboard_address": LOOPBACK_DASHBOARD},
+                    interface=profile.interface,
+                )
             )
+            client = stack.enter_context(Client(started))
+            jobs = Jobs(started, client, profile, self.TITLE, self.LIST_JOBS)
+            jobs.submit()
+            yield Cluster(
+                client=client,
+                workers=profile.max_jobs * profile.cores,
+                dashboard=_dashboard(profile, started.dashboard_link),
+                replace_lost=jobs.replace_lost,
+                pending_reason=jobs.pending_reason,
+            )
+
+    def job_script(self, logs: Path) -> str:
+        """Return the script of a job; only the address, the name and a directory are chosen when a run starts."""
+        check_path(logs)
+        profile = self.profile
+        with tempfile.TemporaryDirectory() as stand_in:  # dask-jobqueue creates the directory of the logs
+            security = security_of(Path(stand_in) / f"{CERTIFICATES}RANDOM")
+            job = self._cluster_class().job_cls(
+                f"{'tcp' if profile.insecure else 'tls'}://DRIVER:PORT",
+                name="NAME",
+                security=None if profile.insecure else security,
+                protocol=None if profile.insecure else "tls://",
+                interface=profile.interface,
+                **self._job_options(Path(stand_in)),
+            )
+            return str(job.job_script()).replace(stand_in, str(logs.absolute()))
+
+    def _queue_options(self) -> dict[str, Any]:
+        """Return the options of dask-jobqueue that differ between batch systems."""
+        return {}
+
+    def _job_options(self, logs: Path) -> dict[str, Any]:
+        """Return the options of dask-jobqueue that describe a job."""
+        profile = self.profile
+        options: dict[str, Any] = {
+            "cores": profile.cores,
+            "processes": profile.cores,
+            "memory": profile.memory,
+            "python": shlex.quote(profile.python or sys.executable),
+            "job_name": "pipeline-worker",
+            "log_directory": str(logs.absolute()),
+            "local_directory": profile.scratch,
+            "death_timeout": WORKER_START_TIMEOUT_S,
+            "worker_extra_args": _worker_arguments(profile.walltime),
+            "job_script_prologue": [*profile.setup, *(f"export {key}={value}" for key, value in EXPORTS.items())],
+            "job_extra_directives": profile.directives,
+        }
+        return options | self._queue_options()
+
+    def _cluster_class(self) -> Any:
+        return getattr(self.library("dask_jobqueue"), self.CLUSTER_CLASS)
+
+
+class TimedJobQueue(JobQueue[P]):
+    """A batch system whose jobs have a wall time, a queue and an account."""
+
+    TAKES = JobQueue.TAKES | {"walltime", "queue", "account"}
+    # Without a wall time the queue would apply its own, and workers could not hand over their work in time.
+    NEEDS = JobQueue.NEEDS | {"walltime"}
+    ACCOUNT: ClassVar[str] = "account"
+    """Name of the option of dask-jobqueue for the account that is charged."""
+
+    def _queue_options(self) -> dict[str, Any]:
+        profile = self.profile
+        return {"queue": profile.queue, self.ACCOUNT: profile.account, "walltime": profile.walltime}
+
+
+def check_path(logs: Path) -> None:
+    """Check that scripts and directives of a queue can contain the path of the logs without quotes.
+
+    Raises
+    ------
+    ProfileError
+        If it has other characters.
+    """
+    path = str(logs.absolute())
+    if shlex.quote(path) != path or "%" in path:
+        raise ProfileError(
+            "queues accept only letters, digits and . _ - in paths, and the logs would be written to "
+            f"{path}: choose another directory with --out"
         )
-        client = stack.enter_context(Client(started))
-        jobs = Jobs(started, client, profile)
-        jobs.ask()
-        yield Cluster(
-            client=client,
-            workers=profile.most_jobs * profile.cores,
-            dashboard=_dashboard(profile, started.dashboard_link),
-            mend=jobs.mend,
-            waiting=jobs.waiting,
-        )
 
 
-def job_script(profile: Profile, logs: Path) -> str:
-    """The script of a job, exact but for the address, the name and the folder that a run chooses."""
-    check_path(logs)
-    with tempfile.TemporaryDirectory() as stand_in:  # dask-jobqueue makes the folder of the logs
-        security = security_of(Path(stand_in) / f"{CERTIFICATES}RANDOM")
-        job = _kind(profile).job_cls(
-            f"{'tcp' if profile.insecure else 'tls'}://DRIVER:PORT",
-            name="NAME",
-            security=None if profile.insecure else security,
-            protocol=None if profile.insecure else "tls://",
-            interface=profile.interface,
-            **job_options(profile, Path(stand_in)),
-        )
-        return str(job.job_script()).replace(stand_in, str(logs.absolute()))
-
-
-def job_options(profile: Profile, logs: Path) -> dict[str, Any]:
-    """What dask-jobqueue is told of a job."""
-    # Even without a dashboard a worker answers by http, which need not be heard elsewhere.
+def _worker_arguments(walltime: str | None) -> list[str]:
+    # Even without a dashboard a worker starts an HTTP server, which only its own host needs to reach.
     arguments = ["--no-dashboard", "--dashboard-address", LOOPBACK_DASHBOARD]
-    if profile.walltime:
-        # Workers leave before the queue ends them, and not all at once, so that others can take over.
-        left = margin(profile.walltime)
-        arguments += [
-            "--lifetime",
-            f"{seconds(profile.walltime) - left:.0f}s",
-            "--lifetime-stagger",
-            f"{left / 2:.0f}s",
-        ]
-    options: dict[str, Any] = {
-        "cores": profile.cores,
-        "processes": profile.cores,
-        "memory": profile.memory,
-        "python": shlex.quote(profile.python or sys.executable),
-        "job_name": "pipeline-worker",
-        "log_directory": str(logs.absolute()),
-        "local_directory": profile.scratch,
-        "death_timeout": SECONDS_TO_FIND_THE_DRIVER,
-        "worker_extra_args": arguments,
-        "job_script_prologue": [*profile.setup, *(f"export {key}={value}" for key, value in EXPORTS.items())],
-        "job_extra_directives": profile.directives,
-    }
-    if profile.backend == "htcondor":
-        pairs = (directive.partition("=") for directive in profile.directives)
-        directives = {key.strip(): value.strip() for key, _, value in pairs}
-        return options | {"job_extra_directives": directives, "disk": "1 GiB"}
-    walltime = profile.walltime
-    if profile.backend == "lsf" and walltime:
-        walltime = walltime.rpartition(":")[0]
-    return options | {"queue": profile.queue, ACCOUNTS[profile.backend]: profile.account, "walltime": walltime}
-
-
-def _kind(profile: Profile) -> Any:
-    try:
-        import dask_jobqueue
-    except ImportError:
-        raise missing_extra(profile.backend, "hpc") from None
-    return getattr(dask_jobqueue, CLASSES[profile.backend])
+    if walltime:
+        # Workers end before the queue ends them, and not all at once, so that others can take over.
+        margin = handover_seconds(walltime)
+        lifetime = walltime_seconds(walltime) - margin
+        arguments += ["--lifetime", f"{lifetime:.0f}s", "--lifetime-stagger", f"{margin / 2:.0f}s"]
+    return arguments
 
 
 def _dashboard(profile: Profile, link: str) -> str:
-    """The link, and how to reach it from a desk: it is served to the driver's own host only."""
+    """Return the link to the dashboard and the command that forwards it, since only the driver's host serves it."""
     import socket
 
     served = dashboard_on_loopback(profile, link)
     if not profile.dashboard:
         return served
     place = served.removeprefix("http://").partition("/")[0]
-    return f"{served} (from your desk: ssh -L {place.partition(':')[2]}:{place} {socket.gethostname()})"
+    return f"{served} (from your own computer: ssh -L {place.partition(':')[2]}:{place} {socket.gethostname()})"

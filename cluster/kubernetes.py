@@ -1,4 +1,4 @@
-"""Workers in pods, by the Dask operator of a Kubernetes cluster."""
+"""Workers in pods, started by the Dask operator of a Kubernetes cluster."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -7,59 +7,72 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from kernel_pipeline.cluster import Cluster
-from kernel_pipeline.cluster.errors import ClusterError, missing_extra
+from pydantic import Field
+
+from kernel_pipeline.cluster.backend import BACKENDS, Backend, Cluster
+from kernel_pipeline.cluster.errors import ClusterError
 from kernel_pipeline.cluster.profile import Profile
 from kernel_pipeline.cluster.settings import ENVIRONMENT
 
 
-def worker_limits(profile: Profile) -> tuple[int, int | None]:
-    """As the profile says."""
-    _library()  # refused before anything is written
-    return profile.most_jobs * profile.cores, profile.worker_memory
+class KubernetesProfile(Profile):
+    """A profile with a container image."""
+
+    backend: str = Field("kubernetes", description="the kind of cluster")
+    image: str | None = Field(None, description="container image in which this package is installed")
+    namespace: str | None = Field(None, description="namespace of Kubernetes")
 
 
-def request(profile: Profile) -> dict[str, Any]:
-    """What the operator is asked for."""
-    resources = {"cpu": str(profile.cores), "memory": str(profile.job_memory)}
-    return {
-        "image": profile.image,
-        "namespace": profile.namespace,
-        "n_workers": profile.adapt[0] if profile.adapt else profile.most_jobs,
-        "resources": {"requests": resources, "limits": resources},
-        "env": ENVIRONMENT,
-        "worker_command": ["dask", "worker", "--nworkers", str(profile.cores), "--nthreads", "1"],
-    }
+@BACKENDS.register("kubernetes")
+class Kubernetes(Backend[KubernetesProfile]):
+    """Workers in pods."""
 
+    TAKES = frozenset({"jobs", "adapt", "cores", "memory"})
+    NEEDS = frozenset({"memory", "image"})
+    PROFILE = KubernetesProfile
+    EXTRA = "kubernetes"
 
-@contextmanager
-def open_workers(profile: Profile, _logs: Path) -> Iterator[Cluster]:
-    """Ask the operator for a cluster; it is removed at the end."""
-    from distributed import Client
+    def worker_limits(self) -> tuple[int, int | None]:
+        """Return the limits that the profile states."""
+        self._operator()  # a missing library is reported before anything is written
+        return self.profile.max_jobs * self.profile.cores, self.profile.worker_memory
 
-    library = _library()
-    with ExitStack() as stack:
-        try:
-            started = stack.enter_context(library.KubeCluster(**request(profile), shutdown_on_close=True))
-            client = stack.enter_context(Client(started))
-            if profile.adapt:
-                started.adapt(*profile.adapt)
-        except Exception as error:  # of the operator, of its client, of the way there: none is ours
-            raise ClusterError(
-                f"Kubernetes gives no cluster: {error}. `kubectl get daskclusters` may say more"
-            ) from None
-        yield Cluster(
-            client=client,
-            workers=profile.most_jobs * profile.cores,
-            dashboard=started.dashboard_link,
-            mend=(lambda: None) if profile.adapt else partial(started.scale, profile.most_jobs),
-            waiting=lambda: f"no pod of {profile.image} runs yet; `kubectl get pods` says why",
-        )
+    @contextmanager
+    def open_workers(self, logs: Path) -> Iterator[Cluster]:
+        """Request a cluster from the operator; it is removed at the end."""
+        from distributed import Client
 
+        profile, operator = self.profile, self._operator()
+        with ExitStack() as stack:
+            try:
+                started = stack.enter_context(operator.KubeCluster(**self.request(), shutdown_on_close=True))
+                client = stack.enter_context(Client(started))
+                if profile.adapt:
+                    started.adapt(*profile.adapt)
+            except Exception as error:  # the operator, its client and the network raise many types
+                raise ClusterError(
+                    f"Kubernetes did not start a cluster: {error}. `kubectl get daskclusters` may show why"
+                ) from None
+            yield Cluster(
+                client=client,
+                workers=profile.max_jobs * profile.cores,
+                dashboard=started.dashboard_link,
+                replace_lost=(lambda: None) if profile.adapt else partial(started.scale, profile.max_jobs),
+                pending_reason=lambda: f"no pod of {profile.image} is running yet; `kubectl get pods` shows why",
+            )
 
-def _library() -> ModuleType:
-    try:
-        from dask_kubernetes import operator
-    except ImportError:
-        raise missing_extra("kubernetes", "kubernetes") from None
-    return operator  # type: ignore[no-any-return]
+    def request(self) -> dict[str, Any]:
+        """Return the options of the cluster that the operator is asked for."""
+        profile = self.profile
+        resources = {"cpu": str(profile.cores), "memory": str(profile.job_memory)}
+        return {
+            "image": profile.image,
+            "namespace": profile.namespace,
+            "n_workers": profile.adapt[0] if profile.adapt else profile.max_jobs,
+            "resources": {"requests": resources, "limits": resources},
+            "env": ENVIRONMENT,
+            "worker_command": ["dask", "worker", "--nworkers", str(profile.cores), "--nthreads", "1"],
+        }
+
+    def _operator(self) -> ModuleType:
+        return self.library("dask_kubernetes.operator")

@@ -1,4 +1,4 @@
-"""A local cluster whose start, and whose end, are bounded: processes that lack threads or memory may never answer."""
+"""A local cluster whose start and end take limited time: processes that lack threads or memory may never answer."""
 
 import multiprocessing
 import os
@@ -14,47 +14,47 @@ from distributed.core import Status
 from kernel_pipeline.cluster.errors import ClusterError, LimitError
 from kernel_pipeline.cluster.limits import starved, tight_limits
 
-SECONDS_TO_START = 300.0
-SECONDS_TO_START_WITHIN_LIMITS = 25.0
-SECONDS_TO_CLOSE = 15.0
+START_TIMEOUT_S = 300.0
+LIMITED_START_TIMEOUT_S = 25.0
+CLOSE_TIMEOUT_S = 15.0
 
 
 class PrivateCluster(LocalCluster):
-    """Its client is in the process of its scheduler, and needs no connection that would have to be encrypted."""
+    """A local cluster whose client connects to the scheduler within one process, where nothing has to be encrypted."""
 
     def __init__(self, **options: Any) -> None:
-        self._patience = SECONDS_TO_START_WITHIN_LIMITS if tight_limits() else SECONDS_TO_START
+        self._timeout = LIMITED_START_TIMEOUT_S if tight_limits() else START_TIMEOUT_S
         try:
             super().__init__(**options)  # type: ignore[no-untyped-call]
             assert self.scheduler is not None
             self.sync(self.scheduler.listen, "inproc://")
-        except (RuntimeError, OSError, MemoryError) as error:  # that nothing answers in time is an OSError, too
+        except (RuntimeError, OSError, MemoryError) as error:  # a timeout is an OSError too
             _kill_workers()
-            self.status = Status.closed  # nothing is left that would answer a request to close
-            raise _refusal(error) from error
+            self.status = Status.closed  # no process is left that could answer a request to close
+            raise _start_error(error) from error
         finally:
-            self._patience = SECONDS_TO_CLOSE
+            self._timeout = CLOSE_TIMEOUT_S
 
     @property
     def scheduler_address(self) -> str:
-        """Where the client connects."""
+        """Address to which the client connects."""
         assert self.scheduler is not None
         return str(self.scheduler.listeners[-1].contact_address)
 
     def sync(self, func: Any, *args: Any, callback_timeout: Any = None, **options: Any) -> Any:
-        """Run something in the event loop, and wait for it as long as is reasonable."""
-        patience = callback_timeout or self._patience
-        return super().sync(func, *args, callback_timeout=patience, **options)  # type: ignore[no-untyped-call]
+        """Run a function in the event loop, and wait for it for a limited time."""
+        timeout = callback_timeout or self._timeout
+        return super().sync(func, *args, callback_timeout=timeout, **options)  # type: ignore[no-untyped-call]
 
     def stop_at_once(self) -> None:
-        """End the workers, whatever they do; they ignore Ctrl-C and SIGTERM."""
+        """Kill the workers, also while they run tasks; they ignore Ctrl-C and SIGTERM."""
         for nanny in list(self.workers.values()):
-            nanny.close_gracefully()  # so that it starts no other worker
+            nanny.close_gracefully()  # so that it does not restart the worker
         _kill_workers()
 
 
 def _kill_workers() -> None:
-    """End all worker processes of this one, also those that did not come to be known."""
+    """Kill all worker processes of this process, also those that were never connected."""
     server = getattr(forkserver, "_forkserver", None)
     pids = {child.pid for child in multiprocessing.active_children()}
     with suppress(psutil.Error):
@@ -64,11 +64,11 @@ def _kill_workers() -> None:
             os.kill(pid, signal.SIGKILL)
 
 
-def _refusal(error: BaseException) -> ClusterError:
+def _start_error(error: BaseException) -> ClusterError:
     names = ", ".join(tight_limits()) or starved(error)
     if names:
         return LimitError(
-            f"the workers cannot be started ({error}): they meet a limit of this system. Limits are: {names}. Raise "
-            "it, or ask for fewer workers (--workers 1)"
+            f"the workers cannot be started ({error}): they exceed a limit of this system. Limits are: {names}. "
+            "Raise the limit, or ask for fewer workers (--workers 1)"
         )
-    return ClusterError(f"the workers cannot be started: {error}. The same command goes on from here")
+    return ClusterError(f"the workers cannot be started: {error}. Run the same command again to resume")

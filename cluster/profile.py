@@ -1,200 +1,153 @@
-"""A profile: all that decides where workers run, and changes no result."""
+"""A cluster profile: everything that decides where workers run, and nothing that changes a result."""
 
 import re
-from collections.abc import Iterator
-from typing import Any, Literal, Self
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from typing import Any, ClassVar, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
+from pydantic import ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
-Backend = Literal[
-    "local", "threads", "slurm", "pbs", "lsf", "sge", "htcondor", "kubernetes", "gateway", "mpi", "address"
-]
-QUEUES = ("slurm", "pbs", "lsf", "sge", "htcondor")
+from kernel_pipeline.cluster.backend import BACKENDS, Backend
+from kernel_pipeline.cluster.quantities import MemorySize, Walltime, parse_memory
+from kernel_pipeline.cluster.strict_model import StrictModel, unknown_key
 
-_SCALE = {"jobs", "adapt"}
-_JOB = {*_SCALE, "cores", "memory", "directives", "setup", "python", "interface", "scratch", "insecure", "dashboard"}
-_TIMED_JOB = {*_JOB, "walltime", "queue", "account"}
-TAKES: dict[str, set[str]] = {
-    "local": {"jobs", "dashboard"},
-    "threads": {"jobs", "dashboard"},
-    "slurm": {*_TIMED_JOB, "driver"},
-    "pbs": _TIMED_JOB,
-    "lsf": _TIMED_JOB,
-    "sge": _TIMED_JOB,
-    "htcondor": _JOB,
-    "kubernetes": {*_SCALE, "cores", "memory", "image", "namespace"},
-    "gateway": {*_SCALE, "memory", "address", "options", "insecure"},
-    "mpi": {"interface", "insecure", "dashboard"},
-    "address": {"address", "tls", "insecure"},
-}
-"""The keys that a backend uses, besides `backend` and `description`."""
-# Without a wall time the queue would end jobs by one of its own, and nobody could hand over in time.
-NEEDS = {name: {"memory", "walltime"} & TAKES[name] for name in QUEUES} | {
-    "kubernetes": {"memory", "image"},
-    "address": {"address"},
-}
-
-LONGEST_MARGIN = 300.0
-"""Seconds before the end of a job at which its workers hand over, unless the job is short."""
-
-
-SHELL = ("setup",)
-"""Fields whose values are lines of shell, in which anything may stand."""
+COMMON = ("backend", "description")
+"""Keys that every profile may have."""
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
-class Table(BaseModel):
-    """Strict and closed, as configs are."""
+class ProfileModel(StrictModel):
+    """A table of a profile, whose values become parts of job scripts and of command lines."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    model_config = ConfigDict(defer_build=True)  # most runs use one of the models
+
+    SHELL: ClassVar[frozenset[str]] = frozenset({"setup"})
+    """Fields that hold lines of shell code, in which any character may occur."""
 
     @field_validator("*", mode="before")
     @classmethod
-    def _without_control_characters(cls, value: Any, info: ValidationInfo) -> Any:
-        """A line feed in a value would begin a line of its own in the script of a job."""
-        if info.field_name not in SHELL and any(CONTROL.search(text) for text in _texts(value)):
-            raise ValueError(f"must not hold control characters, such as line feeds; got {value!r}")
+    def _check_characters(cls, value: Any, info: ValidationInfo) -> Any:
+        """Reject control characters: a line feed in a value would start a new line in a job script."""
+        if info.field_name not in cls.SHELL and any(CONTROL.search(text) for text in _strings(value)):
+            raise ValueError(f"must not contain control characters, such as line feeds; got {value!r}")
         return value
 
 
-class Tls(Table):
-    """Files of the certificates of a scheduler that asks for them; else those of Dask's own configuration."""
+class Profile(ProfileModel):
+    """Where workers run, how many and how large.
 
-    ca: str = Field(description="the authority that signed the scheduler's certificate")
-    cert: str = Field(description="our certificate")
-    key: str = Field(description="its key")
+    The fields are those that several backends share; a backend with fields of its own has a subclass. `make_profile`
+    selects the class.
+    """
 
-
-class Driver(Table):
-    """The job that `pipeline submit` runs the driver in; what is not said is as for workers."""
-
-    cores: int = Field(1, ge=1)
-    memory: str = Field("4 GiB")
-    walltime: str | None = Field(None)
-    directives: list[str] | None = Field(None)
-
-    @field_validator("memory")
-    @classmethod
-    def _is_a_size(cls, value: str) -> str:
-        return _size(value)
-
-    @field_validator("walltime")
-    @classmethod
-    def _is_a_time(cls, value: str | None) -> str | None:
-        return _time(value)
-
-
-class Profile(Table):
-    """Where workers run, how many and how large."""
-
-    backend: Backend = Field("local", description="the kind of cluster")
-    description: str = Field("", description="one line for people")
-    jobs: int | None = Field(None, ge=1, description="how many jobs: of a queue, pods, processes of this machine")
-    adapt: list[int] | None = Field(None, description="[least, most] jobs, as there is work")
-    cores: int = Field(1, ge=1, description="of a job; each runs one worker process")
-    memory: str | None = Field(None, description="of a job, such as '16 GiB'; its workers share it")
-    walltime: str | None = Field(None, description="of a job, hours:minutes:seconds")
+    backend: str = Field("local", description="the kind of cluster")
+    description: str = Field("", description="one line that `pipeline clusters` prints")
+    jobs: int | None = Field(None, ge=1, description="number of jobs, pods or local processes")
+    adapt: list[int] | None = Field(None, description="[minimum, maximum] number of jobs, depending on the work left")
+    cores: int = Field(1, ge=1, description="cores per job; each core runs one worker process")
+    memory: MemorySize | None = Field(None, description="memory per job, such as '16 GiB', shared by its workers")
+    walltime: Walltime | None = Field(None, description="wall time of a job as hours:minutes:seconds")
     queue: str | None = Field(None, description="queue or partition")
     account: str | None = Field(None, description="account or project that is charged")
     directives: list[str] = Field([], description="more options of the queue, such as '--constraint=haswell'")
-    setup: list[str] = Field([], description="lines of shell that a job runs first, such as 'module load python'")
-    python: str | None = Field(None, description="the Python of workers; without it the one that runs the driver")
-    interface: str | None = Field(None, description="network interface that driver and workers share, such as 'ib0'")
-    scratch: str | None = Field(None, description="a local folder of the nodes, for Dask's small files")
-    image: str | None = Field(None, description="container with this package")
-    namespace: str | None = Field(None, description="of Kubernetes")
-    address: str | None = Field(None, description="of a scheduler or a gateway")
-    options: dict[str, str | int | float | bool] = Field({}, description="cluster options that the gateway offers")
-    tls: Tls | None = Field(None)
-    insecure: bool = Field(False, description="connections without TLS, for networks that you trust")
-    dashboard: bool = Field(False, description="serve Dask's dashboard, to every user of the driver's host")
-    driver: Driver = Field(Driver())
+    setup: list[str] = Field([], description="shell commands that a job runs first, such as 'module load python'")
+    python: str | None = Field(None, description="Python interpreter of the workers; by default that of the driver")
+    interface: str | None = Field(None, description="network interface between driver and workers, such as 'ib0'")
+    scratch: str | None = Field(None, description="a local directory of the nodes, for temporary files of Dask")
+    address: str | None = Field(None, description="address of a scheduler or a gateway")
+    insecure: bool = Field(False, description="allow connections without TLS, in a network that you trust")
+    dashboard: bool = Field(False, description="serve Dask's dashboard to all users of the driver's host")
 
-    @field_validator("memory")
+    @model_validator(mode="before")
     @classmethod
-    def _is_a_size(cls, value: str | None) -> str | None:
-        return None if value is None else _size(value)
+    def _check_keys(cls, data: object) -> object:
+        """Reject keys that the backend does not use."""
+        if isinstance(data, dict):
+            name = data.get("backend", cls.model_fields["backend"].default)
+            known = allowed_keys(name) if _is_known(name) else []
+            for key in data:
+                if known and key not in known:
+                    raise ValueError(f"backend {name!r}: {unknown_key(key, known)}")
+        return data
 
-    @field_validator("walltime")
+    @field_validator("backend")
     @classmethod
-    def _is_a_time(cls, value: str | None) -> str | None:
-        return _time(value)
+    def _check_backend(cls, value: str) -> str:
+        if value not in BACKENDS:
+            raise ValueError(BACKENDS.unknown(value))
+        return value
 
     @field_validator("adapt")
     @classmethod
-    def _is_a_range(cls, value: list[int] | None) -> list[int] | None:
+    def _check_range(cls, value: list[int] | None) -> list[int] | None:
         if value is not None and (len(value) != 2 or not 1 <= value[0] <= value[1]):
-            raise ValueError(f"must be [least, most] numbers of jobs, such as [2, 50]; got {value}")
+            raise ValueError(f"must be [minimum, maximum] numbers of jobs, such as [2, 50]; got {value}")
         return value
 
     @model_validator(mode="after")
-    def _fits_the_backend(self) -> Self:
-        takes = TAKES[self.backend]
-        if unused := sorted(self.model_fields_set - takes - {"backend", "description"}):
-            raise ValueError(
-                f"backend {self.backend!r} has no use for {', '.join(unused)}; it takes: {', '.join(sorted(takes))}"
-            )
-        if absent := sorted(key for key in NEEDS.get(self.backend, ()) if getattr(self, key) is None):
-            raise ValueError(f"backend {self.backend!r} needs {', '.join(absent)}")
+    def _check_needs(self) -> Self:
+        if not isinstance(self, _model(self.backend)):
+            raise ValueError(f"a profile of backend {self.backend!r} is a {_model(self.backend).__name__}")
+        needed = BACKENDS[self.backend].NEEDS
+        if missing := sorted(key for key in needed if getattr(self, key) is None):
+            raise ValueError(f"backend {self.backend!r} needs {', '.join(missing)}")
         if self.jobs is not None and self.adapt is not None:
             raise ValueError("give jobs or adapt, not both")
         return self
 
+    @cached_property
+    def implementation(self) -> Backend[Any]:
+        """The backend of this profile; there is one instance, which keeps what it has opened or found out."""
+        return BACKENDS[self.backend](self)
+
     @property
-    def most_jobs(self) -> int:
-        """How many jobs there will be at most."""
+    def max_jobs(self) -> int:
+        """Maximum number of jobs."""
         return self.adapt[1] if self.adapt else self.jobs or 1
 
     @property
     def job_memory(self) -> int | None:
-        """Bytes that the workers of a job share, where the profile says so."""
-        from dask.utils import parse_bytes
-
-        return int(parse_bytes(self.memory)) if self.memory else None
+        """Bytes that the workers of a job share; None if the profile does not state them."""
+        return parse_memory(self.memory) if self.memory else None
 
     @property
     def worker_memory(self) -> int | None:
-        """Bytes that each worker may use."""
+        """Bytes that each worker may use; None if the profile does not state them."""
         return self.job_memory // self.cores if self.job_memory else None
 
 
-def seconds(walltime: str) -> float:
-    """The length of a wall time."""
-    hours, minutes, rest = map(int, walltime.split(":"))
-    return 3600.0 * hours + 60.0 * minutes + rest
+def make_profile(values: Mapping[str, Any]) -> Profile:
+    """Validate the values of a profile, with the fields of its backend.
+
+    Raises
+    ------
+    pydantic.ValidationError
+        If the values are not a valid profile.
+    """
+    name = values.get("backend", "local")
+    return (_model(name) if _is_known(name) else Profile).model_validate(values)
 
 
-def margin(walltime: str) -> float:
-    """Seconds before the end of a job at which it has to hand over its work."""
-    return min(LONGEST_MARGIN, seconds(walltime) / 4)
+def allowed_keys(backend: str) -> list[str]:
+    """Return the keys that a profile of a backend may have, in alphabetical order after the common ones."""
+    own = _model(backend).model_fields.keys() - Profile.model_fields.keys()
+    return [*COMMON, *sorted(BACKENDS[backend].TAKES | own)]
 
 
-def _texts(value: Any) -> Iterator[str]:
-    """The texts that a value is or holds."""
+def _is_known(backend: object) -> bool:
+    return isinstance(backend, str) and backend in BACKENDS
+
+
+def _model(backend: str) -> type[Profile]:
+    return BACKENDS[backend].PROFILE or Profile
+
+
+def _strings(value: Any) -> Iterator[str]:
+    """Iterate over all strings in a value."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, list):
         for item in value:
-            yield from _texts(item)
+            yield from _strings(item)
     elif isinstance(value, dict):
-        yield from _texts([*value, *value.values()])
-
-
-def _size(value: str) -> str:
-    from dask.utils import parse_bytes
-
-    try:
-        is_size = parse_bytes(value) > 0 and not value.strip().isdigit()
-    except ValueError:
-        is_size = False
-    if not is_size:
-        raise ValueError(f"must be a number of bytes with its unit, such as '16 GiB'; got {value!r}")
-    return value
-
-
-def _time(value: str | None) -> str | None:
-    parts = value.split(":") if value is not None else []
-    is_time = len(parts) == 3 and all(part.isdigit() for part in parts) and all(int(part) < 60 for part in parts[1:])
-    if value is not None and not (is_time and seconds(value) > 0):
-        raise ValueError(f"must be hours:minutes:seconds, such as '4:00:00'; got {value!r}")
-    return value
+        yield from _strings([*value, *value.values()])

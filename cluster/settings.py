@@ -1,31 +1,31 @@
-"""What holds for workers wherever they run."""
+"""Settings of Dask and environment variables that all workers share, wherever they run."""
 
 from kernel_pipeline.cluster.errors import ProfileError
 from kernel_pipeline.cluster.profile import Profile
 
 NO_HTTP = "kernel_pipeline.cluster.no_http"
-"""The module that schedulers and workers load to have no HTTP server."""
+"""Module that schedulers and workers preload, so that they have no HTTP server."""
 ENVIRONMENT = {
-    # One BLAS thread a worker: with two on a loaded machine the same work took ten times as long.
+    # One BLAS thread per worker: with two, on a loaded machine, the same work took ten times as long.
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
     "MKL_NUM_THREADS": "1",
-    # Of what a task frees, at most so much is kept, so that the next one starts where the plan says; keeping
-    # nothing would make fits take half as long again, for the system to hand out the same pages anew.
+    # Limits the memory that the allocator keeps after a task, so that the next task starts with what the plan
+    # assumes; keeping nothing would make fits 50 % slower, since the system would provide the same pages again.
     "MALLOC_TRIM_THRESHOLD_": str(128 << 20),
     "MALLOC_MMAP_THRESHOLD_": str(32 << 20),
-    "MALLOC_ARENA_MAX": "2",  # else each thread that decodes chunks keeps its own
-    "PYTHONSAFEPATH": "1",  # no module of the working directory stands in for one of ours
+    "MALLOC_ARENA_MAX": "2",  # otherwise each thread that decodes chunks keeps its own arena
+    "PYTHONSAFEPATH": "1",  # no module in the working directory replaces one of this package
 }
 WORKER_SETTINGS = {
     "distributed.nanny.pre-spawn-environ": ENVIRONMENT,
-    # Results go to the store, so a worker holds nothing that is worth spilling.
+    # Results are written to the store, so a worker holds nothing that is worth spilling to disk.
     "distributed.worker.memory.target": False,
     "distributed.worker.memory.spill": False,
     "distributed.worker.preload": NO_HTTP,
 }
 SCHEDULER_SETTINGS = {
-    # The driver counts the deaths of workers itself, so that it can tell the task that kills from those that wait.
+    # The driver counts lost workers itself, to tell the task that kills its worker from the tasks that wait there.
     "distributed.scheduler.allowed-failures": 0,
 }
 LOOPBACK_DASHBOARD = "127.0.0.1:0"
@@ -33,14 +33,14 @@ NO_DASHBOARD = "off (--dashboard serves one)"
 
 
 def own_settings(profile: Profile) -> dict[str, object]:
-    """Dask's settings for a scheduler and workers that we start."""
+    """Return the settings of Dask for a scheduler and workers that this package starts."""
     return (
         WORKER_SETTINGS | SCHEDULER_SETTINGS | {"distributed.scheduler.preload": [] if profile.dashboard else NO_HTTP}
     )
 
 
 def dashboard_on_loopback(profile: Profile, link: str) -> str:
-    """What a run says of its dashboard: Dask's link, with the address that it is served at."""
+    """Return the address of the dashboard on this host, given Dask's link, or a text that says how to get one."""
     if not profile.dashboard:
         return NO_DASHBOARD
     port = link.rpartition(":")[2].partition("/")[0]
@@ -48,8 +48,14 @@ def dashboard_on_loopback(profile: Profile, link: str) -> str:
 
 
 def check_interface(name: str | None) -> None:
-    """Refuse a network interface that the host of the driver does not have."""
+    """Check that the driver's host has a network interface.
+
+    Raises
+    ------
+    ProfileError
+        If it does not.
+    """
     import psutil
 
     if name and name not in (known := psutil.net_if_addrs()):
-        raise ProfileError(f"interface = {name!r}: this host has none of that name, but {', '.join(sorted(known))}")
+        raise ProfileError(f"interface = {name!r}: this host has no such interface; it has: {', '.join(sorted(known))}")

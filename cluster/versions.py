@@ -1,4 +1,4 @@
-"""Driver and workers run the same code, or nothing runs: tasks, results and their digits depend on it."""
+"""Check that driver and workers run the same code: tasks, results and their last digits depend on it."""
 
 from collections.abc import Collection
 from functools import cache
@@ -17,7 +17,10 @@ PACKAGES = ("kernel_pipeline", "kernel_pipeline.cluster", "kernel_pipeline.tasks
 
 
 def installed() -> dict[str, str]:
-    """What is installed where this runs; the source counts too, since a version may stand for many a state of it."""
+    """Return the installed versions, and a digest of the source, which may differ within one version.
+
+    All imports are local, because workers without this package run this function too.
+    """
     import hashlib
     import platform
     from importlib.metadata import PackageNotFoundError, version
@@ -33,7 +36,7 @@ def installed() -> dict[str, str]:
     specs = [find_spec(package) for package in PACKAGES] if find_spec(PACKAGES[0]) else []
     folders = [Path(spec.origin).parent for spec in specs if spec is not None and spec.origin]
     source = hashlib.sha256()
-    # In a wheel the subpackages lie below the package, in a source tree beside it; the digest is the same.
+    # In a wheel the subpackages are inside the package, in a source tree beside it; the digest is the same.
     for content in sorted({path: path.read_bytes() for folder in folders for path in folder.rglob("*.py")}.values()):
         source.update(content)
     return found | {"its source": source.hexdigest()[:8] if folders else "none"}
@@ -41,38 +44,45 @@ def installed() -> dict[str, str]:
 
 @cache
 def fingerprint() -> str:
-    """A digest of what is installed, for workers that get work before anyone could ask them."""
+    """Return a digest of what is installed, for workers that get tasks before they could be checked."""
     return sha256(repr(sorted(installed().items())).encode()).hexdigest()[:16]
 
 
 def check_versions(client: "Client", workers: Collection[str]) -> None:
-    """Refuse workers that have other versions than the driver, with a table of the differences."""
+    """Check that workers have the same versions as the driver.
+
+    Raises
+    ------
+    ClusterError
+        If some do not; the message has a table of the differences.
+    """
     import platform
     import sys
 
-    # By value: where the package is missing there is nothing to refer to.
+    # Pickled by value, because the package may be missing where the worker runs.
     cloudpickle.register_pickle_by_value(sys.modules[__name__])
     try:
         found = client.run(installed, workers=list(workers), on_error="return")
     finally:
         cloudpickle.unregister_pickle_by_value(sys.modules[__name__])
     for worker, error in found.items():
-        if isinstance(error, Exception) and not isinstance(error, OSError):  # that would be one that has left
+        if isinstance(error, Exception) and not isinstance(error, OSError):  # an OSError means that the worker has left
             raise ClusterError(
-                f"the worker {worker} cannot run what this driver sends ({type(error).__name__}: {error}); it may have "
-                f"another Python than {platform.python_version()}. Install the same versions where workers run"
+                f"the worker {worker} cannot run functions of this driver ({type(error).__name__}: {error}); it may "
+                f"have another version of Python than {platform.python_version()}. Install the same versions "
+                "for the workers"
             )
     ours = installed()
     wrong = {worker: theirs for worker, theirs in found.items() if isinstance(theirs, dict) and theirs != ours}
     if wrong:
         raise ClusterError(
-            f"{len(wrong)} of {len(workers)} workers do not run what this driver runs:\n{_table(ours, wrong)}\n"
-            "Install the same versions where workers run, and run the same command again"
+            f"{len(wrong)} of {len(workers)} workers have other versions than this driver:\n{_table(ours, wrong)}\n"
+            "Install the same versions for the workers, and run the same command again"
         )
 
 
 def _table(ours: dict[str, str], wrong: dict[str, dict[str, str]]) -> str:
-    """A line for each thing that differs, a column for each kind of worker."""
+    """Return a table with one line per difference and one column per group of equal workers."""
     kinds: dict[tuple[tuple[str, str], ...], list[str]] = {}
     for worker, theirs in wrong.items():
         kinds.setdefault(tuple(theirs.items()), []).append(worker)

@@ -8,14 +8,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from kernel_pipeline.cluster import join
+from kernel_pipeline.cluster import assume_role, released
 from kernel_pipeline.cluster.profile import Profile
 from kernel_pipeline.config.loading import config_values, parse_config, set_value
 from kernel_pipeline.config.loading import read_config as read_config_file
 from kernel_pipeline.config.profiles import find_profile
 from kernel_pipeline.config.sweep import Config
+from kernel_pipeline.data.data_directory import data_folder
 from kernel_pipeline.data.prepared import load_samples
-from kernel_pipeline.data.sources import data_folder
 from kernel_pipeline.errors import InterruptedRunError
 from kernel_pipeline.events import Listener
 from kernel_pipeline.plan.plan import Plan, make_plan
@@ -91,7 +91,7 @@ def run(
     folder = data_folder(_path(data_dir), folder)
     is_profile = isinstance(cluster, str | Path)
     profile = find_profile(str(cluster), workers, insecure, dashboard) if is_profile else Profile()
-    join(profile)
+    assume_role(profile)
     options = Options(
         profile=profile,
         verify=verify,
@@ -102,8 +102,9 @@ def run(
     )
     root = None if out is None else open_root(out)
     try:
-        prepare_workers(options, parsed)
-        outcome = run_sweep(parsed, folder, root, options, listeners)
+        with released(profile):
+            prepare_workers(options, parsed)
+            outcome = run_sweep(parsed, folder, root, options, listeners)
     except KeyboardInterrupt:
         directory = quoted(choose_directory(parsed, root))
         raise InterruptedRunError(

@@ -6,7 +6,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import pytest
 
-from kernel_pipeline.data.sources import DATA_DIR_VARIABLE
+from kernel_pipeline.data.data_directory import DATA_DIR_VARIABLE
 
 
 @pytest.fixture(scope="session")

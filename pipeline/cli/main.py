@@ -9,6 +9,7 @@ import click
 
 from kernel_pipeline import __version__
 from kernel_pipeline.cli import directory_commands as cli_directories
+from kernel_pipeline.cli.columns_command import columns
 from kernel_pipeline.cli.options import (
     cluster_options,
     config_argument,
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from kernel_pipeline.store.storage import Root
 
 CONTEXT = {"help_option_names": ["-h", "--help"]}
-ONLY_PRINTS = ("plan", "status", "runs", "configs", "clusters", "config")
+ONLY_PRINTS = ("plan", "status", "runs", "configs", "clusters", "columns", "config")
 """Commands that fail if their output cannot be written; the others do more than print."""
 
 
@@ -111,7 +112,7 @@ def run(
     parsed, folder = load_config(config, settings)
     warm_up(profile, worker_modules(parsed))  # before the imports that follow, which take some seconds as well
     from kernel_pipeline.cli.run_view import RunView
-    from kernel_pipeline.data.sources import data_folder
+    from kernel_pipeline.data.data_directory import data_folder
     from kernel_pipeline.run.options import Options
     from kernel_pipeline.run.sweeps import run_sweep
 
@@ -146,7 +147,7 @@ def submit(
     profile = take_profile(running)
     from kernel_pipeline.cli.maintenance_view import print_submission
     from kernel_pipeline.cli.run_view import RunView
-    from kernel_pipeline.data.sources import data_folder
+    from kernel_pipeline.data.data_directory import data_folder
     from kernel_pipeline.run.options import Options
     from kernel_pipeline.run.submission import submit_sweep
 
@@ -186,14 +187,15 @@ def plan(
 ) -> None:
     """Show what would run and what it would cost, without starting anything."""
     from kernel_pipeline.cli.plan_view import print_job, print_plan
-    from kernel_pipeline.cluster import worker_limits
+    from kernel_pipeline.cluster import released, worker_limits
     from kernel_pipeline.config.profiles import find_profile
+    from kernel_pipeline.data.data_directory import data_folder
     from kernel_pipeline.data.prepared import load_samples
-    from kernel_pipeline.data.sources import data_folder
     from kernel_pipeline.plan.plan import make_plan
     from kernel_pipeline.run.directory import default_directory
 
     profile = find_profile(cluster, workers, insecure)
+    click.get_current_context().with_resource(released(profile))
     parsed, folder = load_config(config, settings)
     where = data_folder(data_dir, folder)
     planned = make_plan(parsed, [load_samples(parsed, dataset, where).outline for dataset in parsed.dataset])
@@ -248,5 +250,5 @@ def schema() -> None:
     click.echo(json.dumps(Config.model_json_schema(), indent=2))
 
 
-for command in cli_directories.COMMANDS:
+for command in (*cli_directories.COMMANDS, columns):
     main.add_command(command)

@@ -106,11 +106,12 @@ def resume_arguments(running: dict[str, Any]) -> list[str]:
 
 def take_profile(running: dict[str, Any]) -> "Profile":
     """Take the cluster options out of the running options and return their profile; under MPI, only in the driver."""
-    from kernel_pipeline.cluster import join
+    from kernel_pipeline.cluster import assume_role, released
     from kernel_pipeline.config.profiles import find_profile
 
     profile = find_profile(*(running.pop(name) for name in ("cluster", "workers", "insecure", "dashboard")))
-    join(profile)
+    assume_role(profile)
+    click.get_current_context().with_resource(released(profile))
     return profile
 
 

@@ -6,7 +6,8 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from kernel_pipeline.cluster.profile import QUEUES, Profile
+from kernel_pipeline.cluster import job_script
+from kernel_pipeline.cluster.profile import Profile
 from kernel_pipeline.plan.notes import lines
 from kernel_pipeline.plan.plan import Plan
 from kernel_pipeline.stages.task import STAGES
@@ -58,10 +59,9 @@ def print_plan(console: Console, plan: Plan, workers: int, limit: int | None) ->
 
 
 def print_job(console: Console, profile: Profile, root: Path) -> None:
-    """Print the job script, if the cluster is a job queue."""
-    if profile.backend in QUEUES:
-        from kernel_pipeline.cluster.jobqueue import job_script
-
-        count = f"{profile.adapt[0]} to {profile.adapt[1]}" if profile.adapt else f"{profile.most_jobs}"
+    """Print the script of a job, if the workers run in jobs."""
+    script = job_script(profile, root / LOGS)
+    if script is not None:
+        count = f"{profile.adapt[0]} to {profile.adapt[1]}" if profile.adapt else f"{profile.max_jobs}"
         console.print(f"\nThe script of each of {count} jobs:\n", highlight=False)
-        console.print(job_script(profile, root / LOGS), highlight=False, soft_wrap=True, markup=False)
+        console.print(script, highlight=False, soft_wrap=True, markup=False)

@@ -7,8 +7,10 @@ from kernel_pipeline.cli.progress import Progress
 from kernel_pipeline.cli.summary_view import print_correlation, print_summary
 from kernel_pipeline.events import Event, Notice, ReusableRun, RunStarted, WorkersChanged
 from kernel_pipeline.plan.notes import lines
-from kernel_pipeline.results.tables import read_correlation
+from kernel_pipeline.results.stored_tables import read_correlation
 from kernel_pipeline.run.sweeps import MAX_NAMED, Outcome
+from kernel_pipeline.stages.one_stage import EachKernelTask
+from kernel_pipeline.stages.task import Task
 from kernel_pipeline.store.files import quoted
 from kernel_pipeline.store.reports import OK
 from kernel_pipeline.text import format_bytes
@@ -68,20 +70,19 @@ def print_line(console: Console, text: str) -> None:
 def print_outcome(console: Console, outcome: Outcome) -> None:
     """Print the summary, the notes, the failed cells and the location of the tables."""
     root = outcome.root
-    print_summary(console, outcome.summary)
+    print_summary(console, outcome.tables.summary)
     if (correlation := read_correlation(root)) is not None:
         print_correlation(console, correlation)
-    for line in lines(outcome.notes):
+    for line in lines(outcome.tables.notes):
         print_line(console, line)
-    failed = outcome.rows[outcome.rows["status"] != OK]
+    failed = outcome.tables.rows[outcome.tables.rows["status"] != OK]
     for row in failed.itertuples():
         console.print(
             f"[bold]{row.dataset}, {row.task}, {row.method}, trial {row.trial}[/bold] {escape(str(row.status))}",
             highlight=False,
         )
-    single = {name: entry for name, entry in outcome.failed.items() if "/each-kernel/" in name}
-    for name, entry in list(single.items())[:MAX_NAMED]:
-        console.print(f"[bold]{name}[/bold] {escape(entry.failed)}", highlight=False)
+    for task in _failed_kernel_fits(outcome)[:MAX_NAMED]:
+        console.print(f"[bold]{task.name}[/bold] {escape(outcome.failed[task.name].failed)}", highlight=False)
     here = quoted(root)
     retry = f" `pipeline resume {here} --retry-failed` retries failed tasks." if outcome.failed else ""
     print_line(
@@ -90,3 +91,9 @@ def print_outcome(console: Console, outcome: Outcome) -> None:
         "rows.csv (one row per trial), summary.md, summary.tex, path.csv, kernels.csv, notes.csv and more.\n"
         f"See also: `pipeline status {here}`.{retry}",
     )
+
+
+def _failed_kernel_fits(outcome: Outcome) -> list[Task]:
+    """Return the failed tasks that fit single kernels, which have no row of their own."""
+    fits = [task for dataset in outcome.plan.datasets for task in dataset.of(EachKernelTask)]
+    return [task for task in fits if task.name in outcome.failed]

@@ -8,8 +8,8 @@ from rich.markup import escape
 from kernel_pipeline.cli.summary_view import print_correlation, print_summary
 from kernel_pipeline.plan.failures import failures
 from kernel_pipeline.plan.plan import Plan
+from kernel_pipeline.results.stored_tables import read_correlation, read_rows
 from kernel_pipeline.results.summary import summarise
-from kernel_pipeline.results.tables import read_correlation, read_rows
 from kernel_pipeline.run.environment import FORMAT
 from kernel_pipeline.run.manifest import Manifest, read_manifest
 from kernel_pipeline.run.submission import submitted

@@ -1,4 +1,4 @@
-"""Show the summary of a run on a terminal."""
+"""Print the summary of a run on a terminal."""
 
 import pandas as pd
 from rich.console import Console
@@ -8,7 +8,7 @@ from kernel_pipeline.results.summary import summary_grids
 
 
 def print_summary(console: Console, summary: pd.DataFrame) -> None:
-    """Show one table a metric on a terminal, the least error of each dataset in bold."""
+    """Print one table per metric, with the smallest error of each dataset in bold."""
     for grid in summary_grids(summary):
         console.print(f"\n{grid.title}", highlight=False, soft_wrap=True)
         table = Table(show_lines=True)
@@ -21,7 +21,7 @@ def print_summary(console: Console, summary: pd.DataFrame) -> None:
 
 
 def print_correlation(console: Console, correlation: pd.DataFrame) -> None:
-    """Show how alignment and accuracy of single kernels go together, as the paper's Table 1 does."""
+    """Print the correlations of alignment and accuracy of single kernels, as in the paper's Table 1."""
     console.print("\nBase kernels alone: correlation of alignment and accuracy", highlight=False, soft_wrap=True)
     table = Table()
     for heading in ("dataset", "task", "kernels", "centered", "uncentered"):

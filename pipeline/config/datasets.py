@@ -1,11 +1,12 @@
-"""Datasets and their families of base kernels, as a config writes them."""
+"""Datasets in a config: the fields that several sources share, and the registry of the sources."""
 
-from typing import Annotated, ClassVar, Literal, Self, get_args
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, get_args
 
-from pydantic import Field, WithJsonSchema, field_validator, model_validator
+from pydantic import Field, WithJsonSchema, field_validator
 
 from kernel_pipeline.config.families import KernelFamily
-from kernel_pipeline.config.strict_model import Model, Name, distinct
+from kernel_pipeline.config.open_sets import ModelIn
+from kernel_pipeline.config.strict_model import Name, StrictModel, distinct
 from kernel_pipeline.tasks.kernels.family import (
     FAMILIES,
     ColumnChoice,
@@ -15,11 +16,12 @@ from kernel_pipeline.tasks.kernels.family import (
     family_name,
     kernel_names,
 )
+from kernel_pipeline.tasks.registry import Registry
 
 TaskName = Literal["regression", "classification"]
 Tasks = Annotated[
     list[TaskName],
-    Field(min_length=1, description="one task, or a list of both"),
+    Field(min_length=1, description="one task, or a list of both tasks"),
     WithJsonSchema(
         {
             "anyOf": [
@@ -29,17 +31,35 @@ Tasks = Annotated[
         }
     ),
 ]
+DataPath = Annotated[
+    str,
+    Field(
+        min_length=1,
+        description="path relative to --data-dir, else to PIPELINE_DATA_DIR, else to the directory of the config",
+    ),
+]
+Positive = Annotated[
+    list[str] | None,
+    Field(min_length=1, description="labels that become +1, all others become -1; default: the larger label of two"),
+]
+Scaling = Literal["none", "standard", "minmax"]
 
 
-class DatasetBase(Model):
-    """What all sources share."""
+class DatasetBase(StrictModel):
+    """Base class of all sources.
+
+    A source adds the field `source: Literal[NAME]` and its own fields, and registers itself in `SOURCES`.
+    """
+
+    if TYPE_CHECKING:
+        source: str  # each source declares this field after its shared ones, which fixes the order of dumped keys
 
     columns: ClassVar[tuple[str, ...]] = ("columns",)
     """The kinds of columns that the source has, for families that make a kernel of each."""
 
-    name: Name = Field(description="of the rows in the tables and the groups of the arrays")
+    name: Name = Field(description="name of the dataset in the tables and in the store")
     task: Tasks
-    rows: int | None = Field(None, ge=1, description="a seeded sample of so many rows; all without it")
+    rows: int | None = Field(None, ge=1, description="size of a random sample of the rows; default: all rows")
     kernels: list[KernelFamily] = Field(
         min_length=1, description="families of base kernels; a rank-one family stands alone"
     )
@@ -56,9 +76,9 @@ class DatasetBase(Model):
 
     @field_validator("name")
     @classmethod
-    def _not_zarrs(cls, value: str) -> str:
+    def _not_reserved(cls, value: str) -> str:
         if value == "zarr.json":
-            raise ValueError("'zarr.json' is a name that zarr keeps for itself")
+            raise ValueError("'zarr.json' is reserved by zarr")
         return value
 
     @field_validator("kernels")
@@ -77,6 +97,15 @@ class DatasetBase(Model):
         return value
 
     @property
+    def scaling(self) -> Scaling:
+        """How feature columns are scaled."""
+        return "none"
+
+    def source_files(self) -> list[str]:
+        """Return the files that the dataset is read from, as paths relative to the data directory."""
+        return []
+
+    @property
     def gram_families(self) -> tuple[GramFamily, ...]:
         """The families whose kernels are Gram matrices."""
         return tuple(family for family in self.kernels if isinstance(family, GramFamily))
@@ -89,100 +118,40 @@ class DatasetBase(Model):
 
 
 class NumbersDataset(DatasetBase):
-    """What sources of numbers share."""
+    """Base class of sources whose features are dense columns of numbers."""
 
-    scale: Literal["none", "standard", "minmax"] = Field("none", description="how feature columns are scaled")
+    scale: Scaling = Field("none", description="how feature columns are scaled")
+
+    @property
+    def scaling(self) -> Scaling:
+        """How feature columns are scaled."""
+        return self.scale
 
 
 class TableDataset(NumbersDataset):
-    """What sources with columns share: which one is the target, and how text becomes numbers."""
+    """Base class of sources with columns of several types: choice of the target, and encoding of text."""
 
-    target: int | str = Field(-1, description="column number (-1 is the last) or name")
-    positive: list[str] | None = Field(
-        None, min_length=1, description="labels that become +1, all others -1; without it the greater of two"
-    )
-    drop: list[int | str] = Field([], description="columns to leave out")
+    target: int | str = Field(-1, description="number (-1 is the last) or name of the target column")
+    positive: Positive = None
+    drop: list[int | str] = Field([], description="numbers or names of columns that are not features")
     encode: Literal["onehot"] | dict[str, Annotated[float, Field(allow_inf_nan=False)]] | None = Field(
         None,
-        description="text columns: 'onehot', or a number for each word or letter; a column of words "
-        "over coded letters becomes a feature a letter",
+        description="encoding of text columns: 'onehot', or a number for each word or letter; with numbers for "
+        "letters, a column of longer words becomes one feature per letter",
     )
     missing: Literal["error", "drop"] = Field(
-        "error", description="rows with an empty cell or a text without a code: refuse them or leave them out"
+        "error", description="rows with an empty cell or with text that has no number: an error, or drop the rows"
     )
-
-
-class FileDataset(TableDataset):
-    """A file under the data directory; .gz is read as it is."""
-
-    source: Literal["file"]
-    path: str = Field(min_length=1, description="under --data-dir, else PIPELINE_DATA_DIR, else the config's folder")
-    format: Literal["csv", "table", "libsvm", "arff", "npz"] = Field(
-        description="'table' has columns split by blanks; npz holds 'features' and 'target'"
-    )
-    header: bool | None = Field(
-        None, description="csv and table: the first line names the columns; without it, if 'target' is a name"
-    )
-
-    @model_validator(mode="after")
-    def _target_is_marked(self) -> Self:
-        if self.format in ("libsvm", "npz") and self.target != -1:
-            raise ValueError(f"target = {self.target!r}: a file of format {self.format!r} marks its target itself")
-        return self
-
-    @model_validator(mode="after")
-    def _sparse_columns_stay(self) -> Self:
-        if self.sparse and self.drop:
-            raise ValueError(f"drop = {self.drop}: of a libsvm file a rank-one family takes every column; leave it out")
-        if self.sparse and self.encode is not None:
-            raise ValueError(f"encode = {self.encode!r}: a libsvm file holds numbers only; leave it out")
-        if self.sparse and self.scale != "none":
-            raise ValueError(
-                f"scale = {self.scale!r}: rank-one kernels are centered and scaled to trace one in any case; leave it "
-                "out for a libsvm file, which stays sparse"
-            )
-        return self
-
-    @property
-    def sparse(self) -> bool:
-        """Whether the columns stay sparse."""
-        return self.format == "libsvm" and self.column_family is not None
-
-
-class OpenmlDataset(TableDataset):
-    """A dataset of openml.org, fetched once and cached by scikit-learn."""
-
-    source: Literal["openml"]
-    id: int | str = Field(description="data id or name")
-    target: int | str = Field("", description="column name; the dataset's own without it")
-
-
-class SklearnDataset(NumbersDataset):
-    """A dataset that scikit-learn carries."""
-
-    source: Literal["sklearn"]
-    id: Literal["breast_cancer", "diabetes", "digits", "iris", "wine"]
-    positive: list[str] | None = Field(None, min_length=1, description="labels that become +1, all others -1")
-
-
-class SyntheticDataset(NumbersDataset):
-    """Friedman's first regression problem; classification asks for the side of its median."""
-
-    source: Literal["synthetic"]
-    task: list[TaskName] = Field(min_length=1, max_length=1, description="one task")
-    rows: int = Field(1000, ge=1, description="samples to make")
-    features: int = Field(10, ge=5, description="columns; the target depends on the first five")
-    noise: float = Field(1.0, ge=0, allow_inf_nan=False, description="standard deviation of what is added to it")
 
 
 class DocumentsDataset(DatasetBase):
-    """What sources of documents share: their words are counted, and each count is a column."""
+    """Base class of sources of documents: each feature is the number of occurrences of a word."""
 
     columns: ClassVar[tuple[str, ...]] = ("unigrams", "bigrams")
 
-    path: str = Field(min_length=1, description="under --data-dir, else PIPELINE_DATA_DIR, else the config's folder")
+    path: DataPath
     missing: Literal["error", "drop"] = Field(
-        "error", description="documents without a word to count: refuse them or leave them out"
+        "error", description="documents without any word that is counted: an error, or drop the documents"
     )
 
     @field_validator("kernels")
@@ -195,27 +164,15 @@ class DocumentsDataset(DatasetBase):
 
     @property
     def column_choice(self) -> ColumnChoice:
-        """Which words become columns."""
+        """Choice of the words that become columns."""
         (family,) = (family for family in self.kernels if isinstance(family, ColumnFamily))
         return family.choice()
 
 
-class TextDataset(DocumentsDataset):
-    """A file of documents, one a line, its label first; .gz is read as it is."""
+SOURCES: Registry[type[DatasetBase]] = Registry("data source", modules=("kernel_pipeline.data.sources",))
+"""Models of datasets by the name that the key `source` holds.
 
-    source: Literal["text"]
-    positive: list[str] | None = Field(None, min_length=1, description="labels that become +1, all others -1")
+The module of a source registers its model here and its reader in `kernel_pipeline.data.raw_table.READERS`.
+"""
 
-
-class SentimentDataset(DocumentsDataset):
-    """One domain of the multi-domain sentiment reviews (Blitzer et al. 2007): `processed_acl` counts and ratings.
-
-    A regression learns the rating, a classification tells ratings of 4 and more from those of 2 and less.
-    """
-
-    source: Literal["sentiment"]
-    domain: str = Field(min_length=1, description="a folder of processed_acl, such as 'books'")
-
-
-NumbersSource = FileDataset | OpenmlDataset | SklearnDataset | SyntheticDataset
-Dataset = Annotated[NumbersSource | TextDataset | SentimentDataset, Field(discriminator="source")]
+Dataset = Annotated[DatasetBase, ModelIn(SOURCES, "source")]

@@ -19,7 +19,7 @@ from pydantic import (
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
 
-from kernel_pipeline.config.strict_model import Model
+from kernel_pipeline.config.strict_model import StrictModel
 from kernel_pipeline.tasks.weights.method import METHODS, Method
 from kernel_pipeline.tasks.weights.method import Grid as MethodGrid
 
@@ -28,7 +28,7 @@ PACKAGE = __name__.partition(".")[0]
 GridExponent = Annotated[int, Field(ge=-100, le=100)]
 
 
-class Grid(Model):
+class Grid(StrictModel):
     """Regularisation values 2 ** (from..to)."""
 
     start: GridExponent = Field(alias="from", description="the least exponent")
@@ -52,7 +52,7 @@ def make_grid(start: int, stop: int, step: int = 2) -> Grid:
     return Grid(**{"from": start, "to": stop, "step": step})
 
 
-class Fit(Model):
+class Fit(StrictModel):
     """The regularisation paths, for kernels scaled to trace one."""
 
     krr: Grid = Field(make_grid(-30, 0), description="ridges of kernel ridge regression")
@@ -123,7 +123,7 @@ def _grid_field(method: type[Method]) -> tuple[Any, Any]:
         for grid in method.grids
     }
     about = f"The grids of {method.name}; every combination of their values is tried."
-    table = create_model(f"{method.__name__}Grid", __base__=Model, __doc__=about, **grids)
+    table = create_model(f"{method.__name__}Grid", __base__=StrictModel, __doc__=about, **grids)
     return table, Field(table(), alias=method.name, description=f"the grids of {method.name}")
 
 

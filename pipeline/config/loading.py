@@ -1,4 +1,4 @@
-"""From a TOML file, or the name of a shipped config, and `--set` options to a `Config`, and back to TOML."""
+"""Read configs from TOML files, apply `--set` options, and write configs as TOML."""
 
 import hashlib
 import json
@@ -12,41 +12,36 @@ from typing import Any
 from pydantic import ValidationError
 
 from kernel_pipeline.config.sweep import Config
+from kernel_pipeline.config.validation_errors import describe_errors
 from kernel_pipeline.errors import ConfigError
 
 DEFAULT = "default"
-# Real configs have four levels or so; what is far deeper would exhaust the stack of recursive functions.
+# Configs have about four levels; much deeper nesting would exceed the recursion limit.
 MAX_DEPTH = 50
-
-# Where pydantic's own words speak of Python rather than of a config.
-MESSAGES = {
-    "missing": "is missing",
-    "union_tag_not_found": "needs a key {discriminator}",
-    "list_type": "must be a list in brackets; tables of a list are written [[name]]",
-    "tuple_type": "must be a list of two numbers",
-    "too_short": "needs at least {min_length} item(s)",
-    "too_long": "takes at most {max_length} item(s)",
-    "dict_type": "must be a table of word = number",
-    "model_type": "must be a table",
-    "string_too_short": "must not be empty",
-    "extra_forbidden": "is not a key that is known",
-    "string_pattern_mismatch": "must be of letters, digits and . _ - only, the first a letter or a digit",
-}
 
 
 def shipped_configs() -> dict[str, str]:
-    """The text of each shipped config, by name."""
+    """Return the texts of the shipped configs by name."""
     found = (entry for entry in files("kernel_pipeline.configs").iterdir() if entry.name.endswith(".toml"))
     return {entry.name.removesuffix(".toml"): entry.read_text("utf-8") for entry in sorted(found, key=lambda e: e.name)}
 
 
 def read_config(name_or_path: str | None, settings: Sequence[str] = ()) -> tuple[Config, Path]:
-    """Read, change by `key=value` settings and validate a config.
+    """Read and validate a config.
+
+    Parameters
+    ----------
+    name_or_path
+        Path of a TOML file, or name of a shipped config. Without it, the default config is read.
+    settings
+        Changes of the form `key=value`, as in `--set`.
 
     Returns
     -------
-    config, folder
-        The folder is where relative paths of data files are looked up at last.
+    config
+        The validated config.
+    folder
+        Directory of the config, to which relative paths of data files refer by default.
     """
     text, where, folder = _find(name_or_path) if name_or_path else _shipped(DEFAULT)
     try:
@@ -59,14 +54,14 @@ def read_config(name_or_path: str | None, settings: Sequence[str] = ()) -> tuple
 
 
 class NestedTooDeeplyError(tomllib.TOMLDecodeError):
-    """TOML with more levels of lists and tables than any config has."""
+    """TOML in which lists and tables are nested too deeply."""
 
     def __init__(self) -> None:
-        super().__init__(f"it is nested more than {MAX_DEPTH} levels deep")
+        super().__init__(f"it has more than {MAX_DEPTH} nested levels")
 
 
 def load_toml(text: str) -> dict[str, Any]:
-    """Parse TOML; what is nested too deeply to be processed is an error of the text, as any other."""
+    """Parse TOML; text that is nested too deeply raises a `TOMLDecodeError` as well."""
     try:
         values = tomllib.loads(text)
     except RecursionError:
@@ -81,20 +76,20 @@ def load_toml(text: str) -> dict[str, Any]:
 
 
 def parse_config(values: dict[str, Any], where: str) -> Config:
-    """Validate the values of a config; `where` names their origin in messages."""
+    """Validate the values of a config; error messages name their origin, `where`."""
     try:
         return Config.model_validate(_whole_numbers(values))
     except ValidationError as error:
-        lines = sentences(error, values)
+        lines = describe_errors(error, values)
         raise ConfigError(
             f"{where} is not a valid config:\n"
             + "\n".join(f"  {line}" for line in lines)
-            + "\n`pipeline config schema` prints every key and what it allows."
+            + "\n`pipeline config schema` prints all keys and their allowed values."
         ) from None
 
 
 def _whole_numbers(value: Any) -> Any:
-    """5.0 is 5; where a field takes any number, 5 becomes 5.0 again."""
+    """Convert floats that are integers, such as 5.0, to int; fields of type float convert them back."""
     if isinstance(value, dict):
         return {key: _whole_numbers(inner) for key, inner in value.items()}
     if isinstance(value, list):
@@ -103,14 +98,14 @@ def _whole_numbers(value: Any) -> Any:
 
 
 def to_toml(config: Config) -> str:
-    """The resolved config, every default filled in."""
+    """Return the config as TOML, including all default values."""
     import tomli_w
 
     return tomli_w.dumps(config_values(config))
 
 
 def config_digest(config: Config) -> str:
-    """A short digest of all that may change a result."""
+    """Return a short digest of all values that may affect the results."""
     values = config_values(config)
     del values["description"]
     canonical = json.dumps(values, sort_keys=True, allow_nan=False)
@@ -118,7 +113,7 @@ def config_digest(config: Config) -> str:
 
 
 def differences(old: Config, new: Config) -> list[str]:
-    """The fields in which two configs differ, a line each."""
+    """List the fields in which two configs differ, one line per field."""
     before, after = _flatten(config_values(old)), _flatten(config_values(new))
     return [
         f"{key}: {before.get(key, 'not set')} -> {after.get(key, 'not set')}"
@@ -146,7 +141,7 @@ def _flatten(value: Any, prefix: str = "") -> dict[str, Any]:
 
 
 def hidden_config(name_or_path: str | None) -> str:
-    """The name of a shipped config in whose place a file of that name is read; empty if there is none."""
+    """Return the name of a shipped config that is hidden by a file of the same name; empty if there is none."""
     return name_or_path if name_or_path in shipped_configs() and Path(name_or_path).is_file() else ""
 
 
@@ -167,15 +162,15 @@ def _find(name_or_path: str) -> tuple[str, str, Path]:
     nearest = get_close_matches(path.stem, shipped, n=1)
     hint = f" Did you mean {nearest[0]!r}?" if nearest else ""
     raise ConfigError(
-        f"there is no config {name_or_path!r}: neither a file nor a shipped one ({', '.join(shipped)}).{hint}"
+        f"there is no config {name_or_path!r}: it is neither a file nor a shipped config ({', '.join(shipped)}).{hint}"
     )
 
 
 def _apply(values: dict[str, Any], setting: str) -> None:
-    """Change one value in place: `protocol.folds=3`, or `dataset.NAME.rows=100` for a dataset by name."""
+    """Set one value in place: `protocol.folds=3`, or `dataset.NAME.rows=100` for the dataset of that name."""
     key, separator, text = setting.partition("=")
     if not separator or not key:
-        raise ConfigError(f"--set {setting!r}: write key=value, such as --set protocol.folds=3")
+        raise ConfigError(f"--set {setting!r}: expected key=value, such as --set protocol.folds=3")
     if key.count(".") >= MAX_DEPTH:
         raise ConfigError(f"--set {setting[:50]}...: {NestedTooDeeplyError()}")
     try:
@@ -183,7 +178,7 @@ def _apply(values: dict[str, Any], setting: str) -> None:
     except NestedTooDeeplyError as error:
         raise ConfigError(f"--set {setting[:50]}...: {error}") from None
     except tomllib.TOMLDecodeError:
-        value = text  # a bare word is a text
+        value = text  # text without quotes is a string
     set_value(values, key.strip(), value, setting)
 
 
@@ -195,60 +190,22 @@ def set_value(values: dict[str, Any], key: str, value: Any, setting: str) -> Non
         if isinstance(place, list):
             place, rest = _item(place, rest, setting)
         elif not isinstance(place, dict):
-            raise ConfigError(f"--set {setting!r}: what should hold {rest!r} is not a table")
-        part, dot, behind = rest.partition(".")
+            raise ConfigError(f"--set {setting!r}: {rest!r} cannot be set, because its parent is not a table")
+        part, dot, remainder = rest.partition(".")
         if not dot:
             place[part] = value
             return
-        place, rest = place.setdefault(part, {}), behind
+        place, rest = place.setdefault(part, {}), remainder
 
 
 def _item(items: list[Any], path: str, setting: str) -> tuple[dict[str, Any], str]:
-    """The table of a list that a path begins with the name of, and the rest of the path; names may hold dots."""
+    """Return the table of a list whose name a path begins with, and the rest of the path; names may contain dots."""
     tables = {str(item["name"]): item for item in items if isinstance(item, dict) and "name" in item}
     for name, table in tables.items():
         if path.startswith(f"{name}."):
             return table, path.removeprefix(f"{name}.")
     if not tables or "." not in path:
-        raise ConfigError(f"--set {setting!r}: a list is not a table; give all of it, or the name of an item first")
+        raise ConfigError(
+            f"--set {setting!r}: a list is not a table; set the whole list, or begin with the name of an item"
+        )
     raise ConfigError(f"--set {setting!r}: there is no {path.partition('.')[0]!r}; there are: {', '.join(tables)}")
-
-
-def sentences(error: ValidationError, values: dict[str, Any]) -> list[str]:
-    """A line a field: the field, what it must be, what was given."""
-    problems: dict[str, list[str]] = {}
-    given: dict[str, str] = {}
-    fields = [_field(item["loc"], values, required=item["type"] == "missing") for item in error.errors()]
-    for field, item in zip(fields, error.errors(), strict=True):
-        inside = [other for other in fields if other.startswith(field)]
-        if item["type"] == "literal_error" and isinstance(item["input"], dict) and len(inside) > 1:
-            continue  # a name or a table may stand here: of a table it matters what is wrong inside
-        message = MESSAGES.get(item["type"], "").format(**item.get("ctx", {}))
-        message = message or item["msg"].removeprefix("Value error, ").replace("Input should be", "must be")
-        if item["type"] == "union_tag_invalid":
-            field += f".{item['ctx']['discriminator']}".replace("'", "")
-            message = f"must be one of {item['ctx']['expected_tags']}; got {item['ctx']['tag']!r}"
-        elif item["type"] not in ("missing", "value_error") and not isinstance(item["input"], dict):
-            given[field] = f"; got {item['input']!r}"
-        problems.setdefault(field, []).append(message)
-    return [
-        (f"{field}: " if field else "")
-        + ", or ".join(dict.fromkeys(messages)).replace(", or must be", ", or")
-        + given.get(field, "")
-        for field, messages in problems.items()
-    ]
-
-
-def _field(location: tuple[int | str, ...], values: dict[str, Any], required: bool) -> str:
-    """A place in a config, in its own words: pydantic's location also names types, which are left out."""
-    place: Any = values
-    field = ""
-    for number, part in enumerate(location):
-        if isinstance(part, int):
-            place = place[part] if isinstance(place, list) and part < len(place) else None
-            name = place.get("name") if isinstance(place, dict) else None
-            field += f"[{part}]" + (f" ({name})" if name else "")
-        elif (isinstance(place, dict) and part in place) or (required and number == len(location) - 1):
-            place = place.get(part) if isinstance(place, dict) else None
-            field += f".{part}" if field else str(part)
-    return field

@@ -13,7 +13,7 @@ from pydantic import ConfigDict, GetCoreSchemaHandler, GetJsonSchemaHandler, Val
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, InitErrorDetails, PydanticCustomError, PydanticKnownError, core_schema
 
-from kernel_pipeline.config.strict_model import Model
+from kernel_pipeline.config.strict_model import StrictModel
 from kernel_pipeline.tasks.parameters import ParameterError
 
 
@@ -82,19 +82,19 @@ class Tagged:
         parameters = {field.name: getattr(value, field.name) for field in fields(value)}
         return {self.tag: name} | {key: inner for key, inner in parameters.items() if inner is not None}
 
-    def _model(self, name: str) -> type[Model]:
+    def _model(self, name: str) -> type[StrictModel]:
         kind: Any = self.registry[name]
         return _strict_model(kind, self.tag, name)
 
 
-class _ParameterModel(Model):
+class _ParameterModel(StrictModel):
     """A strict model whose numbers are finite."""
 
     model_config = ConfigDict(allow_inf_nan=False)
 
 
 @cache
-def _strict_model(kind: Any, tag: str, name: str) -> type[Model]:
+def _strict_model(kind: Any, tag: str, name: str) -> type[StrictModel]:
     """Return a closed, strict model with a tag of a fixed value and the parameters of a dataclass."""
     types = get_type_hints(kind)
     keys: dict[str, Any] = {tag: (Literal[name], ...)}

@@ -12,17 +12,17 @@ from kernel_pipeline.config.datasets import Dataset
 from kernel_pipeline.config.fit import FitTable, fit_model
 from kernel_pipeline.config.methods import MethodEntry
 from kernel_pipeline.config.s3_address import parse_s3
-from kernel_pipeline.config.strict_model import Model, Name, distinct
+from kernel_pipeline.config.strict_model import Name, StrictModel, distinct
 from kernel_pipeline.tasks.weights.method import Method
 
 
-class Protocol(Model):
+class Protocol(StrictModel):
     """Cross-validation: a trial tests on one fold, validates on the next and trains on the rest."""
 
     folds: int = Field(5, ge=3, le=100, description="parts that the samples are dealt into; as many trials")
 
 
-class Storage(Model):
+class Storage(StrictModel):
     """How Gram matrices are cut, and where arrays go."""
 
     tile: int = Field(512, ge=1, le=8192, description="side of a tile: one zarr chunk holds it for all kernels")
@@ -36,7 +36,7 @@ class Storage(Model):
         return None if value is None else str(parse_s3(value))
 
 
-class Config(Model):
+class Config(StrictModel):
     """A sweep: datasets x methods x trials x regularisation values."""
 
     name: Name = Field(description="of the sweep, and of its run directory")

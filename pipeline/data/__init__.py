@@ -1,1 +1,1 @@
-"""From data sources and file formats to prepared samples."""
+"""Read datasets from their sources and prepare them for learning."""

@@ -1,4 +1,4 @@
-"""A dataset made ready: numbers only, sampled, scaled, and reordered so that every fold is contiguous."""
+"""Prepared datasets: sampled, encoded, scaled, and reordered so that every fold is contiguous."""
 
 import hashlib
 from dataclasses import dataclass
@@ -6,57 +6,46 @@ from functools import cached_property
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import scipy.sparse
 
-from kernel_pipeline.config.datasets import (
-    Dataset,
-    DocumentsDataset,
-    FileDataset,
-    NumbersDataset,
-    NumbersSource,
-    SentimentDataset,
-    TableDataset,
-)
+from kernel_pipeline.config.datasets import DatasetBase
 from kernel_pipeline.config.sweep import Config
-from kernel_pipeline.data.encoding import encode_features, encode_target, is_numbers, whole_rows
-from kernel_pipeline.data.sources import Table, read_source
-from kernel_pipeline.data.sparse_sources import read_sparse
+from kernel_pipeline.data.encoding import encode_target, is_numbers
+from kernel_pipeline.data.raw_table import RawTable, read_source
 from kernel_pipeline.errors import DataError
 from kernel_pipeline.store.dataset_info import Outline
 from kernel_pipeline.tasks.arrays import Floats, Integers
 from kernel_pipeline.tasks.folds import deal_folds
 from kernel_pipeline.tasks.kernels.family import family_notes, kernel_names
-from kernel_pipeline.text import printable
 
-# A trial takes two folds away from training, so a class needs samples in three.
-LEAST_OF_A_CLASS = 3
-# The least rating of a review that praises.
-LEAST_LIKED = 4
+MIN_PER_CLASS = 3
+"""Smallest number of samples of a class: a trial trains without two folds, so a class must occur in three."""
 
 
 @dataclass(frozen=True)
-class Samples:
-    """The samples of one dataset, in fold order."""
+class PreparedDataset:
+    """The samples of a dataset, in the order of the folds."""
 
     name: str
+    """Name of the dataset."""
     features: Floats | scipy.sparse.csr_array
-    """(m, d)"""
+    """Feature matrix of shape (m, d)."""
     kernels: tuple[str, ...]
-    """The names of the base kernels."""
+    """Names of the base kernels."""
     targets: dict[str, Floats]
-    """(m,) a task"""
+    """Target of shape (m,) of each task."""
     order: Integers
-    """order[i] is the row of the source that stands at place i."""
+    """Row number in the source of each of the m samples."""
     fold: Integers
+    """Fold of each of the m samples."""
     left_out: int
-    """Rows of the source that had gaps."""
+    """Number of rows of the source that are not usable."""
     notes: tuple[str, ...] = ()
-    """What a user should know about the kernel families on these data."""
+    """Remarks about the kernel families on these data."""
 
     @property
     def fingerprint(self) -> str:
-        """A digest of every number that learning sees, and of what the columns are called."""
+        """Digest of all numbers that are used for learning, and of the names of the kernels."""
         digest = hashlib.sha256(repr((self.features.shape, self.kernels)).encode())
         features = self.features
         parts = [features] if isinstance(features, np.ndarray) else [features.data, features.indices, features.indptr]
@@ -66,7 +55,7 @@ class Samples:
 
     @cached_property
     def outline(self) -> Outline:
-        """What is known of them without their numbers."""
+        """Sizes and identity of the dataset."""
         rows, columns = self.features.shape
         return Outline(
             name=self.name,
@@ -80,25 +69,37 @@ class Samples:
         )
 
 
-def load_samples(config: Config, dataset: Dataset, folder: Path) -> Samples:
-    """Read a dataset and make it ready, or say in a `DataError` what is wrong with it."""
-    if isinstance(dataset, DocumentsDataset) or (isinstance(dataset, FileDataset) and dataset.sparse):
-        table = read_sparse(dataset, folder)
-    else:
-        table = _numbers(config, dataset, folder)
+def load_samples(config: Config, dataset: DatasetBase, folder: Path) -> PreparedDataset:
+    """Read a dataset from its source and prepare it.
+
+    Parameters
+    ----------
+    config
+        The sweep, which has the seed and the number of folds.
+    dataset
+        One of the datasets of the sweep.
+    folder
+        Directory that contains the data files.
+
+    Raises
+    ------
+    DataError
+        If the dataset cannot be read or cannot be used for learning.
+    """
+    table = read_source(dataset, folder, config.seed)
     chosen = _sample(len(table.target), dataset, config)
-    features, target = table.features[chosen], table.target.iloc[chosen]
-    targets = {task: _target(target, task, dataset) for task in dataset.task}
+    features = table.features[chosen]
+    targets = {task: _target(table, chosen, task, dataset) for task in dataset.task}
     for values in targets.values():
         _check_classes(values, dataset.name)
     if not _varies(features):
         raise DataError(f"dataset {dataset.name!r}: every feature column is constant; there is nothing to learn from")
-    if isinstance(dataset, NumbersDataset) and isinstance(features, np.ndarray):
-        features = _scale(features, dataset.scale)
-    dealt_by = targets.get("classification", targets[dataset.task[0]])  # so that each fold has its share of classes
+    if isinstance(features, np.ndarray):
+        features = _scale(features, dataset.scaling)
+    dealt_by = targets.get("classification", targets[dataset.task[0]])  # classes are distributed evenly over folds
     place, fold = deal_folds(dealt_by, config.protocol.folds)
     features, families = features[place], dataset.gram_families
-    return Samples(
+    return PreparedDataset(
         name=dataset.name,
         features=features,
         kernels=kernel_names(families) if families else tuple(table.names),
@@ -110,61 +111,51 @@ def load_samples(config: Config, dataset: Dataset, folder: Path) -> Samples:
     )
 
 
-def _numbers(config: Config, dataset: NumbersSource, folder: Path) -> Table:
-    table, target = read_source(dataset, folder, config.seed)
-    encode, missing = (dataset.encode, dataset.missing) if isinstance(dataset, TableDataset) else (None, "error")
-    encoded = encode_features(table, encode, dataset.name)
-    whole = whole_rows(encoded, target, missing, dataset.name)
-    return Table(
-        features=encoded[whole].to_numpy(np.float64),
-        names=[printable(str(column)) for column in encoded.columns],
-        target=target[whole],
-        rows=np.flatnonzero(whole),
-        left_out=int((~whole).sum()),
-    )
-
-
-def _target(target: pd.Series, task: str, dataset: Dataset) -> Floats:
-    if isinstance(dataset, SentimentDataset) and task == "classification":
-        target = target >= LEAST_LIKED
-    positive = getattr(dataset, "positive", None)
-    if task == "regression" and "classification" in dataset.task and is_numbers(target):
-        positive = None  # it is for the other task
-    return encode_target(target, task, positive, dataset.name)
+def _target(table: RawTable, chosen: Integers, task: str, dataset: DatasetBase) -> Floats:
+    """Encode the labels of the chosen rows for a task."""
+    labels, positive = table.target, table.positive
+    if task == "classification" and table.class_labels is not None:
+        labels = table.class_labels
+    labels = labels.iloc[chosen]
+    if task == "regression" and "classification" in dataset.task and is_numbers(labels):
+        positive = None  # it applies to the classification only
+    return encode_target(labels, task, positive, dataset.name)
 
 
 def _varies(features: Floats | scipy.sparse.csr_array) -> bool:
+    """Return whether at least one column is not constant."""
     if isinstance(features, np.ndarray):
         return bool(np.ptp(features, axis=0).any())
     return bool((features.max(axis=0) - features.min(axis=0)).nnz)
 
 
-def _sample(available: int, dataset: Dataset, config: Config) -> Integers:
-    """The rows to learn from, in random order."""
+def _sample(available: int, dataset: DatasetBase, config: Config) -> Integers:
+    """Return the rows to learn from, in random order."""
     folds, rows, name = config.protocol.folds, dataset.rows or available, dataset.name
     if rows > available:
         raise DataError(f"dataset {name!r}: rows = {rows}, but there are only {available} usable rows")
     if rows < folds:
-        raise DataError(f"dataset {name!r}: {rows} rows cannot fill {folds} folds; a fold needs at least one row")
+        raise DataError(f"dataset {name!r}: {rows} rows are too few for {folds} folds; each fold needs a row")
     return np.random.default_rng(config.seed).permutation(available)[:rows].astype(np.int64)
 
 
 def _check_classes(target: Floats, name: str) -> None:
+    """Raise a `DataError` if one of two classes has too few samples."""
     values, counts = np.unique(target, return_counts=True)
-    if len(values) == 2 and counts.min() < LEAST_OF_A_CLASS:
+    if len(values) == 2 and counts.min() < MIN_PER_CLASS:
         raise DataError(
-            f"dataset {name!r}: {counts.min()} sample(s) of one class and {counts.max()} of the other; each needs at "
-            f"least {LEAST_OF_A_CLASS}, so that every training set has both"
+            f"dataset {name!r}: there are {counts.min()} sample(s) of one class and {counts.max()} of the other; "
+            f"at least {MIN_PER_CLASS} of each are required, so that every training set contains both"
         )
 
 
 def _scale(features: Floats, how: str) -> Floats:
-    """Scale columns by all samples, since the Gram matrices serve every trial; constant columns become 0."""
+    """Scale columns by all samples, since all trials share the Gram matrices; constant columns become 0."""
     if how == "none":
         return features
     constant = np.ptp(features, axis=0) == 0
     offset = features.mean(axis=0) if how == "standard" else features.min(axis=0)
     moved = features - offset
-    moved /= np.where(constant, 1.0, np.abs(moved).max(axis=0))  # before squares are taken, which may vanish
+    moved /= np.where(constant, 1.0, np.abs(moved).max(axis=0))  # avoids underflow of the squares in std
     width = moved.std(axis=0) if how == "standard" else moved.max(axis=0)
     return np.where(constant, 0.0, moved / np.where(constant, 1.0, width))

@@ -1,47 +1,49 @@
-"""The files that data came from: what they were when a run began, and whether they have changed since."""
+"""Files that datasets are read from: record them when a run begins, and find those that have changed since."""
 
 import hashlib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
 
-from kernel_pipeline.config.datasets import Dataset, FileDataset, SentimentDataset, TextDataset
+from kernel_pipeline.config.datasets import DatasetBase
 from kernel_pipeline.config.sweep import Config
-from kernel_pipeline.data.sparse_sources import sentiment_files
-
-Sources = Mapping[str, Mapping[str, Mapping[str, Any]]]
-"""By dataset and by path below the data folder: size in bytes, time of the last change, SHA-256."""
 
 
-def source_files(dataset: Dataset) -> list[str]:
-    """The files of a dataset, as paths below the data folder; none if it comes from elsewhere."""
-    if isinstance(dataset, SentimentDataset):
-        return [str(Path(dataset.path) / file) for file in sentiment_files(dataset.domain)]
-    return [dataset.path] if isinstance(dataset, FileDataset | TextDataset) else []
+class FileFacts(TypedDict):
+    """Identity of a file; a run directory stores it as JSON."""
+
+    bytes: int
+    mtime_ns: int
+    sha256: str
 
 
-def describe_sources(config: Config, folder: Path) -> dict[str, dict[str, dict[str, Any]]]:
-    """What the source files of all datasets are now."""
-    described: dict[str, dict[str, dict[str, Any]]] = {}
+Sources = Mapping[str, Mapping[str, FileFacts]]
+"""Files by the name of the dataset and by the path relative to the data directory."""
+
+
+def describe_sources(config: Config, folder: Path) -> dict[str, dict[str, FileFacts]]:
+    """Return the current identity of the source files of all datasets."""
+    described: dict[str, dict[str, FileFacts]] = {}
     for dataset in config.dataset:
-        for name in source_files(dataset):
+        for name in dataset.source_files():
             path = folder / name
             if path.is_file():
-                facts = path.stat()
+                status = path.stat()
                 described.setdefault(dataset.name, {})[name] = {
-                    "bytes": facts.st_size,
-                    "mtime_ns": facts.st_mtime_ns,
+                    "bytes": status.st_size,
+                    "mtime_ns": status.st_mtime_ns,
                     "sha256": file_sha256(path),
                 }
     return described
 
 
-def changed_source(dataset: Dataset, recorded: Sources, folder: Path) -> Path | None:
-    """The first source file of a dataset that is not what it was.
+def changed_source(dataset: DatasetBase, recorded: Sources, folder: Path) -> Path | None:
+    """Return the first source file of a dataset whose content has changed, or None.
 
-    A file of the same size and time of change counts as the same, and is not read; one that is gone tells nothing.
+    A file with the recorded size and modification time counts as unchanged and is not read. Files that do not exist any
+    more are ignored.
     """
-    for name in source_files(dataset):
+    for name in dataset.source_files():
         before, path = recorded.get(dataset.name, {}).get(name), folder / name
         if before is None or not path.is_file():
             continue
@@ -54,6 +56,6 @@ def changed_source(dataset: Dataset, recorded: Sources, folder: Path) -> Path | 
 
 
 def file_sha256(path: Path) -> str:
-    """The SHA-256 of a file, read in parts."""
+    """Return the SHA-256 digest of a file, which is read in parts."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

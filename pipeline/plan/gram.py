@@ -18,6 +18,7 @@ from kernel_pipeline.stages.tiles import TilesTask, batches, tiles_on_and_above_
 from kernel_pipeline.stages.weights import WeightsTask, trial_batches
 from kernel_pipeline.store.dataset_info import Outline
 from kernel_pipeline.tasks.learners.one_stage import OneStageMethod
+from kernel_pipeline.tasks.metrics import extra_metrics
 from kernel_pipeline.tasks.weights.method import SingleKernelMethod, WeightRule
 
 # Number of two-stage methods for which the batches of tiles are sized.
@@ -93,8 +94,9 @@ def _cell_tasks(
     target, method = planned.target, planned.method
     cell: dict[str, Any] = {**common, "target": target, "method": method, "trial": trial}
     path = tuple(fit.path(target.problem, method))
+    metrics = tuple(metric.name for metric in extra_metrics(target.problem))
     if isinstance(method, OneStageMethod):
-        yield OneStageTask(**cell, values=path)
+        yield OneStageTask(**cell, values=path, metrics=metrics)
         return
     values = tuple(value for (value,) in path)
     if isinstance(method, SingleKernelMethod):
@@ -102,4 +104,4 @@ def _cell_tasks(
         for batch in kernel_batches(kernels, samples):
             yield EachKernelTask(**cell, kernels=batch, values=values)
     else:
-        yield FitTask(**cell, values=values)
+        yield FitTask(**cell, values=values, metrics=metrics)

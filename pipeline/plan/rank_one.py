@@ -14,6 +14,7 @@ from kernel_pipeline.stages.samples import make_targets
 from kernel_pipeline.stages.task import Task
 from kernel_pipeline.store.dataset_info import Outline
 from kernel_pipeline.tasks.learners.one_stage import OneStageMethod
+from kernel_pipeline.tasks.metrics import extra_metrics
 
 
 def rank_one_stages(config: Config, dataset: Dataset, outline: Outline, methods: Sequence[PlannedMethod]) -> StagePlan:
@@ -42,4 +43,5 @@ def _cell_task(fit: Fit, common: dict[str, Any], planned: PlannedMethod, trial: 
     target, method = planned.target, planned.method
     kind = RankOneOneStageTask if isinstance(method, OneStageMethod) else RankOneFitTask
     cell: dict[str, Any] = {**common, "target": target, "method": method, "trial": trial}
-    return kind(**cell, values=tuple(fit.path(target.problem, method)))
+    metrics = tuple(metric.name for metric in extra_metrics(target.problem))
+    return kind(**cell, values=tuple(fit.path(target.problem, method)), metrics=metrics)

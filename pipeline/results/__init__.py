@@ -1,1 +1,1 @@
-"""Result tables and what they are made of."""
+"""Result tables, figures and summaries of a run."""

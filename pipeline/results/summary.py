@@ -1,25 +1,20 @@
-"""The summary: mean and standard deviation over trials, printed as the paper prints them."""
+"""Summaries of rows: mean and standard deviation over trials, as numbers and as the paper prints them."""
 
 from dataclasses import dataclass
 
 import pandas as pd
 
-from kernel_pipeline.store.paths import RESULTS
 from kernel_pipeline.store.reports import OK
-from kernel_pipeline.store.storage import Root
+from kernel_pipeline.tasks.metrics import METRICS
 
 MEASURES = ("error", "alignment_test", "alignment_train")
-TITLES = {
-    "rmse": "Regression: RMSE",
-    "misclassification": "Classification: misclassification rate",
-}
 FAILED = "failed"
 UNDEFINED = "-"
 CAPTION = "above, alignment on the test fold below; mean ± standard deviation over {trials} trials"
 
 
 def summarise(rows: pd.DataFrame) -> pd.DataFrame:
-    """A row a dataset, task and method, in the order of the rows; trials that failed are counted and left out."""
+    """Return one row per dataset, problem and method, in the order of the rows; failed trials are only counted."""
     keys = ["dataset", "task", "metric", "method"]
     measured = rows.assign(**{measure: rows[measure].where(rows["status"] == OK) for measure in MEASURES})
     groups = measured.groupby(keys, sort=False)
@@ -33,24 +28,26 @@ def summarise(rows: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(columns).reset_index()
 
 
-def write_summary(root: Root, summary: pd.DataFrame) -> None:
-    """Write the summary as CSV, Markdown and LaTeX."""
-    root.write(f"{RESULTS}/summary.csv", str(summary.to_csv(index=False, lineterminator="\n")))
-    grids = summary_grids(summary)
-    root.write(f"{RESULTS}/summary.md", "\n".join(map(_markdown, grids)))
-    root.write(f"{RESULTS}/summary.tex", "\n".join(map(_latex, grids)))
+def markdown(summary: pd.DataFrame) -> bytes:
+    """Return a summary as Markdown, one table per metric."""
+    return "\n".join(map(_markdown, summary_grids(summary))).encode()
+
+
+def latex(summary: pd.DataFrame) -> bytes:
+    """Return a summary as LaTeX, one table per metric."""
+    return "\n".join(map(_latex, summary_grids(summary))).encode()
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One place of a grid."""
+    """One cell of a grid: mean and standard deviation of the error and of the alignment, as text."""
 
     error: str
     alignment: str
     best: bool
 
     def shown(self) -> str:
-        """For a terminal, in rich's markup."""
+        """Return the cell in the markup of rich, for a terminal."""
         return f"[bold]{self.error}[/bold]\n{self.alignment}" if self.best else f"{self.error}\n{self.alignment}"
 
 
@@ -59,7 +56,7 @@ LEFT_OUT = Cell("-", "", best=False)
 
 @dataclass(frozen=True)
 class Grid:
-    """Methods by datasets, for one metric."""
+    """Results of all methods (rows) on all datasets (columns) in one metric."""
 
     title: str
     methods: list[str]
@@ -67,7 +64,7 @@ class Grid:
     cells: dict[tuple[str, str], Cell]
 
     def row(self, method: str) -> list[Cell]:
-        """The cells of a method; it may be left out for some datasets."""
+        """Return the cells of a method, which may be left out for some datasets."""
         return [self.cells.get((method, dataset), LEFT_OUT) for dataset in self.datasets]
 
 
@@ -80,7 +77,7 @@ def summary_grids(summary: pd.DataFrame) -> list[Grid]:
         least = summary[summary["metric"] == metric].groupby("dataset")["error_mean"].min().to_dict()
         grids.append(
             Grid(
-                title=f"{TITLES[metric]} {CAPTION.format(trials=max(record['trials'] for record in records))}",
+                title=f"{_title(metric)} {CAPTION.format(trials=max(record['trials'] for record in records))}",
                 methods=list(dict.fromkeys(str(record["method"]) for record in records)),
                 datasets=datasets,
                 cells={
@@ -96,10 +93,16 @@ def summary_grids(summary: pd.DataFrame) -> list[Grid]:
     return grids
 
 
-def _plus_minus(mean: float, deviation: float, without: str) -> str:
-    """Three decimals as in the paper, or three significant digits where numbers are small or large.
+def _title(metric: str) -> str:
+    """Return the title of a metric, such as "Regression: RMSE"."""
+    found = METRICS[metric]
+    return f"{' and '.join(found.problems).capitalize()}: {found.title}"
 
-    The deviation of a single trial is not defined and is left out.
+
+def _plus_minus(mean: float, deviation: float, without: str) -> str:
+    """Return mean and standard deviation with three decimals, as in the paper, or three digits if small or large.
+
+    The standard deviation of a single trial is not defined and is left out.
     """
     if pd.isna(mean):
         return without

@@ -7,9 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager
 from typing import TypeVar
 
-import pandas as pd
-
-from kernel_pipeline.data.prepared import Samples
+from kernel_pipeline.data.prepared import PreparedDataset
 from kernel_pipeline.errors import InterruptedRunError, StorageError
 from kernel_pipeline.events import Emitter, TaskFinished, TasksStarted, TasksStopped, WorkersChanged
 from kernel_pipeline.plan.arrays import data_identity
@@ -21,7 +19,7 @@ from kernel_pipeline.run.options import Options as Options
 from kernel_pipeline.run.options import open_workers
 from kernel_pipeline.run.schedule import Schedule
 from kernel_pipeline.run.stored_data import create_arrays
-from kernel_pipeline.run.tables import update_tables
+from kernel_pipeline.run.tables import RunTables, update_tables
 from kernel_pipeline.run.verification import CLEANED, CheckReport, check, data_entry, is_left, superseded_tasks
 from kernel_pipeline.stages.task import Task
 from kernel_pipeline.store.arrays import DamagedError, RunStore
@@ -57,7 +55,7 @@ class Run:
         self,
         root: Root,
         plan: Plan,
-        samples: Callable[[str], Samples],
+        samples: Callable[[str], PreparedDataset],
         ledger: Ledger,
         options: Options,
         emit: Emitter,
@@ -118,8 +116,8 @@ class Run:
             names |= damaged | (dataset.known_graph(self.finished).ancestors(damaged) & pending)
         return names
 
-    def complete(self) -> tuple[pd.DataFrame, pd.DataFrame]:
-        """Execute all pending tasks, and return the rows of the tables and their summary."""
+    def complete(self) -> RunTables:
+        """Execute all pending tasks, and return the rows, their summary and the notes."""
         self.execute(self.pending)
         return self.tables()
 
@@ -264,6 +262,6 @@ class Run:
         if still != cleaned.result["datasets"]:
             self.ledger.append(Finished(CLEANED, "", {}, {"datasets": still}, 0.0, 0))
 
-    def tables(self) -> tuple[pd.DataFrame, pd.DataFrame]:
-        """Return the rows and their summary; write the tables unless they exist and would be the same."""
+    def tables(self) -> RunTables:
+        """Return the rows, their summary and the notes; write the tables unless they exist and would be the same."""
         return update_tables(self.root, self.store, self.plan, self.finished, self.ledger, self._fence)

@@ -69,7 +69,7 @@ class Pauses:
 
     def _may_restart(self, info: Mapping[str, Any]) -> bool:
         """Whether a worker is ours, and is started again by the process that watches over it."""
-        return bool(info.get("nanny")) and not self._cluster.stays
+        return bool(info.get("nanny")) and not self._cluster.is_external
 
     def _patience(self, info: Mapping[str, Any]) -> float:
         executing = info["metrics"].get("task_counts", {}).get("executing", 0)

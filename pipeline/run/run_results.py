@@ -11,8 +11,8 @@ import pandas as pd
 
 from kernel_pipeline.config.sweep import Config
 from kernel_pipeline.errors import PipelineError, RefusedError
+from kernel_pipeline.results.stored_tables import read_rows
 from kernel_pipeline.results.summary import summarise
-from kernel_pipeline.results.tables import read_rows
 from kernel_pipeline.run.gram_matrix import read_gram, source_rows
 from kernel_pipeline.run.manifest import Manifest, read_manifest
 from kernel_pipeline.run.tables import check_read

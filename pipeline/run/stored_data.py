@@ -5,14 +5,14 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from kernel_pipeline.data.prepared import Samples
+from kernel_pipeline.data.prepared import PreparedDataset
 from kernel_pipeline.plan.arrays import planned_arrays
 from kernel_pipeline.plan.plan import DatasetPlan
 from kernel_pipeline.store.arrays import DATA, GRAM, RunStore
 from kernel_pipeline.tasks.arrays import Floats
 
 
-def create_arrays(store: RunStore, plan: DatasetPlan, samples: Samples) -> dict[str, str]:
+def create_arrays(store: RunStore, plan: DatasetPlan, samples: PreparedDataset) -> dict[str, str]:
     """Store the data of a dataset and describe the arrays that its tasks fill; chunks that are there stay.
 
     Returns
@@ -32,7 +32,7 @@ def create_arrays(store: RunStore, plan: DatasetPlan, samples: Samples) -> dict[
     return digests
 
 
-def stored_values(plan: DatasetPlan, samples: Samples) -> dict[str, Any]:
+def stored_values(plan: DatasetPlan, samples: PreparedDataset) -> dict[str, Any]:
     """The arrays that hold the data themselves, by key."""
     values = {
         f"{GRAM}/{plan.name}/order": samples.order,

@@ -6,16 +6,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import pandas as pd
-
 from kernel_pipeline.config.sweep import Config
-from kernel_pipeline.data.prepared import Samples, load_samples
+from kernel_pipeline.data.prepared import PreparedDataset, load_samples
 from kernel_pipeline.data.source_files import changed_source
 from kernel_pipeline.errors import FailedError
 from kernel_pipeline.events import Emitter, Listener, RunFinished, RunStarted
-from kernel_pipeline.plan.notes import Note, lines
+from kernel_pipeline.plan.notes import lines
 from kernel_pipeline.plan.plan import Plan, make_plan
-from kernel_pipeline.results.notes import result_notes
 from kernel_pipeline.run.directory import check_place, default_directory, is_run_directory
 from kernel_pipeline.run.driver import Run
 from kernel_pipeline.run.environment import version_changes
@@ -33,6 +30,7 @@ from kernel_pipeline.run.manifest import (
 from kernel_pipeline.run.options import Options, check_host, check_memory, prepare_workers
 from kernel_pipeline.run.reuse import find_reusable_runs
 from kernel_pipeline.run.storage_errors import storage_errors
+from kernel_pipeline.run.tables import RunTables
 from kernel_pipeline.run.verification import CheckReport, sweep_temporary_files
 from kernel_pipeline.store.addresses import open_root
 from kernel_pipeline.store.ledger import Ledger
@@ -51,10 +49,8 @@ class Outcome:
     """A run that came to its end."""
 
     root: Root
-    rows: pd.DataFrame
-    summary: pd.DataFrame
-    notes: Sequence[Note]
-    """Remarks about the results."""
+    plan: Plan
+    tables: RunTables
     failed: dict[str, Finished]
     """Ledger entries of failed tasks by name."""
     seconds: float
@@ -139,10 +135,10 @@ def open_run(root: Root, data_dir: Path | None, options: Options, emit: Emitter,
     manifest = read_manifest(root, ledger)
     if not manifest.is_complete:  # otherwise workers are probably not needed, and would only take up a core
         prepare_workers(options, manifest.config)
-    loaded: dict[str, Samples] = {}
+    loaded: dict[str, PreparedDataset] = {}
     folder = data_dir or manifest.data_folder
 
-    def samples(name: str) -> Samples:
+    def samples(name: str) -> PreparedDataset:
         if name not in loaded:
             dataset = next(dataset for dataset in manifest.config.dataset if dataset.name == name)
             loaded[name] = load_samples(manifest.config, dataset, folder)
@@ -189,12 +185,12 @@ def _complete(run: Run) -> Outcome:
         touched = run.store.root if pending else None
         sweep_temporary_files(run.root, touched)
         _announce(run, pending, report)
-        rows, summary = run.retry_on_damage(run.complete)
+        tables = run.retry_on_damage(run.complete)
         sweep_temporary_files(run.root, touched)  # those of workers that died during the run
         failed = {name: entry for name, entry in run.finished.items() if entry.failures}
         seconds = time.monotonic() - begin
         run.emit(RunFinished(str(run.root), len(failed), seconds))
-    return Outcome(run.root, rows, summary, result_notes(run.plan, run.finished), failed, seconds)
+    return Outcome(run.root, run.plan, tables, failed, seconds)
 
 
 def _announce(run: Run, pending: int, report: CheckReport) -> None:

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from kernel_pipeline.plan.arrays import data_identity
 from kernel_pipeline.plan.failures import failures
 from kernel_pipeline.plan.plan import DatasetPlan, Plan
+from kernel_pipeline.results.checks import result_problem
+from kernel_pipeline.results.outputs import output_files
 from kernel_pipeline.run.planned_files import unplanned_files
 from kernel_pipeline.store.arrays import COMBINED, DATA, GRAM, STATISTICS
 from kernel_pipeline.store.digests import DAMAGED, IRREGULAR
@@ -16,7 +18,7 @@ from kernel_pipeline.store.keys import array_of
 from kernel_pipeline.store.ledger_entries import CLEANED as CLEANED
 from kernel_pipeline.store.ledger_entries import TABLES as TABLES
 from kernel_pipeline.store.ledger_entries import data_entry as data_entry
-from kernel_pipeline.store.paths import GROUPS, RESULTS, TABLE_FILES
+from kernel_pipeline.store.paths import FIGURES, GROUPS, LEDGER, RESULTS
 from kernel_pipeline.store.reports import Finished
 from kernel_pipeline.store.storage import Root
 
@@ -159,9 +161,13 @@ def _check_stored(
     # All at once: a place that is far away answers many questions in the time of one.
     digests = {key: entry.digests[key] for entry in current for key in wanted[entry.name] if key not in unplanned}
     found = arrays.digests(digests, full, digests) | dict.fromkeys(unplanned, UNPLANNED)
+    # A quick check leaves results to the tables, which parse them anyway.
+    tasks = {task.name: task for task in dataset.known_tasks(recorded)} if full and not any_version else {}
     for entry in current:
         checked = {key: found[key] for key in wanted[entry.name]}
         problems = list(_problems(entry, recorded, checked, misdescribed | unplanned))
+        if entry.name in tasks and (why := result_problem(dataset, tasks[entry.name], entry)):
+            problems.append(Problem(LEDGER, f"holds a result of {entry.name} that no task writes: {why}", entry.name))
         report.problems += problems
         if not problems:
             report.valid[entry.name] = entry
@@ -197,10 +203,11 @@ def _what(key: str, digest: str, found: str, recorded: Mapping[str, Finished]) -
 
 
 def stored_files(root: Root, arrays: Root) -> Iterator[str]:
-    """The keys of all files of the tables and arrays of a run."""
+    """The keys of all files of the arrays, tables and figures of a run."""
     for group in GROUPS:
         yield from arrays.keys(group)
     yield from root.keys(RESULTS)
+    yield from root.keys(FIGURES)
 
 
 def foreign_files(
@@ -216,12 +223,13 @@ def foreign_files(
     abandoned
         Names of datasets: a change of the config that was given up may have left parts of their arrays.
     """
+    outputs = output_files() if unfinished and named else ()
     return [
         Problem(key, FOREIGN, "")
         for key in sorted(stored_files(root, arrays))
         if key not in named
         and not (unfinished and f"{array_of(key)}/zarr.json" in named)
-        and not (unfinished and named and key in TABLE_FILES)
+        and key not in outputs
         and not ((part := ARRAY_PART.fullmatch(key)) and part[1] in abandoned)
     ]
 
@@ -233,6 +241,6 @@ def is_own(key: str, named: Container[str]) -> bool:
 
 def sweep_temporary_files(root: Root, arrays: Root | None) -> None:
     """Remove what writers that were killed left half-written: among the arrays too, where work was to do."""
-    root.drop_partial((RESULTS,))
+    root.drop_partial((RESULTS, FIGURES))
     if arrays:
         arrays.drop_partial(GROUPS)

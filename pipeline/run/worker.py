@@ -110,7 +110,7 @@ def run_tasks(tasks: Sequence[Task], store: RunStore, inputs: Sequence[tuple[Tot
             name=task.name,
             identity=task.identity,
             digests=output.digests,
-            result=output.result,
+            result=output.result.to_json(),
             seconds=round(seconds / len(tasks), 6),
             peak_memory=peak[0],
             inputs=ledger_digest(totals) if totals else "",

@@ -18,7 +18,7 @@ class Welcome:
     """Checks workers as they come, and sets them up; `close` lets those that stay forget it."""
 
     def __init__(self, cluster: Cluster, store: RunStore, witness: tuple[str, str], logs: Path) -> None:
-        self._client, self._store, self._stays = cluster.client, store, cluster.stays
+        self._client, self._store, self._is_external = cluster.client, store, cluster.is_external
         self._key, self._digest = witness
         self._setup = WorkerSetup(str(logs.absolute()))
         self._is_set_up = False
@@ -42,7 +42,7 @@ class Welcome:
     def close(self) -> None:
         """Take from workers that stay what they were set up with; those that do not answer are past caring."""
         scheduler = self._client.scheduler  # None once the connection is given up
-        if self._stays and self._is_set_up and scheduler is not None:
+        if self._is_external and self._is_set_up and scheduler is not None:
             # A ValueError where another driver of the same directory, which took it over, has done so before.
             with suppress(OSError, ValueError):
                 forget = scheduler.unregister_worker_plugin

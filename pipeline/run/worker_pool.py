@@ -79,10 +79,10 @@ class Attendance:
             self.pauses.look(info["workers"])
         if self.present:
             self._some_seen = now
-        elif self._cluster.waiting is None:
+        elif self._cluster.pending_reason is None:
             self._give_up_at_last(now)
         else:
-            self._remind(now, self._cluster.waiting)
+            self._remind(now, self._cluster.pending_reason)
 
     def _report_frozen(self) -> None:
         """Say now and then that the scheduler does not answer."""
@@ -95,7 +95,7 @@ class Attendance:
 
     def _mend(self) -> None:
         try:
-            self._cluster.mend()
+            self._cluster.replace_lost()
         except ClusterError:
             raise
         except Exception as error:  # of a gateway or an operator that may answer the next time
@@ -109,9 +109,9 @@ class Attendance:
                 "goes on from here"
             )
 
-    def _remind(self, now: float, waiting: Callable[[], str]) -> None:
+    def _remind(self, now: float, pending_reason: Callable[[], str]) -> None:
         """Say now and then what a queue waits for."""
         passed, is_first = now - self._some_seen, self._reminded < self._some_seen
         if passed > SECONDS_BEFORE_REMINDER and (is_first or now - self._reminded > SECONDS_BETWEEN_REMINDERS):
             self._reminded = now
-            self._say(f"no worker for {passed:.0f} s: {waiting()}")
+            self._say(f"no worker for {passed:.0f} s: {pending_reason()}")

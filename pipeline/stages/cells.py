@@ -1,13 +1,15 @@
-"""What the tasks of single cells share: their samples, their weights and what is measured of a learned kernel."""
+"""What the tasks of single cells share: their samples, their weights and the fit of a learned kernel."""
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import asdict, dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
+from kernel_pipeline.stages.cell_results import Alignments, CellResult, Theorems
 from kernel_pipeline.stages.samples import Split, Target, read_split, split_inputs
 from kernel_pipeline.stages.task import Output, Task
+from kernel_pipeline.stages.task_results import TaskResult
 from kernel_pipeline.store.arrays import WEIGHTS, RunStore
 from kernel_pipeline.store.inputs import Input, trials_of
 from kernel_pipeline.tasks.arrays import Floats, Integers
@@ -18,9 +20,9 @@ from kernel_pipeline.tasks.statistics.alignment import positive_part_alignment
 from kernel_pipeline.tasks.statistics.guarantees import evaluate_theorems, theorem17
 from kernel_pipeline.tasks.weights.method import Method
 
-# What makes a cell a row without numbers; the rest of the sweep goes on.
+# Errors that leave a cell without a result, while the rest of the sweep continues.
 NO_RESULT = (NoResultError, np.linalg.LinAlgError)
-# Evaluations that are errors of a regression, and so have the unit of the labels.
+# Evaluations that are errors of a regression and therefore have the unit of the labels.
 ERRORS = ("predictor_error", "theorem14", "theorem17")
 
 
@@ -28,9 +30,13 @@ ERRORS = ("predictor_error", "theorem14", "theorem17")
 class CellTask(Task):
     """A task of one dataset, problem, method and trial."""
 
+    result_type: ClassVar[type[TaskResult]] = CellResult
+
     target: Target
     method: Method
     trial: int
+    metrics: tuple[str, ...] = ()
+    """Names of the metrics to evaluate besides the primary one of the problem."""
 
     @property
     def problem(self) -> str:
@@ -72,57 +78,50 @@ def weights_written(group: str, method: str, trials: Iterable[int]) -> tuple[Inp
     return tuple(trials_of(WEIGHTS, name, chosen) for name in (f"{group}/{method}", f"{group}/certificate/{method}"))
 
 
-def measured(weights: Floats, certificate: float) -> dict[str, Any]:
-    """Return what a row reports about weights."""
-    return {
-        "certificate": certificate,
-        "n_kernels": len(weights),
-        "n_active": int(np.count_nonzero(weights)),
-    }
-
-
-def alignments(train: float, test: float) -> dict[str, float | None]:
-    """Return the alignments of a row; NaN, which JSON does not have, becomes None."""
-    named = {"alignment_train": train, "alignment_test": test}
-    return {name: value if np.isfinite(value) else None for name, value in named.items()}
-
-
-def path_result(path: PathResult, split: Split) -> dict[str, Any]:
-    """Return a path as a row and `path.csv` report it, its errors in the unit of the data."""
-    return {"path": asdict(path.in_units(split.unit)), "at_edge": path.at_edge}
-
-
 def fit_kernel(
-    task: str, kernel: Floats, split: Split, values: tuple[float, ...], signed: bool, largest: float
-) -> dict[str, Any]:
-    """Fit the path of a combined kernel over all samples, (m, m), and evaluate the theorems for it.
+    task: str,
+    kernel: Floats,
+    split: Split,
+    values: tuple[float, ...],
+    *,
+    metrics: tuple[str, ...] = (),
+    signed: bool,
+    largest: float,
+) -> CellResult:
+    """Fit the path of a combined kernel of all samples, (m, m), and evaluate the theorems for it.
 
     Parameters
     ----------
     kernel
-        It may be shifted by any constant, which centering takes away.
+        Combined kernel, shifted by any constant, which centering removes.
+    metrics
+        Names of the metrics to evaluate besides the primary one.
     signed
-        Whether weights may be negative, and the kernel with them indefinite. Then its positive part is fitted, and the
+        Whether weights may be negative, so that the kernel may be indefinite. Then its positive part is fitted, and the
         result has the alignments of the positive part: of the kernel centered on the training set, and of the kernel
         centered on the test fold.
     largest
-        A bound on `K_k(x, x)` of the base kernels, scaled to trace one.
+        Bound on `K_k(x, x)` of the base kernels, scaled to trace one.
     """
     centered = center_on(kernel, split.train)
-    found: dict[str, Any] = {}
+    aligned = None
     if signed:
         centered = positive_part(centered, split.train)
-        found = alignments(*(_positive_alignment(kernel, split, samples) for samples in (split.train, split.test)))
-    path = fit_path(task, centered, split.target, split.train, split.validation, split.test, values)
-    found |= path_result(path, split)
-    if signed or np.ptp(split.target[split.train]) == 0:  # the theorems are about neither
+        aligned = Alignments.of(*(_positive_alignment(kernel, split, part) for part in (split.train, split.test)))
+    path = fit_path(task, centered, split.target, split.train, split.validation, split.test, values, metrics)
+    found = CellResult(path=path.in_units(split.unit), alignments=aligned)
+    if signed or np.ptp(split.target[split.train]) == 0:  # the theorems apply to neither
         return found
-    theorems = asdict(evaluate_theorems(task, centered, split.target, split.train, split.test))
+    return replace(found, theorems=_theorems(task, centered, split, path, largest))
+
+
+def _theorems(task: str, centered: Floats, split: Split, path: PathResult, largest: float) -> Theorems:
+    """Evaluate the theorems; those that bound errors of a regression have the unit of the labels."""
+    values = asdict(evaluate_theorems(task, centered, split.target, split.train, split.test))
     if task == "regression":
-        theorems["theorem17"] = _theorem17(path, split, largest)
-    theorems |= {name: split.unit * theorems[name] for name in ERRORS if theorems.get(name) is not None}
-    defined = {name: value for name, value in theorems.items() if value is not None and np.isfinite(value)}
-    return found | {"theorems": defined}
+        values["theorem17"] = _theorem17(path, split, largest)
+    values |= {name: split.unit * values[name] for name in ERRORS if values.get(name) is not None}
+    return Theorems(**{name: value for name, value in values.items() if value is not None and np.isfinite(value)})
 
 
 def _positive_alignment(kernel: Floats, split: Split, samples: Integers) -> float:
@@ -142,5 +141,5 @@ def _theorem17(path: PathResult, split: Split, largest: float) -> float:
 
 
 def failed(error: Exception) -> Output:
-    """The output of a cell that has no result, and says why."""
-    return Output(result={"status": f"failed: {error}"})
+    """Return the output of a cell that has no result, with the reason."""
+    return Output(result=CellResult(f"failed: {error}"))

@@ -5,6 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from kernel_pipeline.stages.cell_results import CellResult
 from kernel_pipeline.stages.cells import NO_RESULT, CellTask, failed, fit_kernel
 from kernel_pipeline.stages.combine import CombineTask
 from kernel_pipeline.stages.matrices import read_symmetric
@@ -12,7 +13,6 @@ from kernel_pipeline.stages.task import Output, Task
 from kernel_pipeline.stages.tiles import GramTask
 from kernel_pipeline.store.arrays import COMBINED, STATISTICS, WEIGHTS, RunStore
 from kernel_pipeline.store.inputs import Input, trials_of
-from kernel_pipeline.store.reports import OK
 
 # If `K(x, x)` is at most R^2, then `K_c(x, x)` of the centered kernel, the squared distance of a feature vector from
 # a mean of feature vectors, is at most 4 R^2.
@@ -46,7 +46,7 @@ class FitTask(CellTask, GramTask):
         group = f"{self.dataset}/{self.problem}"
         mu = store.read(WEIGHTS, f"{group}/{self.method_id}", self.trial, undefined=True)
         if np.isnan(mu).any():
-            return Output(result={"status": "failed: there are no weights"})  # the weights task reports why
+            return Output(result=CellResult("failed: there are no weights"))  # the weights task reports why
         trace = store.read(STATISTICS, f"{group}/trace", self.trial)
         kernel = read_symmetric(store, COMBINED, f"{group}/{self.method_id}", self.trial)
         diagonal = store.read(STATISTICS, f"{group}/diagonal", self.trial)
@@ -54,8 +54,14 @@ class FitTask(CellTask, GramTask):
         largest = float((CENTERED_DIAGONAL * diagonal[varies] / trace[varies]).max())
         try:
             found = fit_kernel(
-                self.problem, kernel, self.split(store), self.values, signed=bool((mu < 0).any()), largest=largest
+                self.problem,
+                kernel,
+                self.split(store),
+                self.values,
+                metrics=self.metrics,
+                signed=bool((mu < 0).any()),
+                largest=largest,
             )
         except NO_RESULT as error:
             return failed(error)
-        return Output(result={"status": OK, **found})
+        return Output(result=found)

@@ -5,20 +5,15 @@ from typing import ClassVar
 
 import numpy as np
 
-from kernel_pipeline.stages.cells import (
-    NO_RESULT,
-    CellTask,
-    alignments,
-    failed,
-    measured,
-    path_result,
-    weights_written,
-)
+from kernel_pipeline.stages.cell_results import Alignments, CellResult, WeightsResult
+from kernel_pipeline.stages.cells import NO_RESULT, CellTask, failed, weights_written
+from kernel_pipeline.stages.kernel_results import KernelFits
 from kernel_pipeline.stages.matrices import read_symmetric
 from kernel_pipeline.stages.reduce import ReduceTask
 from kernel_pipeline.stages.samples import Split
 from kernel_pipeline.stages.statistics import read_statistics, statistics_inputs
 from kernel_pipeline.stages.task import Output, Task
+from kernel_pipeline.stages.task_results import TaskResult
 from kernel_pipeline.stages.tiles import GramTask, TilesTask
 from kernel_pipeline.store.arrays import GRAM, STATISTICS, RunStore
 from kernel_pipeline.store.inputs import Input, trials_of, whole
@@ -71,15 +66,18 @@ class OneStageTask(CellTask, GramTask):
                 split.validation,
                 split.test,
                 self.values,
+                self.metrics,
             )
         except NO_RESULT as error:
             return failed(error)
         ((train, test),) = read_statistics(store, self.dataset, self.problem, [self.trial])
-        row = measured(found.weights, found.certificate)
-        row |= alignments(alignment(train, found.weights), alignment(test, found.weights))
+        aligned = Alignments.of(alignment(train, found.weights), alignment(test, found.weights))
         return Output(
             digests=self.write_weights(store, found.weights, found.certificate),
-            result={"status": OK, "weights": row, **path_result(found.path, split)},
+            result=CellResult(
+                weights=WeightsResult.of(found.weights, found.certificate, aligned),
+                path=found.path.in_units(split.unit),
+            ),
         )
 
 
@@ -90,6 +88,7 @@ class EachKernelTask(CellTask, GramTask):
     stage: ClassVar[str] = "fits"
     version: ClassVar[int] = 2
     reads: ClassVar[tuple[type[Task], ...]] = (TilesTask, ReduceTask)
+    result_type: ClassVar[type[TaskResult]] = KernelFits
 
     kernels: tuple[int, ...]
     """Places of the kernels, consecutive."""
@@ -115,7 +114,14 @@ class EachKernelTask(CellTask, GramTask):
         chosen = slice(self.kernels[0], self.kernels[-1] + 1)
         grams = read_symmetric(store, GRAM, f"{self.dataset}/gram", chosen)
         found = [self._fit(gram, float(trace), split) for gram, trace in zip(grams, traces[chosen], strict=True)]
-        return Output(result={"errors": [error for error, _ in found], "statuses": [status for _, status in found]})
+        errors, statuses = zip(*found, strict=True)
+        return Output(result=KernelFits(errors, statuses))
+
+    def read_result(self, value: object) -> TaskResult:
+        fits = KernelFits.from_json(value)
+        if len(fits.errors) != len(self.kernels):
+            raise ValueError(f"the result: there are {len(fits.errors)} 'errors' of {len(self.kernels)} kernels")
+        return fits
 
     def _fit(self, gram: Floats, trace: float, split: Split) -> tuple[float | None, str]:
         """Return the test error of one kernel, and its status: why it has no error, if it has none."""

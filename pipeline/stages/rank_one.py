@@ -1,29 +1,21 @@
 """Rank-one families: statistics and whole cells from sparse columns; no Gram matrix of a base kernel is ever formed."""
 
 from abc import abstractmethod
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 import scipy.sparse
 
-from kernel_pipeline.stages.cells import (
-    NO_RESULT,
-    CellTask,
-    alignments,
-    failed,
-    fit_kernel,
-    measured,
-    path_result,
-    weights_written,
-)
+from kernel_pipeline.stages.cell_results import Alignments, CellResult, WeightsResult
+from kernel_pipeline.stages.cells import NO_RESULT, CellTask, failed, fit_kernel, weights_written
+from kernel_pipeline.stages.kernel_results import DegenerateKernels, MarkedKernels
 from kernel_pipeline.stages.labels import label_input, read_labels
 from kernel_pipeline.stages.samples import Split, Target
-from kernel_pipeline.stages.statistics import first_kernels
 from kernel_pipeline.stages.task import Output, Task
+from kernel_pipeline.stages.task_results import TaskResult
 from kernel_pipeline.store.arrays import DATA, GRAM, STATISTICS, RunStore
 from kernel_pipeline.store.inputs import Input, whole
-from kernel_pipeline.store.reports import OK
 from kernel_pipeline.store.schema import RANK_ONE_ARRAYS
 from kernel_pipeline.tasks.arrays import Floats, Integers
 from kernel_pipeline.tasks.folds import trials
@@ -53,6 +45,7 @@ class RankOneStatisticsTask(Task):
 
     stage: ClassVar[str] = "reduce"
     version: ClassVar[int] = 2
+    result_type: ClassVar[type[TaskResult]] = DegenerateKernels
 
     targets: tuple[Target, ...]
     folds: int
@@ -86,7 +79,7 @@ class RankOneStatisticsTask(Task):
                     key = f"{self.dataset}/{target.problem}/{name}"
                     output.digests |= store.write_trials(STATISTICS, key, [number], values[None])
         traces = store.read(STATISTICS, f"{self.dataset}/{self.targets[0].problem}/trace")
-        output.result["constant"] = first_kernels(traces == 0)
+        output.result = DegenerateKernels(constant=MarkedKernels.of(traces == 0))
         return output
 
 
@@ -97,7 +90,7 @@ class _Learned:
     weights: Floats
     certificate: float
     kernel: Floats
-    fits: dict[str, Any]
+    fits: CellResult
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,12 +117,12 @@ class RankOneCellTask(CellTask):
             learned = self._learn(columns, kernels, split)
         except NO_RESULT as error:
             return failed(error)
-        row = measured(learned.weights, learned.certificate)
+        aligned = None
         if not (learned.weights < 0).any():  # else the fits have the alignments of the positive part
-            row |= alignments(*(_alignment(learned.kernel, split, part) for part in (split.train, split.test)))
+            aligned = Alignments.of(*(_alignment(learned.kernel, split, part) for part in (split.train, split.test)))
         return Output(
             digests=self.write_weights(store, learned.weights, learned.certificate),
-            result={"status": OK, "weights": row, **learned.fits},
+            result=replace(learned.fits, weights=WeightsResult.of(learned.weights, learned.certificate, aligned)),
         )
 
     @abstractmethod
@@ -152,6 +145,7 @@ class RankOneFitTask(RankOneCellTask):
             kernel,
             split,
             tuple(value for (value,) in self.values),
+            metrics=self.metrics,
             signed=bool((weights < 0).any()),
             largest=float(kernels.largest_diagonals().max()),
         )
@@ -174,9 +168,11 @@ class RankOneOneStageTask(RankOneCellTask):
             split.validation,
             split.test,
             self.values,
+            self.metrics,
         )
         kernel = _combined(columns, found.weights, kernels.trace)
-        return _Learned(found.weights, found.certificate, kernel, path_result(found.path, split))
+        fits = CellResult(path=found.path.in_units(split.unit))
+        return _Learned(found.weights, found.certificate, kernel, fits)
 
 
 def _combined(columns: scipy.sparse.csr_array, weights: Floats, trace: Floats) -> Floats:

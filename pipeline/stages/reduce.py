@@ -5,9 +5,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from kernel_pipeline.stages.kernel_results import DegenerateKernels, MarkedKernels
 from kernel_pipeline.stages.labels import label_input, read_centered_labels
-from kernel_pipeline.stages.statistics import first_kernels
 from kernel_pipeline.stages.task import Output, Task
+from kernel_pipeline.stages.task_results import TaskResult
 from kernel_pipeline.stages.tiles import GramTask, TilesTask
 from kernel_pipeline.store.arrays import GRAM, STATISTICS, RunStore
 from kernel_pipeline.store.inputs import Input, whole
@@ -33,6 +34,7 @@ class ReduceTask(GramTask):
     stage: ClassVar[str] = "reduce"
     version: ClassVar[int] = 4
     reads: ClassVar[tuple[type[Task], ...]] = (TilesTask,)
+    result_type: ClassVar[type[TaskResult]] = DegenerateKernels
 
     tasks: tuple[str, ...]
     folds: int
@@ -76,8 +78,11 @@ class ReduceTask(GramTask):
             degenerate(arrays["trace"], np.diag(arrays["M"]), on_diagonal.mean(axis=1), on_diagonal.shape[1])
             for arrays, on_diagonal in zip(by_trial, diagonal, strict=True)
         ]
-        for kind in ("constant", "flat", "identity"):
-            output.result[kind] = first_kernels(np.stack([getattr(kernels, kind) for kernels in found]))
+        output.result = DegenerateKernels(
+            constant=MarkedKernels.of(np.stack([kernels.constant for kernels in found])),
+            flat=MarkedKernels.of(np.stack([kernels.flat for kernels in found])),
+            identity=MarkedKernels.of(np.stack([kernels.identity for kernels in found])),
+        )
         return output
 
     def _total(self, store: RunStore) -> Sums:

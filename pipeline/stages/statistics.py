@@ -1,17 +1,13 @@
-"""Read the statistics of trials, and list kernels that a note should name."""
+"""Read the statistics of trials."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from kernel_pipeline.store.arrays import STATISTICS, RunStore
 from kernel_pipeline.store.inputs import Input, trials_of
-from kernel_pipeline.tasks.arrays import Booleans
 from kernel_pipeline.tasks.statistics.statistics import Statistics
 
-# Number of kernels that a note names; there may be very many.
-NAMED = 5
 # What `read_statistics` reads.
 ARRAYS = ("M", "a", "M_test", "a_test", "trace", "label_norms")
 
@@ -34,18 +30,3 @@ def read_statistics(
 def statistics_inputs(dataset: str, task: str, trials: Sequence[int]) -> tuple[Input, ...]:
     """What `read_statistics` reads, as the inputs of a task."""
     return tuple(trials_of(STATISTICS, f"{dataset}/{task}/{name}", trials) for name in ARRAYS)
-
-
-def first_kernels(marked: Booleans) -> dict[str, Any]:
-    """Count the kernels that are marked in some trial, and list the first of them.
-
-    Parameters
-    ----------
-    marked
-        (trials, p)
-    """
-    kernels = np.flatnonzero(marked.any(axis=0))
-    return {
-        "count": len(kernels),
-        "first": [[int(kernel), np.flatnonzero(marked[:, kernel]).tolist()] for kernel in kernels[:NAMED]],
-    }

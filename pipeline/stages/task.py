@@ -4,9 +4,10 @@ import hashlib
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from typing import Any, ClassVar, Self
 
+from kernel_pipeline.stages.task_results import NoResult, TaskResult
 from kernel_pipeline.store.arrays import RunStore
 from kernel_pipeline.store.inputs import Input
 
@@ -24,6 +25,8 @@ class Task(ABC):
     """Raised when the algorithm changes what the task writes."""
     reads: ClassVar[tuple[type["Task"], ...]] = ()
     """The kinds of tasks whose outputs it reads."""
+    result_type: ClassVar[type[TaskResult]] = NoResult
+    """The kind of result that it reports to the ledger."""
 
     is_open_ended: ClassVar[bool] = False
     """Whether a result may ask for more tasks (`follow_up`)."""
@@ -54,8 +57,13 @@ class Task(ABC):
 
     @property
     def identity(self) -> str:
-        """A digest of all that the outputs depend on."""
-        content = {"versions": self.versions(), **vars(self)}
+        """Digest of everything that the outputs depend on.
+
+        A field that has its default value is left out, so that a new field with a default outdates no finished task.
+        """
+        defaults = {member.name: member.default for member in fields(self) if member.default is not MISSING}
+        given = {name: value for name, value in vars(self).items() if name not in defaults or value != defaults[name]}
+        content = {"versions": self.versions(), **given}
         return hashlib.sha256(json.dumps(content, sort_keys=True, default=_describe).encode()).hexdigest()[:16]
 
     @classmethod
@@ -84,6 +92,16 @@ class Task(ABC):
     def run(self, store: RunStore) -> "Output":
         """Do the work: read from the store, write whole chunks, say what was written."""
 
+    def read_result(self, value: object) -> TaskResult:
+        """Return the result that a ledger line holds as a JSON object.
+
+        Raises
+        ------
+        ValueError
+            If this task cannot have written it.
+        """
+        return self.result_type.from_json(value)
+
     @classmethod
     def run_together(cls, tasks: Sequence[Self], store: RunStore) -> list["Output"]:
         """Run tasks with the same `batch_key`; what they write is the same, to the byte, as if each ran alone."""
@@ -96,8 +114,8 @@ class Output:
 
     digests: dict[str, str] = field(default_factory=dict)
     """Checksum of each chunk that was written, by its key in the run directory."""
-    result: dict[str, Any] = field(default_factory=dict)
-    """Small values for the tables and messages; becomes JSON."""
+    result: TaskResult = field(default_factory=NoResult)
+    """Small values for tables and messages."""
 
 
 def _describe(value: object) -> dict[str, Any]:

@@ -1,14 +1,16 @@
 """Weights: one solve per two-stage method and trial, from the statistics alone."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
-from kernel_pipeline.stages.cells import NO_RESULT, alignments, measured, weights_written
+from kernel_pipeline.stages.cell_results import Alignments, TrialWeights, WeightsResult
+from kernel_pipeline.stages.cells import NO_RESULT, weights_written
 from kernel_pipeline.stages.reduce import ReduceTask
 from kernel_pipeline.stages.statistics import read_statistics, statistics_inputs
 from kernel_pipeline.stages.task import Output, Task
+from kernel_pipeline.stages.task_results import TaskResult
 from kernel_pipeline.stages.tiles import GramTask
 from kernel_pipeline.store.arrays import WEIGHTS, RunStore
 from kernel_pipeline.store.inputs import Input
@@ -35,6 +37,7 @@ class WeightsTask(GramTask):
     stage: ClassVar[str] = "weights"
     version: ClassVar[int] = 2
     reads: ClassVar[tuple[type[Task], ...]] = (ReduceTask,)
+    result_type: ClassVar[type[TaskResult]] = TrialWeights
 
     problem: str
     method: WeightRule
@@ -63,8 +66,8 @@ class WeightsTask(GramTask):
         statistics = read_statistics(store, self.dataset, self.problem, self.trials)
         solved = [self._solve(train, test) for train, test in statistics]
         group = f"{self.dataset}/{self.problem}"
-        certificates = [result["certificate"] for _, result in solved]  # None becomes NaN
-        output = Output(result={"trials": {str(t): result for t, (_, result) in zip(self.trials, solved, strict=True)}})
+        certificates = [result.certificate for _, result in solved]  # None becomes NaN
+        output = Output(result=TrialWeights(dict(zip(self.trials, (result for _, result in solved), strict=True))))
         output.digests |= store.write_trials(
             WEIGHTS, f"{group}/{self.method_id}", self.trials, [mu for mu, _ in solved]
         )
@@ -72,12 +75,19 @@ class WeightsTask(GramTask):
         output.digests |= store.write_trials(WEIGHTS, name, self.trials, certificates)
         return output
 
-    def _solve(self, train: Statistics, test: Statistics) -> tuple[Floats, dict[str, Any]]:
+    def read_result(self, value: object) -> TaskResult:
+        found = TrialWeights.from_json(value)
+        if sorted(found.trials) != sorted(self.trials):
+            raise ValueError(f"the result: 'trials' are {sorted(found.trials)}, and should be {sorted(self.trials)}")
+        return found
+
+    def _solve(self, train: Statistics, test: Statistics) -> tuple[Floats, WeightsResult]:
         try:
             mu, certificate = self.method.weights(GramEvidence(train))
         except NO_RESULT as error:
             mu = np.full_like(train.a, np.nan)  # the fit then has nothing to do
-            return mu, {"certificate": None, "n_kernels": len(mu), "status": f"failed: {error}"}
+            return mu, WeightsResult(n_kernels=len(mu), status=f"failed: {error}")
         if (mu < 0).any():  # the fit reports the alignment of the positive part, which is what it fits
-            return mu, measured(mu, certificate)
-        return mu, measured(mu, certificate) | alignments(alignment(train, mu), alignment(test, mu))
+            return mu, WeightsResult.of(mu, certificate)
+        aligned = Alignments.of(alignment(train, mu), alignment(test, mu))
+        return mu, WeightsResult.of(mu, certificate, aligned)

@@ -2,14 +2,14 @@
 
 import re
 
-from kernel_pipeline.store.paths import CONFIG, ENVIRONMENT, GROUPS, RESULTS
+from kernel_pipeline.store.paths import CONFIG, ENVIRONMENT, FIGURES, GROUPS, RESULTS
 
 MAX_KEY_LENGTH = 1024
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,254}")
 DIGEST = re.compile(r"(?:(?:[0-9a-f]{0,8}|damaged):[0-9]{1,18})?")
 DIGEST_OF_INPUTS = re.compile(r"[0-9]{1,18}:[0-9a-f]{1,32}")
 CHUNK = re.compile(r"(.+)/c/[0-9]+(?:/[0-9]+)*")
-FOLDERS = (*GROUPS, RESULTS)
+FOLDERS = (*GROUPS, RESULTS, FIGURES)
 
 
 def is_key(key: object) -> bool:

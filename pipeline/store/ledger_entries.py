@@ -6,12 +6,12 @@ from typing import Any
 
 from kernel_pipeline.store.dataset_info import Outline
 from kernel_pipeline.store.keys import is_digest, is_digest_of_inputs, is_entry_name, is_key, is_name
-from kernel_pipeline.store.paths import CONFIG, ENVIRONMENT, GROUPS, RESULTS
+from kernel_pipeline.store.paths import CONFIG, ENVIRONMENT, FIGURES, GROUPS, RESULTS
 
 SWEEP = "sweep"
 """The entry of the ledger that holds the config and the environment."""
 TABLES = "tables"
-"""The entry of the ledger that names the result tables."""
+"""The entry of the ledger that names the files of the result tables and figures."""
 CLEANED = "cleaned"
 """The entry of the ledger that names the datasets whose big arrays were removed."""
 ARRAYS = "arrays"
@@ -84,7 +84,7 @@ def _check_task(_: str, result: Mapping[str, Any]) -> None:
 
 CHECKS: dict[str, tuple[Callable[[str, Mapping[str, Any]], None], tuple[str, ...]]] = {
     SWEEP: (_check_sweep, RECORD),
-    TABLES: (_check_tables, (f"{RESULTS}/",)),
+    TABLES: (_check_tables, (f"{RESULTS}/", f"{FIGURES}/")),
     CLEANED: (_check_cleaned, ()),
     DATA: (_check_data, ARRAY_FOLDERS),
 }

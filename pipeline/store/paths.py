@@ -1,20 +1,12 @@
-"""The names in a run directory, which are a contract."""
+"""Names in a run directory. They are a contract that users rely on."""
 
 CONFIG = "config.toml"
 ENVIRONMENT = "environment.json"
 LEDGER = "ledger.jsonl"
 RESULTS = "results"
+FIGURES = "figures"
 LOGS = "logs"
 LOCK = "lock"
 MARK = "run-id"
-"""Where arrays are kept apart from the run directory: the id of the run that they belong to."""
+"""File with the id of the run, where its arrays are kept outside of the run directory."""
 GROUPS = ("data.zarr", "gram.zarr", "statistics.zarr", "weights.zarr", "combined.zarr")
-TABLE_FILES = tuple(
-    f"{RESULTS}/{name}"
-    for name in (
-        *(f"{table}.csv" for table in ("rows", "path", "bounds", "kernels", "correlation", "notes", "timings")),
-        "rows.parquet",
-        *(f"summary.{kind}" for kind in ("csv", "md", "tex")),
-    )
-)
-"""All tables that a run writes."""

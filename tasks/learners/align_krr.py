@@ -24,9 +24,9 @@ MAX_RESIDUAL, RESIDUAL = 1e-6, 1e-8
 STEPS = 60
 LEAST_STEP = 1e-10
 DESCENT = 1e-4
-# What rounding may add to the objective, as a part of it: a last step gains less, and still makes the weights exact.
+# Relative increase of the objective that is attributed to rounding: the last step gains less than it.
 ROUNDING = 1e-14
-# OSQP is the surer one, pivoting the faster one where there are many kernels.
+# Up to this many kernels OSQP is used, which is more reliable; with more, block pivoting, which is faster.
 FEW_KERNELS = 200
 
 
@@ -51,7 +51,7 @@ class AlignKrr(OneStageMethod):
 
 
 def align_krr_path(kernels: BaseKernels, target: Floats, values: Sequence[tuple[float, ...]]) -> list[Learned]:
-    """Solve for every (gamma, gamma', gamma''), each from the solution before.
+    """Solve for every (gamma, gamma', gamma''), each starting from the solution before.
 
     The certificate is the KKT residual, relative to the largest of `alpha'K_k alpha + gamma a_k`, the pull on a weight.
     """
@@ -79,12 +79,12 @@ class _Problem:
     """gamma'' M + gamma' I"""
 
     def value(self, mu: Floats) -> float:
-        """The objective."""
+        """Return the objective."""
         solve = dense_solver(self.kernels.combined(mu), 1.0)
         return float(self.y @ solve(self.y) - self.reward @ mu + mu @ self.penalty @ mu)
 
     def model(self, mu: Floats) -> tuple[Floats, float, Floats, Floats, float]:
-        """`alpha`, the objective, its gradient and Hessian, and the KKT residual."""
+        """Return `alpha`, the objective, its gradient and Hessian, and the KKT residual."""
         solve = dense_solver(self.kernels.combined(mu), 1.0)
         alpha = solve(self.y)
         images = self.kernels.images(alpha).columns()
@@ -97,7 +97,7 @@ class _Problem:
 
 
 def _solve(problem: _Problem, mu: Floats) -> tuple[Floats, Floats, float]:
-    """Weights, the coefficients alpha that belong to them, and the KKT residual."""
+    """Return the weights, their coefficients alpha, and the KKT residual."""
     alpha, value, gradient, hessian, residual = problem.model(mu)
     best = mu, alpha, residual
     for _ in range(STEPS):

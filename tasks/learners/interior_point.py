@@ -2,8 +2,9 @@
 
     min  Lambda t - 2 alpha'1     such that  q_k(alpha) <= t,  0 <= alpha <= 1,  y'alpha = 0
 
-with `q_k(alpha) = alpha'Y K_k Y alpha`. Mehrotra's predictor and corrector share one factorisation a step; slacks
-`u = t - q(alpha)` need not be exact until the end, so that no step is cut short by curvature. 8 to 20 steps.
+with `q_k(alpha) = alpha'Y K_k Y alpha`. Mehrotra's predictor and corrector share one factorisation per step.
+Slacks `u = t - q(alpha)` need not be exact until the end, so that no step is cut short by curvature. It takes 8 to 20
+steps.
 """
 
 from dataclasses import dataclass, fields
@@ -14,26 +15,26 @@ from kernel_pipeline.tasks.arrays import Floats
 from kernel_pipeline.tasks.kernels.base_kernels import BaseKernels, Images
 
 STEPS = 60
-# Of the way to the border that a step may take.
+# Fraction of the way to the border that a step may take.
 TO_THE_BORDER = 0.995
-# A step is shortened that takes a point so many times as far from optimal, for curvature it did not see.
+# A step is shortened if it increases the distance from the optimum by more than this factor, owing to curvature.
 GROWTH, LEAST_STEP = 3.0, 1e-3
-# A least margin above this is one.
+# Smallest margins above this count as one.
 ALMOST_ONE = 0.99
-# A gap that grows this much above the best one says that rounding has taken over.
+# A gap this many times the best one means that rounding dominates.
 LOST = 1e6
 
 
 @dataclass
 class Point:
-    """Where the iteration stands: variables, slacks and multipliers."""
+    """An iterate: variables, slacks and multipliers."""
 
     alpha: Floats
     t: float
     slack: Floats
-    """(p,): of `q_k(alpha) <= t`."""
+    """(p,): slacks of `q_k(alpha) <= t`."""
     weights: Floats
-    """(p,): their multipliers, mu."""
+    """(p,): multipliers of these constraints, mu."""
     lower: Floats
     """(n,): multipliers of `alpha >= 0`."""
     upper: Floats
@@ -43,26 +44,26 @@ class Point:
 
     @property
     def intercept(self) -> float:
-        """Of the machine: the multiplier of the equality."""
+        """Intercept of the machine, from the multiplier of the equality."""
         return self.nu / 2
 
     @property
     def room(self) -> Floats:
-        """(n,): of `alpha <= 1`, never rounded to zero."""
+        """(n,): slacks of `alpha <= 1`, never rounded to zero."""
         return np.maximum(1.0 - self.alpha, np.finfo(float).eps)
 
     def moved(self, step: "Point", length: float) -> "Point":
-        """The point a part of a step away."""
+        """Return the point after a fraction of a step."""
         names = [field.name for field in fields(self)]
         return Point(*(getattr(self, name) + length * getattr(step, name) for name in names))
 
     def complementarity(self) -> float:
-        """The mean product of slacks and multipliers."""
+        """Return the mean product of slacks and multipliers."""
         total = self.slack @ self.weights + self.alpha @ self.lower + self.room @ self.upper
         return float(total) / (len(self.slack) + 2 * len(self.alpha))
 
     def reach(self, step: "Point") -> float:
-        """How much of a step keeps everything positive, and at most 1."""
+        """Return the largest fraction of a step, at most 1, that keeps everything positive."""
         pairs = (
             (self.alpha, step.alpha),
             (self.room, -step.alpha),
@@ -76,7 +77,7 @@ class Point:
 
 
 def solve_qcqp(kernels: BaseKernels, y: Floats, budget: float, goal: float) -> Point:
-    """The first point whose relative gap is at most `goal`, or the one of the least gap that the iteration met."""
+    """Return the first point whose relative gap is at most `goal`, else the point with the smallest gap."""
     n, p = len(y), kernels.count
     alpha = np.where(y > 0, np.mean(y < 0), np.mean(y > 0))
     forms = kernels.images(y * alpha).forms
@@ -97,7 +98,7 @@ def solve_qcqp(kernels: BaseKernels, y: Floats, budget: float, goal: float) -> P
 
 
 def _relative_gap(kernels: BaseKernels, y: Floats, budget: float, point: Point) -> float:
-    """Of the primal value of the machine whose weights are scaled to the budget, and of the objective at alpha."""
+    """Return the relative gap between the machine with weights scaled to the budget and the objective at alpha."""
     images = kernels.images(y * point.alpha)
     forms = images.forms
     weights = point.weights * (budget / point.weights.sum())
@@ -106,10 +107,10 @@ def _relative_gap(kernels: BaseKernels, y: Floats, budget: float, point: Point) 
 
 
 def primal_value(images: Images, y: Floats, weights: Floats, intercept: float) -> tuple[float, float]:
-    """Of the machine `||w||^2 + 2 sum of slacks`, and what to multiply it by to have it.
+    """Return `||w||^2 + 2 sum of slacks` of the machine, and the factor by which to multiply the machine to reach it.
 
-    Where all margins are one up to rounding, what is missing may sum to more than all the rest; a little more of the
-    same machine misses nothing.
+    Where all margins are one up to rounding, the slacks may sum to more than the rest of the value; a slightly larger
+    multiple of the same machine has none.
     """
     margins = y * (images.sum(weights) + intercept)
     least = float(margins.min())
@@ -132,7 +133,7 @@ def _step(kernels: BaseKernels, y: Floats, budget: float, point: Point) -> Point
     corner = np.array([[ratio.sum(), 0.0], [0.0, 0.0]]) - borders.T @ solved_borders
 
     def newton(slack: Floats, lower: Floats, upper: Floats, residual: Floats) -> Point:
-        """The step that makes the products of slacks and multipliers what is asked, to first order."""
+        """Return the step that gives the products of slacks and multipliers the requested values, to first order."""
         e = slack / point.slack + ratio * residual
         right = -dual - 2 * y * images.sum(e) + lower / point.alpha - upper / room
         first = y * solve(y * right)
@@ -170,6 +171,6 @@ def _step(kernels: BaseKernels, y: Floats, budget: float, point: Point) -> Point
 
 
 def _distance(kernels: BaseKernels, y: Floats, budget: float, point: Point) -> float:
-    """From optimal: of the products of slacks and multipliers, and of slacks that are not exact."""
+    """Return the distance from the optimum: products of slacks and multipliers, and errors of the slacks."""
     residual = kernels.images(y * point.alpha).forms + point.slack - point.t
     return point.complementarity() + budget * float(np.abs(residual).max()) / len(y)

@@ -22,12 +22,12 @@ from kernel_pipeline.tasks.learners.one_stage import OneStageMethod
 from kernel_pipeline.tasks.weights.method import Grid, register
 
 MAX_GAP, GAP = 1e-4, 5e-5
-# Of the interior-point method: while kernels still join, less will do.
+# Gaps that the interior-point method aims at; a larger one suffices while kernels still join the working set.
 FIRST_GOAL, LAST_GOAL = 1e-2, 1e-5
 FIRST_SET = 300
-# A form that is such a part of the largest one is far from taking weight: its kernel leaves the working set.
+# A kernel whose form is below this fraction of the largest one leaves the working set.
 FAR_BELOW = 0.8
-# What to try to leave out, as parts of the largest weight: an interior point has no weight of exactly zero.
+# Weights to try to set to zero, relative to the largest: an interior point has no weight of exactly zero.
 NEGLIGIBLE = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
 ROUNDS = 50
 
@@ -49,8 +49,8 @@ class L1Svm(OneStageMethod):
 def l1_svm_path(kernels: BaseKernels, target: Floats, values: Sequence[tuple[float, ...]]) -> list[Learned]:
     """Solve for every (Lambda,), each with the kernels that had weight before.
 
-    The certificate is the relative duality gap: of the objective at alpha with its largest form, and the primal value
-    of the machine with kernel `K_mu`, over all kernels.
+    The certificate is the relative duality gap between the objective at alpha with its largest form and the primal
+    value of the machine with kernel `K_mu`, over all kernels.
     """
     balanced = np.where(target > 0, np.mean(target < 0), np.mean(target > 0))
     distinct = kernels.distinct()
@@ -64,7 +64,7 @@ def l1_svm_path(kernels: BaseKernels, target: Floats, values: Sequence[tuple[flo
 
 
 def _solve(kernels: BaseKernels, y: Floats, budget: float, working: Integers) -> tuple[Learned, Integers]:
-    """The solution, and the working set to begin the next value with."""
+    """Return the solution, and the working set for the next value."""
     goal = FIRST_GOAL if len(working) < kernels.count else LAST_GOAL
     for _ in range(ROUNDS):
         point = solve_qcqp(kernels.only(working), y, budget, goal)
@@ -76,7 +76,7 @@ def _solve(kernels: BaseKernels, y: Floats, budget: float, working: Integers) ->
         joining = outside[images.forms[outside] > FAR_BELOW * images.forms[working].max()]
         if gap <= GAP or (last and not len(joining)):
             break
-        if not last:  # later it might only come back
+        if not last:  # in the last rounds it would come back
             far = images.forms[working] < FAR_BELOW * point.t
             working = working[~far | (point.weights / budget > point.slack / point.t)]
         goal = max(LAST_GOAL, min(goal, gap) / 10)
@@ -90,7 +90,7 @@ def _solve(kernels: BaseKernels, y: Floats, budget: float, working: Integers) ->
 def _without_negligible(
     images: Images, y: Floats, budget: float, weights: Floats, point: Point, gap: float
 ) -> tuple[Floats, float]:
-    """The weights without as many of the smallest as the promised gap allows, and the gap that they have."""
+    """Set the smallest weights to zero as far as the gap allows; return the weights and their gap."""
     for part in NEGLIGIBLE:
         kept = np.where(weights > part * weights.max(), weights, 0.0)
         kept *= budget / kept.sum()

@@ -23,7 +23,7 @@ from kernel_pipeline.tasks.weights.method import Grid, register
 MAX_GAP, GAP = 1e-6, 1e-7
 STEPS = 100
 LEAST_STEP = 1e-10
-# Armijo's condition: the part of the promised descent that a step must keep.
+# Armijo's condition: the fraction of the predicted descent that a step must achieve.
 DESCENT = 1e-4
 
 
@@ -44,12 +44,12 @@ class L2Krr(OneStageMethod):
 def l2_krr_path(kernels: BaseKernels, target: Floats, values: Sequence[tuple[float, ...]]) -> list[Learned]:
     """Solve for every (Lambda,), each from the solution before.
 
-    The certificate is the relative duality gap: of the value at alpha, with the best weights for it, and the value of
-    `mu`, bounded from above by `||y - K_mu alpha||^2 + alpha'K_mu alpha`.
+    The certificate is the relative duality gap between the value at alpha, with the best weights for it, and the value
+    of `mu`, bounded from above by `||y - K_mu alpha||^2 + alpha'K_mu alpha`.
     """
     mean = float(target.mean())
     y = target - mean
-    label_forms(kernels, y)  # refuses labels that no kernel sees
+    label_forms(kernels, y)  # raises if the labels are orthogonal to all kernels
     alpha = y.copy()
     learned = []
     for (budget,) in values:
@@ -86,7 +86,7 @@ def _solve(kernels: BaseKernels, y: Floats, budget: float, alpha: Floats) -> tup
 def _refitted(
     kernels: BaseKernels, y: Floats, budget: float, found: tuple[Floats, Floats, float]
 ) -> tuple[Floats, Floats, float]:
-    """The same weights with the alpha that is best for them, if that is better.
+    """Return the same weights with the best alpha for them, if that reduces the gap.
 
     Where weights are so large that rounding ends Newton's method early, the value hardly depends on the weights any
     more, but very much on alpha.
@@ -106,7 +106,7 @@ def _gap(images: Images, y: Floats, budget: float, weights: Floats, alpha: Float
 
 
 def _line_search(kernels: BaseKernels, y: Floats, budget: float, alpha: Floats, step: Floats, slope: float) -> float:
-    """The first of 1, 1/2, 1/4, ... that lowers the objective enough; 0 if rounding hides any descent."""
+    """Return the first of 1, 1/2, 1/4, ... that lowers the objective enough; 0 if rounding hides any descent."""
 
     def objective(point: Floats) -> float:
         return float(point @ point - 2 * point @ y) + budget * float(np.linalg.norm(kernels.images(point).forms))

@@ -1,4 +1,4 @@
-"""What a one-stage method learns."""
+"""Result of a one-stage method for one value of its path."""
 
 from dataclasses import dataclass
 
@@ -6,7 +6,7 @@ from kernel_pipeline.tasks.arrays import Floats
 from kernel_pipeline.tasks.errors import NoWeightsError
 from kernel_pipeline.tasks.kernels.base_kernels import BaseKernels
 
-# Of `y'K_k y` beside `y'y`, for a kernel of trace one: less is rounding.
+# Smallest `y'K_k y` relative to `y'y` for a kernel of trace one; less is rounding.
 UNSEEN = 1e-14
 
 
@@ -20,21 +20,21 @@ class Learned:
     """(n,)"""
     intercept: float
     certificate: float
-    """Relative duality gap or KKT residual, whichever the method promises."""
+    """Relative duality gap or KKT residual, depending on the method."""
 
 
 def relative_gap(upper: float, lower: float) -> float:
-    """The relative duality gap; below 0 is rounding."""
+    """Return the relative duality gap; negative values are rounding and become 0."""
     return max(0.0, (upper - lower) / upper)
 
 
 def label_forms(kernels: BaseKernels, labels: Floats) -> Floats:
-    """(p,): `y'K_k y` of centered labels.
+    """Return `y'K_k y` of centered labels, (p,).
 
     Raises
     ------
     NoWeightsError
-        If the labels are constant, or no kernel sees anything of them.
+        If the labels are constant, or orthogonal to all kernels.
     """
     forms = kernels.images(labels).forms
     if not forms.max(initial=0.0) > UNSEEN * float(labels @ labels):

@@ -11,8 +11,7 @@ from kernel_pipeline.tasks.arrays import Floats, Integers
 from kernel_pipeline.tasks.errors import NotSolvedError, NoWeightsError
 from kernel_pipeline.tasks.kernels.base_kernels import BaseKernels
 from kernel_pipeline.tasks.learners.learned import Learned
-from kernel_pipeline.tasks.learners.paths import PathResult, choose, with_majority
-from kernel_pipeline.tasks.metrics import misclassification, rmse
+from kernel_pipeline.tasks.learners.paths import PathPredictions, PathResult, measure_path
 from kernel_pipeline.tasks.weights.method import Method
 
 Parameters = tuple[float, ...]
@@ -57,6 +56,7 @@ def learn(
     validation: Integers,
     test: Integers,
     values: Sequence[Parameters],
+    metrics: Sequence[str] = (),
 ) -> OneStageResult:
     """Learn along the path and evaluate each value on the other two sets.
 
@@ -68,6 +68,8 @@ def learn(
         The base kernels on the samples `train`; the held-out samples are `validation`, followed by `test`.
     values
         The method's parameters, from the most to the least regularised.
+    metrics
+        Names of the metrics to evaluate besides the primary one.
 
     Raises
     ------
@@ -92,16 +94,11 @@ def learn(
     intercepts = np.where(solved, [found.intercept for found in learned], np.nan)
     fitted = np.column_stack([alive.images(found.coefficients).sum(found.weights) for found in learned]) + intercepts
     held_out = np.column_stack([alive.predict(found.weights, found.coefficients) for found in learned]) + intercepts
-    error = misclassification if problem == "classification" else rmse
-    path = choose(
-        values,
-        error(fitted, target[train]),
-        error(held_out[: len(validation)], target[validation]),
-        error(held_out[len(validation) :], target[test]),
-        [found.certificate for found in learned],
+    count = len(validation)
+    predicted = PathPredictions(
+        fitted, held_out[:count], held_out[count:], target[train], target[validation], target[test]
     )
-    if problem == "classification":
-        path = with_majority(path, held_out[len(validation) :], target[train])
+    path = measure_path(problem, values, predicted, [found.certificate for found in learned], metrics)
     best = learned[path.best]
     weights = np.zeros(kernels.count)
     weights[varying] = best.weights / best.weights.sum()

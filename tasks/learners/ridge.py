@@ -14,7 +14,7 @@ from kernel_pipeline.tasks.errors import NotPositiveDefiniteError
 
 
 def ridge_path(kernel: Floats, target: Floats, held_out: Floats, ridges: Sequence[float]) -> Floats:
-    """Predictions of held-out samples for every ridge.
+    """Return predictions of held-out samples for every ridge.
 
     Parameters
     ----------
@@ -38,9 +38,9 @@ def ridge_path(kernel: Floats, target: Floats, held_out: Floats, ridges: Sequenc
 
 
 def _solve_path(kernel: Floats, target: Floats, ridges: Sequence[float]) -> Floats:
-    """`(K + ridge I)^-1 y` for every ridge, as columns."""
+    """Return `(K + ridge I)^-1 y` for every ridge, as columns."""
     n = len(target)
-    if n == 1:  # LAPACK wants at least two; the second here has nothing to do with the first
+    if n == 1:  # LAPACK needs at least two samples; the second is independent of the first
         return _tridiagonal_path(np.append(kernel[0], 1.0), np.zeros(1), np.append(target, 0.0), ridges)[:1]
     work = int(lapack.dsytrd_lwork(n, lower=1)[0])
     reflectors, diagonal, off_diagonal, tau, _ = lapack.dsytrd(kernel, lower=1, lwork=work)

@@ -8,13 +8,13 @@ import numpy as np
 from kernel_pipeline.tasks.arrays import Floats, require_finite
 from kernel_pipeline.tasks.errors import NotConvergedError
 
-# libsvm needs some ten iterations a sample; this stops only a fit that would never end.
+# libsvm needs about ten iterations per sample; this stops only a fit that would never end.
 MAX_ITERATIONS = 10_000_000
 CACHE_MEGABYTES = 200
 
 
 def svm_path(kernel: Floats, target: Floats, held_out: Floats, values: Sequence[float]) -> Floats:
-    """Decision values of held-out samples for every `C`.
+    """Return the decision values of held-out samples for every `C`.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def svm_path(kernel: Floats, target: Floats, held_out: Floats, values: Sequence[
         sklearn.config_context(assume_finite=True, skip_parameter_validation=True),
         warnings.catch_warnings(),
     ):
-        warnings.simplefilter("ignore", ConvergenceWarning)  # asked for below
+        warnings.simplefilter("ignore", ConvergenceWarning)  # `fit_status_` is checked below
         for column, value in enumerate(values):
             machine = SVC(C=value, kernel="precomputed", cache_size=CACHE_MEGABYTES, max_iter=MAX_ITERATIONS)
             machine.fit(kernel, target)

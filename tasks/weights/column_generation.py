@@ -1,7 +1,7 @@
 """`min_{v >= 0} v'Mv - 2 v'a` for very many kernels, without ever forming M.
 
-Solve on a working set, price all kernels by the gradient `Mv - a`, add those that would pay, stop when none does. The
-last pricing is the certificate: it holds for all kernels, not only for those of the working set.
+Solve on a working set, price all kernels by the gradient `Mv - a`, add those with a negative price, and stop when there
+are none. The last pricing is the certificate: it holds for all kernels, not only for those of the working set.
 """
 
 from collections.abc import Callable
@@ -15,22 +15,22 @@ from kernel_pipeline.tasks.weights.qp import active_set, kkt_residual
 TOLERANCE = 1e-10
 FIRST_SET = 1000
 ROUNDS = 100
-# Far more than any problem seen needs; rounding could make two exchanges undo each other for ever.
+# Far more than any problem needs; it ends a cycle of exchanges that rounding may cause.
 EXCHANGES_PER_KERNEL = 3
 
-# M of some kernels
+# Return M of some kernels.
 Products = Callable[[Integers], Floats]
-# M v of all kernels
+# Return M v of all kernels.
 Pricing = Callable[[Floats], Floats]
 
 
 def solve_by_columns(a: Floats, products: Products, pricing: Pricing) -> tuple[Floats, float]:
-    """The solution and its KKT residual relative to max|a|, over all kernels.
+    """Return the solution and its KKT residual relative to max|a|, over all kernels.
 
     Parameters
     ----------
     a
-        (p,), not negative; 0 for kernels that are to be left out.
+        (p,): not negative; 0 for kernels that are to be left out.
     """
     scale = float(a.max(initial=0.0))
     v = np.zeros_like(a)
@@ -50,7 +50,7 @@ def solve_by_columns(a: Floats, products: Products, pricing: Pricing) -> tuple[F
         paying = np.setdiff1d(np.flatnonzero((gradient < -TOLERANCE * scale) & (a > 0)), support)
         if not len(paying):
             break
-        # As many again as there are: the working set grows to its size in a few rounds.
+        # Up to as many as have weight, so that the working set reaches its size in a few rounds.
         chosen = paying[np.argsort(gradient[paying], kind="stable")][: max(FIRST_SET, len(support))]
         working = np.concatenate([support, chosen])
     return v, residual
@@ -59,8 +59,8 @@ def solve_by_columns(a: Floats, products: Products, pricing: Pricing) -> tuple[F
 def _solve(M: Floats, a: Floats, start: Floats) -> Floats:
     """Solve the program for one M, from the positive weights of `start`.
 
-    Block pivoting is the faster method, and the active-set method solves what it cannot: with many more kernels than
-    pairs of samples M is singular, and whole blocks of exchanges meet sets of dependent kernels.
+    Block pivoting is faster. It fails where M is singular, with many more kernels than pairs of samples, since it
+    exchanges whole blocks and meets sets of dependent kernels; then the active-set method is used.
     """
     solution = block_pivoting(M, a, start > 0)
     if kkt_residual(M, a, solution) <= TOLERANCE:
@@ -75,7 +75,7 @@ def block_pivoting(M: Floats, a: Floats, passive: Booleans) -> Floats:
     Parameters
     ----------
     passive
-        Which weights to begin with as positive.
+        Which weights are positive in the first iteration.
     """
     tolerance = 1e-13 * float(np.abs(a).max())
     passive, fewest, patience = passive.copy(), len(a) + 1, 3
@@ -93,7 +93,7 @@ def block_pivoting(M: Floats, a: Floats, passive: Booleans) -> Floats:
             fewest, patience = count, 3
         elif patience > 0:
             patience -= 1
-        else:  # one at a time, which ends but for rounding; what it ends with is priced by the caller
+        else:  # one at a time, which ends except for rounding; the caller checks the result
             wrong[np.flatnonzero(wrong)[:-1]] = False
         passive ^= wrong
     return np.maximum(solution, 0.0)

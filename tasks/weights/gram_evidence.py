@@ -1,4 +1,4 @@
-"""What rules ask about base kernels that are Gram matrices, answered from their statistics."""
+"""Evidence for the rules from the statistics of Gram matrices."""
 
 from dataclasses import dataclass
 

@@ -1,8 +1,8 @@
 """The quadratic program of alignment maximisation, `min_{v >= 0} v'Mv - 2 v'a`, with its certificate.
 
-OSQP solves it; its answer is then finished on the set of positive weights that it found, because M may be so
-ill-conditioned (5e17 for 20 Gaussians) that no first-order method reaches the last digits. Whatever a solver
-says of itself, what counts is the KKT residual, computed here from M, a and v alone.
+OSQP solves it; an active-set method then refines the solution on the set of positive weights, because M may be so
+ill-conditioned (5e17 for 20 Gaussians) that no first-order method reaches the last digits. The status that a solver
+reports is not relied upon: the KKT residual is computed from M, a and v alone.
 """
 
 import numpy as np
@@ -12,14 +12,14 @@ from kernel_pipeline.tasks.arrays import Floats, require_finite
 from kernel_pipeline.tasks.weights.linear_system import solve_least_norm
 
 TOLERANCE = 1e-9
-# Weights below this part of the largest, in units of kernels with norm one, are OSQP's rounding of zero.
+# Weights below this fraction of the largest one, for kernels of norm one, are zeros up to OSQP's rounding.
 NEGLIGIBLE = 1e-7
-# Each round of finishing moves one kernel in or out; no problem seen needed more than a few.
+# Each round moves one kernel in or out; no problem so far needed more than a few.
 ROUNDS_PER_KERNEL = 3
 
 
 def kkt_residual(M: Floats, a: Floats, v: Floats) -> float:
-    """How far `v` is from optimal, relative to max|a|; 0 is exact.
+    """Return the distance of `v` from the optimum, relative to max|a|; 0 is exact.
 
     The gradient `Mv - a` must be 0 where v > 0 and must not be negative where v = 0; v must not be negative.
     """
@@ -62,8 +62,8 @@ def nonnegative_qp(M: Floats, a: Floats) -> tuple[Floats, float]:
 
 
 def _osqp(M: Floats, a: Floats) -> Floats:
-    """The QP by OSQP; zeros where it finds no solution, which the finish then starts from."""
-    import osqp  # half a second, which only those who solve need spend
+    """Solve the program by OSQP; return zeros where it finds no solution."""
+    import osqp  # takes half a second
 
     p = len(a)
     solver = osqp.OSQP()
@@ -108,8 +108,8 @@ def active_set(M: Floats, a: Floats, start: Floats) -> Floats:
         while support.any():
             inside = np.flatnonzero(support)
             step, free = solve_least_norm(M[np.ix_(inside, inside)], a[inside])
-            # Walk from v towards the step until the first weight reaches 0, and let that kernel go. A step that
-            # stays positive is taken whole, and then goes on along what M cannot see and a still rewards.
+            # Move from v towards the step until the first weight reaches 0, and remove that kernel. A step that
+            # stays positive is taken completely, and continued along the part of a outside the range of M.
             move = step - v[inside]
             if (step > 0).all():
                 v[inside] = step

@@ -1,4 +1,4 @@
-"""What the rules for weights ask about rank-one kernels, answered without a p x p matrix."""
+"""Evidence for the rules from rank-one kernels, without a p x p matrix."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ from kernel_pipeline.tasks.weights.linear_system import minimum_norm_solution
 
 @dataclass(frozen=True)
 class RankOneEvidence:
-    """What the rules for weights ask about rank-one kernels; see `kernel_pipeline.tasks.weights.evidence.Evidence`."""
+    """Rank-one kernels on a training set, as `Evidence`."""
 
     kernels: RankOneKernels
     centered_labels: Floats
@@ -31,17 +31,17 @@ class RankOneEvidence:
         return self.kernels.varies
 
     def own_alignments(self) -> Floats:
-        """`a_k / ||yc yc'||`, since each kernel has norm one; NaN where it is not defined."""
+        """Return `a_k / ||yc yc'||`, since each kernel has norm one; NaN where it is not defined."""
         defined = self.varies & (self.label_norm > 0)
         products = self.label_products()
         return np.divide(products, self.label_norm, out=np.full_like(products, np.nan), where=defined)
 
     def label_products(self) -> Floats:
-        """`a_k = (v_k . yc)^2`."""
+        """Return `a_k = (v_k . yc)^2`."""
         return self.kernels.images(self.centered_labels).forms
 
     def largest_alignment(self) -> tuple[Floats, float]:
-        """By column generation over distinct columns."""
+        """Solve by column generation over distinct columns."""
         distinct = self.kernels.distinct()
         kernels = self.kernels.only(distinct.chosen)
         v, residual = solve_by_columns(
@@ -52,7 +52,7 @@ class RankOneEvidence:
         return np.where(self.varies, distinct.shared(v), 0.0), residual
 
     def unconstrained_alignment(self) -> tuple[Floats, float]:
-        """With M of the distinct columns; of all ways to share a weight among equals, equal shares have least norm."""
+        """Solve with M of the distinct columns; equal columns share a weight equally, which has least norm."""
         distinct = self.kernels.distinct()
         kernels = self.kernels.only(distinct.chosen)
         v, residual = minimum_norm_solution(kernels.products(), kernels.images(self.centered_labels).forms)
@@ -62,12 +62,13 @@ class RankOneEvidence:
 def rank_one_statistics(
     columns: scipy.sparse.csr_array, offset: Floats, target: Floats, train: Integers, test: Integers
 ) -> dict[str, Floats]:
-    """What is stored of every kernel: as for Gram families, but for what only a p x p matrix could hold.
+    """Compute the stored statistics of every kernel: those of Gram families, except for p x p matrices.
 
     Parameters
     ----------
     columns, offset
-        (m, p) and (p,): the columns of all samples, and what was taken off each; only uncentered alignment sees it.
+        (m, p) and (p,): the columns of all samples, and what was subtracted from each; it affects only uncentered
+        alignment.
     """
     training, testing = RankOneKernels.of(columns[train]), RankOneKernels.of(columns[test])
     labels, test_labels = target[train], target[test]
@@ -86,7 +87,7 @@ def rank_one_statistics(
 
 
 def _uncentered_alignments(columns: scipy.sparse.csr_array, offset: Floats, labels: Floats) -> Floats:
-    """`(v . y)^2 / (||v||^2 ||y||^2)` of the columns as they were."""
+    """Return `(v . y)^2 / (||v||^2 ||y||^2)` of the original columns."""
     n, sums = columns.shape[0], np.asarray(columns.sum(axis=0))
     products = (columns.T @ labels + offset * labels.sum()) ** 2
     squares = np.asarray(columns.multiply(columns).sum(axis=0)) + 2 * offset * sums + n * offset**2

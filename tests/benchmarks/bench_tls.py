@@ -14,7 +14,7 @@ import dask
 from distributed import Client, LocalCluster
 
 from kernel_pipeline.cluster import Cluster, open_cluster, warm_up
-from kernel_pipeline.cluster.local import METHOD, worker_limits
+from kernel_pipeline.cluster.local import START_METHOD
 from kernel_pipeline.cluster.profile import Profile
 from kernel_pipeline.cluster.settings import LOOPBACK_DASHBOARD, own_settings
 from tests.benchmarks.driver_cost import measure_driver
@@ -23,8 +23,8 @@ from tests.benchmarks.driver_cost import measure_driver
 @contextmanager
 def open_plain(profile: Profile, _logs: Path) -> Iterator[Cluster]:
     """Start workers that talk in the clear, and a client that connects to the scheduler as they do."""
-    count, memory = worker_limits(profile)
-    settings = own_settings(profile) | {"distributed.worker.multiprocessing-method": METHOD}
+    count, memory = profile.implementation.worker_limits()
+    settings = own_settings(profile) | {"distributed.worker.multiprocessing-method": START_METHOD}
     with (
         dask.config.set(settings),
         LocalCluster(

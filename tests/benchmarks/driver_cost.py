@@ -13,7 +13,7 @@ from unittest.mock import patch
 
 from kernel_pipeline.cluster import open_cluster, warm_up
 from kernel_pipeline.cluster.profile import Profile
-from kernel_pipeline.data.prepared import Samples
+from kernel_pipeline.data.prepared import PreparedDataset
 from kernel_pipeline.events import Emitter
 from kernel_pipeline.run.driver import Options, Run
 from kernel_pipeline.run.executor import Execution
@@ -107,7 +107,7 @@ def no_welcome(_workers: Collection[str]) -> None:
     """Workers that were forked from us need no check."""
 
 
-def _no_samples(name: str) -> Samples:
+def _no_samples(name: str) -> PreparedDataset:
     raise AssertionError(f"empty tasks need no samples of {name}")
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from kernel_pipeline.config.sweep import Config
 from kernel_pipeline.plan.plan import DatasetPlan, Plan
+from kernel_pipeline.stages.cell_results import Alignments, CellResult, Theorems, TrialWeights, WeightsResult
 from kernel_pipeline.stages.fits import FitTask
 from kernel_pipeline.stages.reduce import ReduceTask
 from kernel_pipeline.stages.samples import make_targets
@@ -18,8 +19,8 @@ from kernel_pipeline.stages.tiles import TilesTask, tiles_on_and_above_diagonal
 from kernel_pipeline.stages.weights import WeightsTask
 from kernel_pipeline.store.arrays import GRAM, STATISTICS, WEIGHTS, RunStore
 from kernel_pipeline.store.dataset_info import Outline
-from kernel_pipeline.store.reports import OK
 from kernel_pipeline.tasks.kernels.gaussian import GaussianFamily
+from kernel_pipeline.tasks.learners.paths import PathResult
 from kernel_pipeline.tasks.weights.align import Align
 
 TASK = "regression"
@@ -46,28 +47,18 @@ class EmptyReduce(ReduceTask):
 @dataclass(frozen=True, kw_only=True)
 class EmptyWeights(WeightsTask):
     def run(self, store: RunStore) -> Output:
-        found = {"certificate": 0.0, "alignment_train": 1 / 3, "alignment_test": 1 / 7, "n_kernels": 4, "n_active": 4}
+        found = WeightsResult(n_kernels=4, n_active=4, certificate=0.0, alignments=Alignments(1 / 3, 1 / 7))
         keys = [f"{WEIGHTS}/{self.dataset}/{self.problem}/{self.method_id}/c/{trial}/0" for trial in self.trials]
-        return Output(dict.fromkeys(keys, "f4c0f2aa:36"), {"trials": {str(trial): {**found} for trial in self.trials}})
+        return Output(dict.fromkeys(keys, "f4c0f2aa:36"), TrialWeights(dict.fromkeys(self.trials, found)))
 
 
 @dataclass(frozen=True, kw_only=True)
 class EmptyFit(FitTask):
     def run(self, store: RunStore) -> Output:
-        errors = {
-            name: [1 / (part + place + 3) for place in range(len(self.values))]
-            for part, name in enumerate(("train_errors", "validation_errors", "test_errors"))
-        }
-        path = {
-            "values": [(value,) for value in self.values],
-            **errors,
-            "best": 0,
-            "certificates": None,
-            "majority_only": False,
-        }
-        names = ("theorem12", "predictor_error", "theorem14", "theorem17")
-        theorems = {name: 1 / (place + 3) for place, name in enumerate(names)}
-        return Output(result={"status": OK, "path": path, "at_edge": True, "theorems": theorems})
+        train, validation, test = ([1 / (part + place + 3) for place in range(len(self.values))] for part in range(3))
+        path = PathResult([(value,) for value in self.values], [*train], [*validation], [*test], best=0)
+        theorems = Theorems(theorem12=1 / 3, predictor_error=1 / 4, theorem14=1 / 5, theorem17=1 / 6)
+        return Output(result=CellResult(path=path, theorems=theorems))
 
 
 def empty_plan(tiles: int, cells: int, datasets: int) -> Plan:

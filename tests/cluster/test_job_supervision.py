@@ -1,4 +1,4 @@
-"""Jobs of a queue that come, go and are refused, with stand-ins for the queue and for dask-jobqueue."""
+"""Jobs that start, end and are rejected, with stand-ins for the queue and for dask-jobqueue."""
 
 import asyncio
 import time
@@ -11,8 +11,8 @@ from distributed.deploy.spec import ProcessInterface
 
 from kernel_pipeline.cluster import job_supervision
 from kernel_pipeline.cluster.errors import ClusterError
-from kernel_pipeline.cluster.job_supervision import MOST_STILLBORN, SECONDS_BEFORE_ASKING_AGAIN, Jobs, patient
-from kernel_pipeline.cluster.profile import Profile
+from kernel_pipeline.cluster.job_supervision import MAX_FAILED_STARTS, RESUBMIT_INTERVAL_S, Jobs, patient
+from kernel_pipeline.cluster.slurm import SlurmProfile
 
 
 class Queue:
@@ -32,19 +32,21 @@ class Queue:
         while len(self.workers) < jobs:
             if (name := f"job-{number}") not in self.workers:
                 self.submitted += 1
-                refusal = "too many jobs" if len(self.listed) >= self.takes else ""
-                job_id = "" if refusal else str(self.submitted)
-                if not refusal:
+                rejection = "too many jobs" if len(self.listed) >= self.takes else ""
+                job_id = "" if rejection else str(self.submitted)
+                if not rejection:
                     self.listed[job_id] = "PENDING Resources"
-                self.workers[name] = self.job(job_id, refusal)
+                self.workers[name] = self.job(job_id, rejection)
                 self.worker_spec[name] = {}
             number += 1
 
-    def job(self, job_id: str, refusal: str) -> Any:
+    def job(self, job_id: str, rejection: str) -> Any:
         async def close() -> None:
             self.listed.pop(job_id, None)
 
-        return SimpleNamespace(job_id=job_id, refusal=refusal, refused=time.monotonic(), began=False, close=close)
+        return SimpleNamespace(
+            job_id=job_id, rejection=rejection, rejected_at=time.monotonic(), has_started=False, close=close
+        )
 
     def sync(self, function: Any, *arguments: Any) -> None:
         with pytest.raises(StopIteration):
@@ -58,21 +60,22 @@ class Queue:
 
 
 def supervised(queue: Queue, monkeypatch: pytest.MonkeyPatch, jobs: int) -> Jobs:
-    monkeypatch.setattr(job_supervision, "SECONDS_BETWEEN_MENDING", 0.0)
+    monkeypatch.setattr(job_supervision, "REPLACE_INTERVAL_S", 0.0)
     monkeypatch.setattr(Jobs, "_listed", lambda _: dict(queue.listed))
-    made = Jobs(queue, queue, Profile(backend="slurm", jobs=jobs, memory="1 GiB", walltime="1:00:00"))  # type: ignore[arg-type]
-    made.ask()
+    profile = SlurmProfile(jobs=jobs, memory="1 GiB", walltime="1:00:00")
+    made = Jobs(queue, queue, profile, "Slurm", ("squeue",))  # type: ignore[arg-type]
+    made.submit()
     return made
 
 
 def test_a_queue_that_takes_fewer_jobs_than_asked_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     queue = Queue(takes=2)
     jobs = supervised(queue, monkeypatch, 5)
-    for _ in range(10 * MOST_STILLBORN):
-        jobs.mend()
+    for _ in range(10 * MAX_FAILED_STARTS):
+        jobs.replace_lost()
     assert queue.submitted == 5, "what was refused is asked for again at once"
-    assert jobs.waiting() == (
-        "the queue says: 1 PENDING Resources; 2 PENDING Resources; the queue takes no more jobs: too many jobs"
+    assert jobs.pending_reason() == (
+        "the queue reports: 1 PENDING Resources; 2 PENDING Resources; Slurm rejected the other jobs: too many jobs"
     )
 
 
@@ -81,13 +84,13 @@ def test_refused_jobs_are_asked_for_again_after_a_while(monkeypatch: pytest.Monk
     jobs = supervised(queue, monkeypatch, 3)
     queue.takes = 3
     for job in queue.workers.values():
-        job.refused -= SECONDS_BEFORE_ASKING_AGAIN + 1
-    jobs.mend()
+        job.rejected_at -= RESUBMIT_INTERVAL_S + 1
+    jobs.replace_lost()
     assert list(queue.listed) == ["1", "2", "4"]
 
 
 def test_a_queue_that_takes_nothing_is_said_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(ClusterError, match="slurm takes no job: too many jobs"):
+    with pytest.raises(ClusterError, match="Slurm rejected the job: too many jobs"):
         supervised(Queue(takes=0), monkeypatch, 3)
 
 
@@ -95,11 +98,11 @@ def test_a_job_that_is_gone_is_replaced_and_the_others_stay(monkeypatch: pytest.
     queue = Queue(takes=9)
     jobs = supervised(queue, monkeypatch, 2)
     queue.at_work = {"job-0", "job-1"}
-    jobs.mend()
+    jobs.replace_lost()
     queue.at_work = {"job-1"}
-    jobs.mend()
+    jobs.replace_lost()
     assert sorted(queue.listed) == ["2", "3"]
-    jobs.mend()
+    jobs.replace_lost()
     assert sorted(queue.listed) == ["2", "3"], "a new job of an old name is left to wait"
 
 
@@ -109,11 +112,11 @@ def test_jobs_that_end_before_their_workers_come_end_the_run(monkeypatch: pytest
 
     def lose_all() -> None:
         queue.listed.clear()
-        jobs.mend()
+        jobs.replace_lost()
 
-    for _ in range(MOST_STILLBORN):
+    for _ in range(MAX_FAILED_STARTS):
         lose_all()
-    with pytest.raises(ClusterError, match="8 jobs ended one after the other before a worker came"):
+    with pytest.raises(ClusterError, match="8 jobs in a row ended before their worker was connected"):
         lose_all()
 
 
@@ -130,8 +133,8 @@ def test_a_closed_job_says_so() -> None:
     async def live() -> Any:
         job = patient(Job)()
         await job
-        refusal = job.refusal
+        rejection = job.rejection
         await job.close()
-        return refusal, job.status
+        return rejection, job.status
 
     assert asyncio.run(live()) == ("no such queue", Status.closed)

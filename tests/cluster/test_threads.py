@@ -1,12 +1,11 @@
-"""Workers that are threads of the driver: the same tables as of processes, and nothing left behind."""
+"""Workers that are threads of the driver give the same tables as processes, and listen on nothing."""
 
 from pathlib import Path
 from urllib.request import urlopen
 
-import psutil
-
 from kernel_pipeline.cluster import open_cluster
 from kernel_pipeline.cluster.profile import Profile
+from tests.cluster.listening import listening
 from tests.faults.harness import assert_same, write_config
 from tests.helpers.sweeps import pipeline
 
@@ -22,17 +21,6 @@ def test_threads_give_the_tables_of_processes(tmp_path: Path) -> None:
     assert (tmp_path / "threads" / "logs" / "driver.log").exists()
 
 
-def listening() -> set[str]:
-    """The addresses at which this process and all that it started listen."""
-    this = psutil.Process()
-    return {
-        f"{connection.laddr.ip}:{connection.laddr.port}"
-        for process in (this, *this.children(recursive=True))
-        for connection in process.net_connections()
-        if connection.status == psutil.CONN_LISTEN
-    }
-
-
 def test_threads_listen_on_nothing(tmp_path: Path) -> None:
     before = listening()
     with open_cluster(Profile(backend="threads", jobs=1), tmp_path) as cluster:
@@ -40,18 +28,6 @@ def test_threads_listen_on_nothing(tmp_path: Path) -> None:
         assert cluster.client.scheduler_info()["address"].startswith("inproc://")
         assert listening() == before
     assert cluster.dashboard == "off (--dashboard serves one)"
-
-
-def test_processes_listen_on_loopback_and_only_encrypted(tmp_path: Path) -> None:
-    before = listening()
-    with open_cluster(Profile(backend="local", jobs=1), tmp_path) as cluster:
-        cluster.client.wait_for_workers(1, timeout=30)
-        opened = listening() - before
-        info = cluster.client.scheduler_info()
-        worker = info["workers"].popitem()
-    assert all(address.startswith("tls://127.0.0.1:") for address in (info["address"], worker[0], worker[1]["nanny"]))
-    assert opened == {address.removeprefix("tls://") for address in (info["address"], worker[0], worker[1]["nanny"])}
-    assert not list(tmp_path.iterdir()), "no certificate is written where the run is"
 
 
 def test_a_dashboard_is_served_when_asked_for(tmp_path: Path) -> None:

@@ -207,7 +207,7 @@ def test_where_nobody_listens_one_message_says_so_and_nothing_is_written(folder:
 def test_work_goes_to_another_host_in_the_clear_only_when_told(folder: Path) -> None:
     refused = command("run", folder / "tiny.toml", "--cluster", "tcp://192.0.2.1:8786", "--out", folder / "run")
     assert refused.exit_code == 2, refused.output
-    assert "tcp://192.0.2.1:8786 is another host" in refused.stderr
+    assert "tcp://192.0.2.1:8786 is on another host" in refused.stderr
     assert "--insecure" in refused.stderr
     assert not (folder / "run").exists()
 
@@ -228,7 +228,7 @@ def test_workers_with_other_versions_are_refused_with_a_table_before_any_task(fo
         names = {address: name for name, address in servers.workers.items()}
         refused = end(run(servers.address, "run", folder))
         assert servers.stayed
-    assert_refused(refused, 5, "3 of 4 workers do not run what this driver runs")
+    assert_refused(refused, 5, "3 of 4 workers have other versions than this driver")
     table = [re.split(r"\s{2,}", line.strip()) for line in refused.stderr.splitlines() if line.startswith("  ")]
     columns = [names.get(head, head) for head in table[0]]
     assert sorted(columns) == ["driver", "no-package", "other-numpy", "other-source"]

@@ -104,6 +104,6 @@ def test_a_gateway_that_is_not_there_is_one_message(folder: Path) -> None:
     address = f"http://127.0.0.1:{free_port()}"
     refused = pipeline("run", "tiny.toml", "--cluster", profile(folder, address), "--out", "run", cwd=folder)
     assert refused.returncode == 5, refused.stderr
-    assert refused.stderr.startswith(f"Error: the gateway {address} gives no cluster: ")
+    assert refused.stderr.startswith(f"Error: the gateway {address} did not start a cluster: ")
     assert "Traceback" not in refused.stderr
     assert refused.stderr.count("Error: ") == 1

@@ -90,7 +90,7 @@ def test_a_run_outlives_a_host_that_is_cut_off(tmp_path: Path, undisturbed: Path
         arguments = ("run", config, "--cluster", servers.address, "--out", root)
         refused = command(*arguments)
         assert refused.exit_code == 2, refused.output
-        assert "is another host, and tcp:// is neither encrypted" in refused.stderr
+        assert "is on another host, and tcp:// is neither encrypted" in refused.stderr
         process = start(*arguments, "--insecure", cwd=tmp_path, within=hosts.on(0))
         assert wait_until(lambda: len(done_by(root)) >= ENOUGH_LINES, 60)
         hosts.cut(2)

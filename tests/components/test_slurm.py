@@ -71,8 +71,11 @@ def test_keys_of_a_run_are_for_its_owner_only_and_go_with_it(tmp_path: Path, und
         (folder,) = logs.glob(".certificates-*")
         assert folder.stat().st_mode & 0o777 == 0o700
         assert {path.stat().st_mode & 0o777 for path in folder.iterdir()} == {0o600}
+        commands = {process: process.info["cmdline"] or [] for process in psutil.process_iter(["cmdline"])}
         workers = [
-            p for p in psutil.process_iter(["cmdline"]) if "distributed.cli.dask_worker" in (p.info["cmdline"] or [])
+            process
+            for process, command in commands.items()
+            if "distributed.cli.dask_worker" in command and str(tmp_path) in " ".join(command)
         ]
         assert workers
         for worker in workers:
@@ -273,15 +276,15 @@ def test_jobs_that_always_end_at_once_end_the_run(tmp_path: Path) -> None:
     write_profile(tmp_path, setup=["exit 1"])
     done = pipeline("run", "tiny.toml", "--cluster", "queue.toml", "--out", "run", cwd=tmp_path)
     assert done.returncode == 5, done.stdout + done.stderr
-    assert "jobs ended one after the other before a worker came" in done.stderr
+    assert "jobs in a row ended before their worker was connected" in done.stderr
 
 
 @pytest.mark.parametrize(
     ("changes", "arguments", "code", "words"),
     [
-        ({"queue": "nowhere"}, ["run"], 5, ["slurm takes no job", "invalid partition specified"]),
-        ({"queue": "nowhere"}, ["submit"], 5, ["slurm takes no job", "invalid partition specified"]),
-        ({"memory": "900 GiB"}, ["run"], 5, ["slurm takes no job", "Memory specification"]),
+        ({"queue": "nowhere"}, ["run"], 5, ["Slurm rejected the job", "invalid partition specified"]),
+        ({"queue": "nowhere"}, ["submit"], 5, ["Slurm rejected the job", "invalid partition specified"]),
+        ({"memory": "900 GiB"}, ["run"], 5, ["Slurm rejected the job", "Memory specification"]),
         ({"memory": "100 MiB"}, ["submit"], 2, ["may use 80 MiB"]),
     ],
 )

@@ -18,6 +18,7 @@ CHUNK = "gram.zarr/wave/gram/c/0/0/0"
 ARRAY = "gram.zarr/wave/gram"
 TILES = "tiles/wave/0"
 DATA = "data/wave"
+FIT = "fits/wave/regression/unif/1"
 DEEP = "[" * 200_000 + "]" * 200_000
 ESCAPE = "\x1b]0;owned\x07"
 
@@ -188,6 +189,16 @@ def described(key: str = ARRAY, **changes: Any) -> Forgery:
         path.write_text(content)
         change(DATA, digests={f"{key}/zarr.json": content_digest(content.encode())})(root, root)
         forget(root, "tables", "combine/", "fits/")
+
+    return forge
+
+
+def forged_result(name: str, result: dict[str, Any]) -> Forgery:
+    """Change the result of a task, and let the tables be built anew."""
+
+    def forge(root: Path, outside: Path) -> None:
+        change(name, result=result)(root, outside)
+        forget(root, "tables")
 
     return forge
 

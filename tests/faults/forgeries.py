@@ -10,6 +10,7 @@ from tests.faults.forge import (
     DATA,
     DEEP,
     ESCAPE,
+    FIT,
     GIB,
     TILES,
     Forgery,
@@ -18,6 +19,7 @@ from tests.faults.forge import (
     change,
     described,
     fifo,
+    forged_result,
     huge_chunk,
     linked,
     many_rows,
@@ -126,6 +128,14 @@ DESCRIPTIONS: dict[str, Forgery] = {
     "a description that is no object": described(attributes=[], shape="all"),
     "a description that is nested deeply": written(f"{ARRAY}/zarr.json", DEEP),
 }
+RESULTS: dict[str, Forgery] = {
+    "a fit whose path is not an object": forged_result(FIT, {"path": 3}),
+    "a fit whose path has lists of other lengths": forged_result(FIT, {"path": {"values": [[1.0]], "test_errors": []}}),
+    "weights without their kernels": forged_result("weights/wave/regression/alignf/0-2", {"trials": {"0": {}}}),
+    "degenerate kernels that do not exist": forged_result(
+        "reduce/wave/regression", {"flat": {"count": 1, "first": [[99, [0]]]}}
+    ),
+}
 JSONS: dict[str, Forgery] = {
     "a ledger line that is nested deeply": raw_line(LINE + DEEP),
     "a ledger line with a huge number": raw_line(LINE + "9" * 10_000),
@@ -139,6 +149,7 @@ JSONS: dict[str, Forgery] = {
     "tables of no sweep": change("tables", result={"sweep": []}),
     "a sweep without files": change("sweep", result={"files": {}}),
     "a config that is nested deeply": other_config('name = "small"', f'name = "small"\nx = {DEEP}'),
+    **RESULTS,
     "control characters in all that is shown": alarming_words,
 }
 IN_PROCESS = KEYS | NAMES | LINKS | FIFOS | DESCRIPTIONS | JSONS

@@ -130,7 +130,6 @@ def test_a_run_that_is_told_twice_stops_within_seconds(folder: Path) -> None:
 def test_tasks_that_do_not_end_are_abandoned(folder: Path) -> None:
     with FaultyRun(*RUN, cwd=folder, faults=[HELD]) as run:
         assert wait_until(lambda: run.calls() == 2, 60)
-        before = done_by(folder / "run")
         os.kill(run.process.pid, signal.SIGTERM)
         stopped = run.end(60)
     assert stopped.returncode == 130, stopped.stderr

@@ -73,7 +73,7 @@ def test_a_file_with_the_name_of_a_shipped_config_is_read_and_that_is_said(
     ids=lambda changes: next(iter(changes)),
 )
 def test_control_characters_in_a_profile_are_refused(changes: dict[str, Any]) -> None:
-    with pytest.raises(ProfileError, match="must not hold control characters") as caught:
+    with pytest.raises(ProfileError, match="must not contain control characters") as caught:
         parse_profile(SLURM | changes, "the test")
     assert str(caught.value).isprintable() or "\n" in str(caught.value)
     assert "\x1b" not in str(caught.value)
@@ -83,7 +83,7 @@ def test_lines_of_setup_are_shell_and_may_be_long(tmp_path: Path) -> None:
     profile = parse_profile(SLURM | {"setup": ["if true; then\n\tmodule load python\nfi"]}, "the test")
     assert len(profile.setup) == 1
     (tmp_path / "gateway.toml").write_text('backend = "gateway"\naddress = "https://x"\noptions = {a = "b\\nc"}\n')
-    with pytest.raises(ProfileError, match="options: must not hold control characters"):
+    with pytest.raises(ProfileError, match="options: must not contain control characters"):
         find_profile(str(tmp_path / "gateway.toml"))
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.faults.forge import ESCAPE
-from tests.faults.forgeries import COMMANDS, CONFIG, IN_PROCESS, KEYS, NAMES, READING, arguments, prepare
+from tests.faults.forgeries import COMMANDS, CONFIG, IN_PROCESS, KEYS, NAMES, READING, RESULTS, arguments, prepare
 from tests.faults.harness import command, no_workers, write_config
 
 pytestmark = pytest.mark.faults
@@ -86,6 +86,18 @@ def test_a_forged_directory_harms_nothing(
         if "\x1b" in done.output or ESCAPE in done.output:
             failures.append(f"{name} shows control characters")
     assert not failures, "\n".join(failures)
+
+
+@pytest.mark.parametrize("name", ["resume", "repair"])
+@pytest.mark.parametrize("forgery", RESULTS)
+def test_a_forged_result_is_computed_again(base: Path, tmp_path: Path, forgery: str, name: str) -> None:
+    root, _ = prepare(base, tmp_path, RESULTS[forgery])
+    with no_workers():
+        done = command(*arguments(name, root, base.parent / "tiny.toml"))
+    assert done.exit_code == 0, done.output
+    for path in (base / "results").iterdir():
+        if path.name != "timings.csv":
+            assert (root / "results" / path.name).read_bytes() == path.read_bytes(), path.name
 
 
 @pytest.mark.parametrize("forgery", KEYS | NAMES)

@@ -114,7 +114,7 @@ def test_workers_that_never_start_are_not_waited_for(monkeypatch: pytest.MonkeyP
     async def hang(*_: object) -> None:
         await asyncio.sleep(3600)
 
-    monkeypatch.setattr(private_cluster, "SECONDS_TO_START", 1.0)
+    monkeypatch.setattr(private_cluster, "START_TIMEOUT_S", 1.0)
     monkeypatch.setattr(LocalCluster, "_start", hang)
     with pytest.raises(ClusterError, match="the workers cannot be started"):
         PrivateCluster(n_workers=1)

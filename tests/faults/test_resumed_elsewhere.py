@@ -196,7 +196,7 @@ def test_a_run_that_is_told_to_stop_when_nothing_is_left_writes_its_tables(
     root = shutil.copytree(undisturbed, tmp_path / "run")
     rewrite_ledger(root, lambda name: name not in (LAST, "tables"))
     shutil.rmtree(root / "results")
-    opened = SimpleNamespace(workers=1, dashboard="", client=SimpleNamespace(scheduler=None), stays=False)
+    opened = SimpleNamespace(workers=1, dashboard="", client=SimpleNamespace(scheduler=None), is_external=False)
     monkeypatch.setattr("kernel_pipeline.run.options.open_cluster", lambda *_: nullcontext(opened))
     monkeypatch.setattr("kernel_pipeline.run.options.warm_up", lambda *_: None)
     monkeypatch.setattr("kernel_pipeline.run.executor.Execution", InterruptedExecution)

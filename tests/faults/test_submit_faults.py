@@ -102,8 +102,8 @@ def test_every_job_has_a_name_of_its_own(queue: Path) -> None:
 
 
 def test_a_queue_that_does_not_answer_is_named_and_soon(queue: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert batch.SECONDS_TO_LIST <= 5
-    monkeypatch.setattr(batch, "SECONDS_TO_LIST", 0.5)
+    assert batch.LIST_TIMEOUT_S <= 5
+    monkeypatch.setattr(batch, "LIST_TIMEOUT_S", 0.5)
     assert submit().exit_code == 0
     (queue / "squeue").write_text("#!/bin/sh\nexec sleep 60\n")
     begin = time.monotonic()
@@ -125,7 +125,7 @@ def test_a_queue_that_cannot_be_asked_is_not_taken_for_one_without_the_job(queue
 
 
 def test_a_job_that_slurm_may_have_taken_is_looked_for(queue: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batch, "SECONDS_TO_SUBMIT", 2)
+    monkeypatch.setattr(batch, "SUBMIT_TIMEOUT_S", 2)
     (queue / "sbatch").write_text(SBATCH + "exec sleep 60\n")
     with pytest.raises(ClusterError, match="did not answer"):
         batch.submit(_script(queue))

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 import tomli_w
 
-from kernel_pipeline.config.datasets import FileDataset
 from kernel_pipeline.config.loading import parse_config
 from kernel_pipeline.config.sweep import Config
-from kernel_pipeline.data.prepared import Samples, load_samples
+from kernel_pipeline.data.prepared import PreparedDataset, load_samples
+from kernel_pipeline.data.sources.file import FileDataset
 from kernel_pipeline.errors import DataError
 from kernel_pipeline.tasks.arrays import Floats
 
@@ -80,14 +80,14 @@ def file_dataset(**dataset: Any) -> FileDataset:
     return found
 
 
-def load(folder: Path, seed: int = 0, folds: int = 3, **dataset: Any) -> Samples:
+def load(folder: Path, seed: int = 0, folds: int = 3, **dataset: Any) -> PreparedDataset:
     """Make the one dataset of a config ready."""
     values = config_values(**dataset) | {"seed": seed, "protocol": {"folds": folds}}
     config = parsed(values)
     return load_samples(config, config.dataset[0], folder)
 
 
-def dense(samples: Samples) -> Floats:
+def dense(samples: PreparedDataset) -> Floats:
     """The features of samples that are not kept sparse."""
     assert isinstance(samples.features, np.ndarray)
     return samples.features

@@ -9,7 +9,7 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
 
-from kernel_pipeline.data.prepared import Samples
+from kernel_pipeline.data.prepared import PreparedDataset
 
 Floats = NDArray[np.float64]
 Booleans = NDArray[np.bool_]
@@ -114,19 +114,21 @@ def aligned(kernel: Floats, labels: Floats) -> float:
     return float(yc @ kernel @ yc / norm) if norm > 1e-13 * np.linalg.norm(kernel) * (yc @ yc) else float("nan")
 
 
-def gaussian_trial(samples: Samples, gammas: list[float], task: str, trial: int, folds: int) -> Trial:
+def gaussian_trial(samples: PreparedDataset, gammas: list[float], task: str, trial: int, folds: int) -> Trial:
     return _trial(
         samples, np.array([rbf_kernel(samples.features, gamma=gamma) for gamma in gammas]), task, trial, folds
     )
 
 
-def rank_one_trial(samples: Samples, task: str, trial: int, folds: int) -> Trial:
+def rank_one_trial(samples: PreparedDataset, task: str, trial: int, folds: int) -> Trial:
     columns = samples.features
     dense = columns.toarray() if isinstance(columns, scipy.sparse.csr_array) else columns
     return _trial(samples, np.einsum("ik,jk->kij", dense, dense), task, trial, folds, dense)
 
 
-def _trial(samples: Samples, grams: Floats, task: str, trial: int, folds: int, columns: Floats | None = None) -> Trial:
+def _trial(
+    samples: PreparedDataset, grams: Floats, task: str, trial: int, folds: int, columns: Floats | None = None
+) -> Trial:
     """With columns, these are centered before they are multiplied, which keeps the digits of large ones."""
     held_out = [trial, (trial + 1) % folds]
     train = ~np.isin(samples.fold, held_out)

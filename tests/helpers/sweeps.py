@@ -4,19 +4,22 @@ import io
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 from rich.console import Console
 
 from kernel_pipeline.cli.run_view import RunView, print_outcome
 from kernel_pipeline.config.loading import parse_config
 from kernel_pipeline.config.sweep import Config
-from kernel_pipeline.data.prepared import Samples, load_samples
+from kernel_pipeline.data.prepared import PreparedDataset, load_samples
 from kernel_pipeline.plan.arrays import data_identity
 from kernel_pipeline.plan.plan import Plan, make_plan
+from kernel_pipeline.results.context import TableContext
+from kernel_pipeline.results.writing import write_tables
 from kernel_pipeline.run.driver import Options
 from kernel_pipeline.run.manifest import write_manifest
 from kernel_pipeline.run.stored_data import create_arrays
@@ -67,7 +70,7 @@ def smaller_config(**changes: Any) -> Config:
     return small_config(methods=["unif", "alignf"], protocol={"folds": 3}, dataset=datasets, **changes)
 
 
-def plan_in(root: Path, config: Config, data: Path | None = None) -> tuple[Plan, list[Samples]]:
+def plan_in(root: Path, config: Config, data: Path | None = None) -> tuple[Plan, list[PreparedDataset]]:
     """Plan a sweep and make its run directory, with the data stored and no task done."""
     samples = [load_samples(config, dataset, data or root) for dataset in config.dataset]
     plan = make_plan(config, [loaded.outline for loaded in samples])
@@ -84,12 +87,19 @@ def plan_in(root: Path, config: Config, data: Path | None = None) -> tuple[Plan,
     return plan, samples
 
 
-def run_here(root: Path, config: Config) -> tuple[Plan, list[Samples], dict[str, Finished]]:
+def run_here(root: Path, config: Config) -> tuple[Plan, list[PreparedDataset], dict[str, Finished]]:
     """Run every task in this process, in the order of the plan."""
     plan, samples = plan_in(root, config)
     finished = {task.name: run_tasks([task], RunStore(LocalRoot(root)))[0] for task in plan.tasks}
     note(root, *finished.values())
     return plan, samples, finished
+
+
+def write_results(root: Path, plan: Plan, finished: Mapping[str, Finished]) -> pd.DataFrame:
+    """Write the tables of finished tasks; gives the rows."""
+    context = TableContext(plan, finished, RunStore(LocalRoot(root)))
+    write_tables(LocalRoot(root), context)
+    return context.whole("rows")
 
 
 def resume_here(root: Path) -> tuple[int, str]:

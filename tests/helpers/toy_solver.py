@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import pytest
@@ -19,14 +19,42 @@ from kernel_pipeline.plan import arrays as planned
 from kernel_pipeline.plan import plan as planning
 from kernel_pipeline.plan.plan import DatasetPlan
 from kernel_pipeline.stages.task import Output, Task
+from kernel_pipeline.stages.task_results import TaskResult
 from kernel_pipeline.stages.tiles import TilesTask, tile_slices
 from kernel_pipeline.store.array_metadata import ArrayPlan
 from kernel_pipeline.store.arrays import GRAM, STATISTICS, RunStore
 from kernel_pipeline.store.inputs import Input, tiles_of, trials_of, whole
+from kernel_pipeline.store.json_object import JsonObject
 from kernel_pipeline.tasks.arrays import Floats
 
 MAX_PASSES = 60
 PRECISION = 1e-10
+
+
+@dataclass(frozen=True)
+class StepResult(TaskResult):
+    eigenvalue: float
+    is_settled: bool
+
+    def to_json(self) -> dict[str, Any]:
+        return {"eigenvalue": self.eigenvalue, "is_settled": self.is_settled}
+
+    @classmethod
+    def from_json(cls, value: object) -> Self:
+        found = JsonObject(value, "the result")
+        return cls(found.optional_number("eigenvalue") or 0.0, found.flag("is_settled"))
+
+
+@dataclass(frozen=True)
+class VectorResult(TaskResult):
+    vector: list[float]
+
+    def to_json(self) -> dict[str, Any]:
+        return {"vector": self.vector}
+
+    @classmethod
+    def from_json(cls, value: object) -> Self:
+        return cls(JsonObject(value, "the result").numbers("vector"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,6 +126,7 @@ class StepTask(SolverTask):
     """Sums the products of a pass and asks for another one until the eigenvalue has settled."""
 
     is_open_ended: ClassVar[bool] = True
+    result_type: ClassVar[type[TaskResult]] = StepResult
 
     before: float = 0.0
 
@@ -118,7 +147,7 @@ class StepTask(SolverTask):
         digests = store.write_trials(STATISTICS, self.vectors, [self.number], [product / norm])
         if is_settled:
             digests |= store.write(STATISTICS, self.solution, product / norm)
-        return Output(digests, {"eigenvalue": norm, "is_settled": is_settled})
+        return Output(digests, StepResult(norm, is_settled))
 
     def follow_up(self, result: Mapping[str, Any]) -> tuple[Task, ...]:
         if result["is_settled"] or self.number + 1 == MAX_PASSES:
@@ -132,6 +161,8 @@ class StepTask(SolverTask):
 class EigenvalueTask(SolverTask):
     """Reads the solution."""
 
+    result_type: ClassVar[type[TaskResult]] = VectorResult
+
     @property
     def part(self) -> str:
         return "toy/eigenvalue"
@@ -143,7 +174,7 @@ class EigenvalueTask(SolverTask):
         return ()
 
     def run(self, store: RunStore) -> Output:
-        return Output(result={"vector": store.read(STATISTICS, self.solution).tolist()})
+        return Output(result=VectorResult(store.read(STATISTICS, self.solution).tolist()))
 
 
 def common_fields(task: SolverTask) -> dict[str, Any]:

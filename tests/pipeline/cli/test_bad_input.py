@@ -88,7 +88,7 @@ CASES = [
     Case("unknown method", ["methods[0]", "'svm'", "'unif', 'align', 'alignf'"], with_value(("methods",), ["svm"])),
     Case("target out of range", ["target = 7", "3 columns", "-3 to 2"], config_values(target=7)),
     Case("unknown target", ["target = 'label'", "not a column", "there are"], config_values(target="label")),
-    Case("no feature left", ["no feature column is left"], config_values(drop=[0, 1])),
+    Case("no feature left", ["there is no feature column"], config_values(drop=[0, 1])),
     Case("wrong format", ["cannot read", "things.csv", "'npz'"], config_values(format="npz")),
     Case("empty file", ["cannot read", "things.csv", "'csv'"], content=""),
     Case("ragged file", ["cannot read", "line 10", "saw 4"], content=ROWS + "1,2,3,4\n"),
@@ -158,7 +158,7 @@ CASES = [
     Case("no bigram", ["no bigrams", "things.csv"], text_values("bigrams"), content="a one\nb two\n" * 4),
     Case("empty document", ["1 of 9", "line 9", "missing = 'drop'"], text_values(), "a one\nb two\n" * 4 + "a\n"),
     Case("missing reviews", ["no folder", "processed_acl", "PIPELINE_DATA_DIR"], text_values(source="sentiment")),
-    Case("methods twice", ["methods", "'unif' twice"], with_value(("methods",), ["unif", "unif"])),
+    Case("methods twice", ["methods", "'unif' is listed more than once"], with_value(("methods",), ["unif", "unif"])),
 ]
 
 

@@ -9,8 +9,11 @@ import tomli_w
 from click.testing import CliRunner
 
 from kernel_pipeline.cli.main import main
+from kernel_pipeline.cluster.address import AddressProfile
+from kernel_pipeline.cluster.backend import BACKENDS
 from kernel_pipeline.cluster.errors import ProfileError
-from kernel_pipeline.cluster.profile import QUEUES, TAKES, Profile, margin, seconds
+from kernel_pipeline.cluster.profile import Profile
+from kernel_pipeline.cluster.quantities import handover_seconds, walltime_seconds
 from kernel_pipeline.config.profiles import find_profile, known_profiles, parse_profile, profile_folder
 
 QUEUE: dict[str, Any] = {"backend": "slurm", "memory": "4 GiB", "cores": 2, "walltime": "1:00:00"}
@@ -27,7 +30,7 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_every_backend_but_an_address_is_shipped_as_a_valid_profile() -> None:
-    assert set(known_profiles()) == set(TAKES) - {"address"}
+    assert set(known_profiles()) == set(BACKENDS) - {"address"}
     for name in known_profiles():
         assert find_profile(name).backend == name
 
@@ -44,11 +47,11 @@ def test_a_file_is_a_profile_or_a_scheduler_file(tmp_path: Path) -> None:
     (tmp_path / "queue.toml").write_text(tomli_w.dumps(QUEUE))
     (tmp_path / "scheduler.json").write_text(json.dumps({"address": "tcp://127.0.0.1:1"}))
     assert find_profile("queue.toml").cores == 2
-    assert find_profile("scheduler.json") == Profile(backend="address", address="scheduler.json")
+    assert find_profile("scheduler.json") == AddressProfile(address="scheduler.json")
 
 
 def test_an_address_is_a_profile_of_its_own() -> None:
-    assert find_profile("tls://host:8786") == Profile(backend="address", address="tls://host:8786")
+    assert find_profile("tls://host:8786") == AddressProfile(address="tls://host:8786")
 
 
 @pytest.mark.parametrize(("workers", "jobs"), [(1, 1), (2, 1), (3, 2), (8, 4)])
@@ -85,7 +88,9 @@ def test_what_is_no_cluster(asked: tuple[Any, ...], words: list[str], tmp_path: 
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"backend": "cray"}, ["backend", "'slurm'", "'cray'"]),
+        ({"backend": "cray"}, ["backend", "there is no cluster backend 'cray'", "slurm, pbs"]),
+        ({"backend": "slrum"}, ["Did you mean 'slurm'?"]),
+        ({"backend": ["slurm"]}, ["backend", "string"]),
         ({"memory": 4}, ["memory", "string", "4"]),
         ({"memory": "4"}, ["memory", "'16 GiB'", "'4'"]),
         ({"memory": "much"}, ["memory", "'much'"]),
@@ -94,12 +99,15 @@ def test_what_is_no_cluster(asked: tuple[Any, ...], words: list[str], tmp_path: 
         ({"walltime": "4h"}, ["walltime", "hours:minutes:seconds", "'4h'"]),
         ({"walltime": "0:00:00"}, ["walltime", "'0:00:00'"]),
         ({"walltime": "1:70:00"}, ["walltime", "'1:70:00'"]),
-        ({"adapt": [5, 2]}, ["adapt", "[least, most]", "[5, 2]"]),
+        ({"adapt": [5, 2]}, ["adapt", "[minimum, maximum]", "[5, 2]"]),
         ({"adapt": [0, 0]}, ["adapt", "[0, 0]"]),
         ({"adapt": [1, 2], "jobs": 3}, ["jobs or adapt, not both"]),
         ({"jobs": 0}, ["jobs", "greater than or equal to 1", "0"]),
-        ({"que": "long"}, ["que", "not a key that is known", "queue"]),
-        ({"image": "x"}, ["'slurm' has no use for image", "it takes", "walltime"]),
+        ({"que": "long"}, ["backend 'slurm': unknown key 'que'; did you mean 'queue'?", "walltime"]),
+        (
+            {"image": "x"},
+            ["backend 'slurm': unknown key 'image'", "Allowed: backend, description, account"],
+        ),
         ({"driver": {"memory": "x"}}, ["driver.memory", "'x'"]),
         ({"driver": {"walltime": "x"}}, ["driver.walltime", "'x'"]),
     ],
@@ -120,21 +128,21 @@ def test_memory_of_a_job_is_shared_by_its_workers() -> None:
 
 
 def test_jobs_at_most() -> None:
-    assert parse_profile(QUEUE, "").most_jobs == 1
-    assert parse_profile(QUEUE | {"jobs": 9}, "").most_jobs == 9
-    assert parse_profile(QUEUE | {"adapt": [2, 50]}, "").most_jobs == 50
+    assert parse_profile(QUEUE, "").max_jobs == 1
+    assert parse_profile(QUEUE | {"jobs": 9}, "").max_jobs == 9
+    assert parse_profile(QUEUE | {"adapt": [2, 50]}, "").max_jobs == 50
 
 
 @pytest.mark.parametrize(
     ("walltime", "length", "left"), [("0:02:00", 120, 30), ("4:00:00", 14400, 300), ("48:00:10", 172810, 300)]
 )
 def test_work_is_handed_over_before_a_job_ends(walltime: str, length: float, left: float) -> None:
-    assert seconds(walltime) == length
-    assert margin(walltime) == left
+    assert walltime_seconds(walltime) == length
+    assert handover_seconds(walltime) == left
 
 
 def test_only_timed_queues_take_a_wall_time() -> None:
-    assert {name for name in QUEUES if "walltime" in TAKES[name]} == {"slurm", "pbs", "lsf", "sge"}
+    assert {name for name, backend in BACKENDS.items() if "walltime" in backend.TAKES} == {"slurm", "pbs", "lsf", "sge"}
 
 
 def test_a_broken_profile_is_in_nobodys_way(own: Path, tmp_path: Path) -> None:

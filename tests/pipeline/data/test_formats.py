@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from kernel_pipeline.data.formats import READERS, read_table
+from kernel_pipeline.data.formats.format import FORMATS
+from kernel_pipeline.data.sources.file import read_frame
 from kernel_pipeline.errors import DataError
 from tests.helpers.build import FEATURES, LABELS, ROWS, file_dataset, load, put
 
@@ -33,7 +34,7 @@ def npy(array: Any) -> bytes:
 
 
 def read(path: Path, **dataset: Any) -> pd.DataFrame:
-    return read_table(path, file_dataset(**dataset))
+    return read_frame(path, file_dataset(**dataset))
 
 
 def refused(folder: Path, content: str | bytes, format_: str, name: str | None = None, **dataset: Any) -> str:
@@ -51,7 +52,7 @@ def readable(value: Any) -> str:
     """What a case is called: contents of files are left out."""
     if isinstance(value, list):
         return " ".join(value)
-    return value if value in READERS else ""
+    return value if value in FORMATS else ""
 
 
 GOOD = [
@@ -148,7 +149,7 @@ def test_libsvm_has_its_target_last_and_absent_numbers_are_zero(tmp_path: Path) 
         ("csv", "", ["cannot read", "things.csv", "'csv'"]),
         ("table", "", ["cannot read", "things.table", "'table'"]),
         ("arff", "", ["cannot read", "things.arff", "no data found"]),
-        ("libsvm", "", ["no feature column is left"]),
+        ("libsvm", "", ["there is no feature column"]),
         ("arff", ARFF_HEAD, ["0 rows"]),
         ("csv", ROWS + "1,2,3,4,5\n", ["cannot read", "line 10", "3", "5"]),
         ("table", TABLE + "1 2 3 4 5\n", ["cannot read", "line 10", "3", "5"]),
@@ -163,15 +164,15 @@ def test_libsvm_has_its_target_last_and_absent_numbers_are_zero(tmp_path: Path) 
         ("libsvm", TABLE, ["cannot read", "'libsvm'"]),
         ("npz", ROWS, ["cannot read", "'npz'"]),
         ("csv", ARFF, ["cannot read", "'csv'"]),
-        ("csv", LIBSVM, ["no feature column is left"]),
-        ("table", ROWS, ["no feature column is left"]),
-        ("csv", TABLE, ["no feature column is left"]),
-        ("npz", npz(X=FEATURES, target=LABELS), ["'X'", "'features' and 'target' are needed"]),
-        ("npz", npz(features=FEATURES), ["['features']", "'features' and 'target' are needed"]),
+        ("csv", LIBSVM, ["there is no feature column"]),
+        ("table", ROWS, ["there is no feature column"]),
+        ("csv", TABLE, ["there is no feature column"]),
+        ("npz", npz(X=FEATURES, target=LABELS), ["'X'", "'features' and 'target' are required"]),
+        ("npz", npz(features=FEATURES), ["['features']", "'features' and 'target' are required"]),
         ("npz", npz(features=FEATURES, target=LABELS[:4]), ["(9, 2)", "(4,)", "(m, d) and (m,)"]),
         ("npz", npz(features=LABELS, target=LABELS), ["(9,)", "(m, d) and (m,)"]),
         ("npz", npz(features=FEATURES, target=FEATURES), ["(9, 2)", "(m, d) and (m,)"]),
-        ("npz", npz(features=FEATURES[:, :0], target=LABELS), ["no feature column is left"]),
+        ("npz", npz(features=FEATURES[:, :0], target=LABELS), ["there is no feature column"]),
         ("npz", npz(features=FEATURES.astype(object), target=LABELS), ["cannot read", "allow_pickle=False"]),
         ("npz", npz(features=FEATURES, target=LABELS.astype(object)), ["cannot read", "allow_pickle=False"]),
     ],
@@ -205,7 +206,9 @@ def test_npz_that_is_none(make: Callable[[], bytes], tmp_path: Path) -> None:
 
 
 def test_npz_of_complex_numbers(tmp_path: Path) -> None:
-    assert "real numbers are needed" in refused(tmp_path, npz(features=FEATURES.astype(complex), target=LABELS), "npz")
+    assert "real numbers are required" in refused(
+        tmp_path, npz(features=FEATURES.astype(complex), target=LABELS), "npz"
+    )
 
 
 def test_arff_that_is_ragged(tmp_path: Path) -> None:

@@ -1,16 +1,16 @@
-from dataclasses import replace
+"""Datasets are sampled, scaled and divided into folds."""
+
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from kernel_pipeline.data.prepared import Samples, load_samples
+from kernel_pipeline.data.prepared import PreparedDataset, load_samples
 from tests.helpers.build import (
     FEATURES,
     LABELS,
     ROWS,
-    config_values,
     dense,
     load,
     parsed,
@@ -22,12 +22,9 @@ from tests.helpers.build import (
 NUMBERS = "".join(f"{i},{i * i},{7 * i % 11}\n" for i in range(20))
 
 
-def synthetic(folder: Path, seed: int = 0, folds: int = 3, **dataset: Any) -> Samples:
+def synthetic(folder: Path, seed: int = 0, folds: int = 3, **dataset: Any) -> PreparedDataset:
     config = parsed(synthetic_values(**dataset) | {"seed": seed, "protocol": {"folds": folds}})
     return load_samples(config, config.dataset[0], folder)
-
-
-# Folds
 
 
 @pytest.mark.parametrize("folds", [3, 4, 5, 9])
@@ -66,7 +63,11 @@ def test_both_tasks_of_one_dataset_have_the_same_folds(tmp_path: Path) -> None:
     np.testing.assert_array_equal(both.order, load(tmp_path).order)
 
 
-# The sample
+def test_positive_is_for_the_classification_of_numbers_only(tmp_path: Path) -> None:
+    put(tmp_path, "".join(f"{i},{i % 3}\n" for i in range(12)))
+    both = load(tmp_path, task=["regression", "classification"], positive=["1"])
+    np.testing.assert_array_equal(both.targets["regression"], both.order % 3)
+    np.testing.assert_array_equal(both.targets["classification"], np.where(both.order % 3 == 1, 1, -1))
 
 
 def test_the_same_seed_gives_the_same_samples(tmp_path: Path) -> None:
@@ -101,15 +102,12 @@ def test_rows_left_out_do_not_count_as_usable(tmp_path: Path) -> None:
 def test_fewer_rows_than_folds(folds: int, rows: int | None, tmp_path: Path) -> None:
     dataset = {} if rows is None else {"rows": rows}
     text = refused(tmp_path, ROWS, folds=folds, **dataset)
-    assert f"{rows or 9} rows cannot fill {folds} folds" in text
+    assert f"{rows or 9} rows are too few for {folds} folds" in text
 
 
 def test_a_fold_of_one_row_is_enough(tmp_path: Path) -> None:
     put(tmp_path, NUMBERS)
     assert load(tmp_path, folds=20, task="regression").fold.tolist() == list(range(20))
-
-
-# What cannot be learned
 
 
 def rows_of_classes(first: int, second: int) -> str:
@@ -143,9 +141,6 @@ def test_features_that_are_all_constant(tmp_path: Path) -> None:
 def test_a_constant_target(tmp_path: Path) -> None:
     text = refused(tmp_path, "".join(f"{i},5\n" for i in range(9)), task="regression")
     assert "the target is constant (5)" in text
-
-
-# Scales
 
 
 def test_features_are_not_scaled_unless_told(tmp_path: Path) -> None:
@@ -188,9 +183,6 @@ def test_the_sample_alone_decides_the_scale(tmp_path: Path) -> None:
     assert features.max(axis=0).tolist() == [1, 1]
 
 
-# Kernels
-
-
 def test_kernels_are_called_by_their_families(tmp_path: Path) -> None:
     assert synthetic(tmp_path).kernels == ("gaussian(2^-1)", "gaussian(2^0)")
 
@@ -207,71 +199,6 @@ def test_rank_one_kernels_of_coded_text_are_called_by_column_and_word(tmp_path: 
     put(tmp_path, "".join(f"{'xyz'[i % 3]},{i},{'ab'[i % 2]}\n" for i in range(9)))
     samples = load(tmp_path, encode="onehot", kernels=[{"family": "rank-one"}])
     assert samples.kernels == ("0_x", "0_y", "0_z", "1")
-
-
-# The fingerprint
-
-
-def test_fingerprint_is_the_same_for_the_same_numbers_in_another_format(tmp_path: Path) -> None:
-    put(tmp_path, ROWS)
-    put(tmp_path, ROWS.replace(",", "  "), "things.data.gz")
-    assert load(tmp_path).fingerprint == load(tmp_path, path="things.data.gz", format="table").fingerprint
-
-
-def test_fingerprint_changes_with_one_number_of_the_file(tmp_path: Path) -> None:
-    put(tmp_path, ROWS)
-    before = load(tmp_path).fingerprint
-    put(tmp_path, ROWS.replace("8,1,a", "8,1.0000000000000002,a"))
-    assert load(tmp_path).fingerprint != before
-
-
-def test_fingerprint_changes_with_one_label_of_the_file(tmp_path: Path) -> None:
-    put(tmp_path, ROWS)
-    before = load(tmp_path).fingerprint
-    put(tmp_path, ROWS.replace("8,1,a", "8,1,b"))
-    assert load(tmp_path).fingerprint != before
-
-
-def test_fingerprint_sees_every_number(tmp_path: Path) -> None:
-    samples = synthetic(tmp_path, rows=6)
-    seen = {samples.fingerprint}
-    for place in np.ndindex(samples.features.shape):
-        features = dense(samples).copy()
-        features[place] = np.nextafter(features[place], 9)
-        seen.add(replace(samples, features=features).fingerprint)
-    for row in range(6):
-        target = samples.targets["regression"].copy()
-        target[row] = np.nextafter(target[row], 99)
-        seen.add(replace(samples, targets={"regression": target}).fingerprint)
-        order, fold = samples.order.copy(), samples.fold.copy()
-        order[row] += 1
-        fold[row] += 1
-        seen |= {replace(samples, order=order).fingerprint, replace(samples, fold=fold).fingerprint}
-    assert len(seen) == 1 + samples.features.size + 3 * 6
-
-
-def test_fingerprint_sees_the_names_of_rank_one_kernels(tmp_path: Path) -> None:
-    prints = set()
-    for header in ("u,v,label\n", "u,w,label\n"):
-        put(tmp_path, header + ROWS)
-        prints.add(load(tmp_path, header=True, kernels=[{"family": "rank-one"}]).fingerprint)
-    assert len(prints) == 2
-
-
-def test_fingerprint_depends_on_folds_and_scale(tmp_path: Path) -> None:
-    prints = [
-        synthetic(tmp_path).fingerprint,
-        synthetic(tmp_path, folds=4).fingerprint,
-        synthetic(tmp_path, scale="minmax").fingerprint,
-    ]
-    assert len(set(prints)) == 3
-
-
-def test_fingerprint_tells_a_column_from_a_row() -> None:
-    """The same bytes in another shape are other data."""
-    values = parsed(config_values())
-    tall = Samples(values.name, np.ones((4, 1)), ("0",), {"regression": np.ones(4)}, np.arange(4), np.arange(4), 0)
-    assert tall.fingerprint != replace(tall, features=np.ones((1, 4))).fingerprint
 
 
 def test_standard_scale_of_tiny_numbers(tmp_path: Path) -> None:

@@ -11,12 +11,12 @@ from kernel_pipeline.config.loading import parse_config
 from kernel_pipeline.plan.notes import lines
 from kernel_pipeline.plan.plan import Plan
 from kernel_pipeline.results.notes import result_notes
-from kernel_pipeline.results.summary import summarise, write_summary
-from kernel_pipeline.results.tables import read_rows, write_tables
+from kernel_pipeline.results.stored_tables import read_rows
+from kernel_pipeline.results.summary import latex, markdown, summarise
 from kernel_pipeline.store.arrays import STATISTICS, WEIGHTS, DamagedError, RunStore
 from kernel_pipeline.store.local_storage import LocalRoot
 from kernel_pipeline.store.reports import Finished
-from tests.helpers.sweeps import run_here
+from tests.helpers.sweeps import run_here, write_results
 
 Done = tuple[Path, Plan, dict[str, Finished]]
 
@@ -33,8 +33,7 @@ def run(root: Path, features: Any, target: Any, kernels: list[Any], **changes: A
         "dataset": [dataset],
     }
     plan, _, finished = run_here(root, parse_config(values | changes, "a test"))
-    rows = write_tables(LocalRoot(root), RunStore(LocalRoot(root)), plan, finished)
-    write_summary(LocalRoot(root), summarise(rows))
+    write_results(root, plan, finished)
     return root, plan, finished
 
 
@@ -121,7 +120,7 @@ def test_a_failed_solve_has_no_certificate_no_weights_and_no_kernels(tmp_path: P
         assert np.isnan(store.read(WEIGHTS, f"data/regression/{name}", undefined=True)).all()
 
 
-def test_one_trial_has_no_standard_deviation(tmp_path: Path) -> None:
+def test_one_trial_has_no_standard_deviation() -> None:
     rows = pd.DataFrame(
         {
             "dataset": "data",
@@ -134,11 +133,9 @@ def test_one_trial_has_no_standard_deviation(tmp_path: Path) -> None:
             "status": ["ok", "failed: why"],
         }
     )
-    write_summary(LocalRoot(tmp_path), summarise(rows))
-    shown = (tmp_path / "results/summary.md").read_text()
-    assert "| unif | 0.500<br>- |" in shown
-    assert "nan" not in (tmp_path / "results/summary.tex").read_text()
-    summary = pd.read_csv(tmp_path / "results/summary.csv")
+    summary = summarise(rows)
+    assert "| unif | 0.500<br>- |" in markdown(summary).decode()
+    assert "nan" not in latex(summary).decode()
     assert summary["error_sd"].isna().all()
     assert summary["error_mean"].tolist() == [0.5]
 

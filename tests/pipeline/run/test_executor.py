@@ -113,7 +113,7 @@ def test_a_gateway_that_cannot_be_asked_for_workers_is_asked_again(monkeypatch: 
     monkeypatch.setattr("kernel_pipeline.run.worker_pool.SECONDS_BEFORE_MENDING", 0.0)
     asked = MagicMock(side_effect=[ConnectionRefusedError(111, "refused"), None, ClusterError("jobs end at once")])
     client = MagicMock(status="running", **{"nthreads.return_value": {"tcp://a": 1}})
-    attendance = Attendance(Cluster(client=client, workers=2, dashboard="none", mend=asked), no_welcome, print)
+    attendance = Attendance(Cluster(client=client, workers=2, dashboard="none", replace_lost=asked), no_welcome, print)
     attendance.count()
     attendance.count()
     with pytest.raises(ClusterError, match="jobs end at once"):

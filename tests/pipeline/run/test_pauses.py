@@ -38,12 +38,12 @@ def worker(status: str = "paused", executing: int = 1, nanny: str | None = "tls:
 
 
 def looked(
-    clock: Clock, seconds: int, info: dict[str, Any], stays: bool = False
+    clock: Clock, seconds: int, info: dict[str, Any], is_external: bool = False
 ) -> tuple[Pauses, list[str], MagicMock]:
     """Look every second at a cluster of one worker."""
     said: list[str] = []
     client = MagicMock()
-    watched = Pauses(Cluster(client=client, workers=1, dashboard="", stays=stays), said.append)
+    watched = Pauses(Cluster(client=client, workers=1, dashboard="", is_external=is_external), said.append)
     for _ in range(seconds):
         watched.look({NAME: info})
         clock.now += 1
@@ -80,10 +80,10 @@ def test_it_is_restarted_when_it_does_not_recover(clock: Clock, executing: int, 
     assert watched.restarted == {NAME: "4.5 GiB of its 5 GiB"}
 
 
-@pytest.mark.parametrize(("stays", "nanny"), [(True, "tls://127.0.0.1:2"), (False, None)])
+@pytest.mark.parametrize(("is_external", "nanny"), [(True, "tls://127.0.0.1:2"), (False, None)])
 def test_a_run_that_cannot_restart_its_workers_ends_when_all_are_paused(
-    clock: Clock, stays: bool, nanny: str | None
+    clock: Clock, is_external: bool, nanny: str | None
 ) -> None:
     with pytest.raises(ClusterError, match=r"all 1 workers have been paused for 60 s.*4\.5 GiB of its 5 GiB"):
-        looked(clock, 65, worker(nanny=nanny), stays)
+        looked(clock, 65, worker(nanny=nanny), is_external)
     assert clock.now > 150

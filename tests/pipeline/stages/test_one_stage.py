@@ -9,7 +9,8 @@ import pytest
 from sklearn.svm import SVC
 
 from kernel_pipeline.plan.plan import Plan
-from kernel_pipeline.results.tables import BOUND_COLUMNS, PATH_COLUMNS, read_rows, write_tables
+from kernel_pipeline.results.stored_tables import read_rows
+from kernel_pipeline.results.table import TABLES
 from kernel_pipeline.stages import one_stage
 from kernel_pipeline.stages.cells import fit_kernel
 from kernel_pipeline.stages.one_stage import EachKernelTask, OneStageTask
@@ -18,7 +19,7 @@ from kernel_pipeline.store.arrays import STATISTICS, WEIGHTS, RunStore
 from kernel_pipeline.store.local_storage import LocalRoot
 from kernel_pipeline.tasks.errors import NotSolvedError
 from tests.helpers.plain import Floats, Trial, aligned, gaussian_trial
-from tests.helpers.sweeps import SMALL, run_here, small_config
+from tests.helpers.sweeps import SMALL, run_here, small_config, write_results
 from tests.tasks.methods import ONE_STAGE
 
 FOLDS = 4
@@ -50,7 +51,7 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> Run:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(one_stage, "OPERATIONS_PER_TASK", 2 * 101**3)  # two kernels of wave per task
         plan, samples, finished = run_here(root, config)
-    write_tables(LocalRoot(root), RunStore(LocalRoot(root)), plan, finished)
+    write_results(root, plan, finished)
     trials = {
         (loaded.name, task, trial): gaussian_trial(loaded, GAMMAS[loaded.name], task, trial, FOLDS)
         for loaded in samples
@@ -177,7 +178,7 @@ def test_weights_of_any_sign_report_the_alignment_of_the_kernel_that_is_fitted(d
 @pytest.mark.parametrize(("name", "task", "method"), CELLS)
 def test_paths_have_every_parameter_and_a_certificate_a_value(done: Run, name: str, task: str, method: str) -> None:
     root, plan, _ = done
-    assert tuple(pd.read_csv(root / "results/path.csv").columns) == PATH_COLUMNS
+    assert list(pd.read_csv(root / "results/path.csv").columns) == [column.name for column in TABLES["path"].columns]
     values = plan.config.fit.path(task, ONE_STAGE[method])
     for trial in range(FOLDS):
         path = selected(root, "path", dataset=name, task=task, method=method, trial=trial)
@@ -225,7 +226,7 @@ def test_a_cell_that_is_not_solved_is_a_result_that_says_why(
 
     monkeypatch.setattr("kernel_pipeline.stages.one_stage.learn", fail)
     output = done[1].datasets[0].of(OneStageTask)[0].run(RunStore(LocalRoot(done[0])))
-    assert output.result == {"status": f"failed: {error}"}
+    assert output.result.to_json() == {"status": f"failed: {error}"}
     assert not output.digests
 
 
@@ -240,7 +241,7 @@ def label_ratio(labels: Floats) -> float:
 def test_bounds_are_what_the_theorems_say_of_two_stage_kernels(done: Run) -> None:
     root, _, trials = done
     bounds = pd.read_csv(root / "results/bounds.csv")
-    assert tuple(bounds.columns) == BOUND_COLUMNS
+    assert list(bounds.columns) == [column.name for column in TABLES["bounds"].columns]
     assert list(bounds["method"].unique()) == ["alignf"]  # that of alignf-linear has negative weights
     rows = read_rows(LocalRoot(root)).set_index(["dataset", "task", "method", "trial"])
     path = pd.read_csv(root / "results/path.csv")
@@ -301,9 +302,9 @@ def test_the_bound_on_the_error_is_the_error_and_more_that_a_large_ridge_takes_a
     features, y = rng.normal(size=(30, 3)), rng.normal(size=30) + 5.0
     split = Split(y, np.arange(10, 30), np.arange(5, 10), np.arange(5))
     found = fit_kernel("regression", features @ features.T, split, (2.0**60,), signed=False, largest=1.0)
-    assert found["theorems"]["theorem17"] == pytest.approx(np.std(y[10:]), rel=1e-6)
+    assert found.theorems.theorem17 == pytest.approx(np.std(y[10:]), rel=1e-6)
     signed = fit_kernel("regression", features @ features.T, split, (2.0**60,), signed=True, largest=1.0)
-    assert "theorems" not in signed
+    assert signed.theorems.is_empty
 
 
 def test_kernels_have_their_unnormalised_alignment_and_their_bound(done: Run) -> None:

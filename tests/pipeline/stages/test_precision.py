@@ -12,11 +12,10 @@ import pytest
 
 from kernel_pipeline.config.loading import parse_config
 from kernel_pipeline.config.sweep import Config
-from kernel_pipeline.data.prepared import Samples
+from kernel_pipeline.data.prepared import PreparedDataset
 from kernel_pipeline.plan.notes import lines
 from kernel_pipeline.plan.plan import Plan
-from kernel_pipeline.results.tables import read_rows, write_tables
-from kernel_pipeline.store.arrays import RunStore
+from kernel_pipeline.results.stored_tables import read_rows
 from kernel_pipeline.store.local_storage import LocalRoot
 from kernel_pipeline.tasks.centering import positive_part
 from kernel_pipeline.tasks.kernels.base_kernels import GramKernels
@@ -24,7 +23,7 @@ from kernel_pipeline.tasks.learners.one_stage import learn
 from kernel_pipeline.tasks.learners.paths import fit_path
 from kernel_pipeline.tasks.statistics.statistics import Statistics
 from kernel_pipeline.tasks.weights.gram_evidence import GramEvidence
-from tests.helpers.sweeps import run_here
+from tests.helpers.sweeps import run_here, write_results
 from tests.tasks import dense
 from tests.tasks.dense import Extended, Floats
 from tests.tasks.methods import ONE_STAGE, RULES
@@ -54,7 +53,9 @@ def features_of(name: str, rng: np.random.Generator) -> Floats:
 
 
 @pytest.fixture(scope="module", params=[*SIZES])
-def done(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path, Plan, Samples]:
+def done(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[str, Path, Plan, PreparedDataset]:
     root = tmp_path_factory.mktemp(request.param)
     rng = np.random.default_rng(5)
     features = features_of(request.param, rng)
@@ -63,7 +64,7 @@ def done(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     ratings = np.digitize(smooth, np.quantile(smooth, [0.2, 0.4, 0.6, 0.8]))
     np.savez(root / "data.npz", features=features, target=ratings)
     plan, (samples,), finished = run_here(root, _config(request.param))
-    write_tables(LocalRoot(root), RunStore(LocalRoot(root)), plan, finished)
+    write_results(root, plan, finished)
     return request.param, root, plan, samples
 
 
@@ -99,7 +100,7 @@ def _config(name: str) -> Config:
 class Reference:
     """The kernels of one trial, centered and of trace one on the training set."""
 
-    def __init__(self, name: str, samples: Samples, task: str, trial: int) -> None:
+    def __init__(self, name: str, samples: PreparedDataset, task: str, trial: int) -> None:
         self.task, self.y = task, samples.targets[task]
         self.train = np.flatnonzero(~np.isin(samples.fold, [trial, (trial + 1) % FOLDS]))
         self.test, self.validation = (np.flatnonzero(samples.fold == f) for f in (trial, (trial + 1) % FOLDS))
@@ -137,13 +138,13 @@ class Reference:
         return self.fit(positive_part(combined, self.train) if (mu < 0).any() else combined, values)
 
 
-def tolerance(name: str, reference: Reference, samples: Samples) -> float:
+def tolerance(name: str, reference: Reference, samples: PreparedDataset) -> float:
     """A held-out outlier has kernel values 1e12 times those of the training set: few of their digits are left."""
     held_out = OUTLIER not in samples.order[reference.train]
     return 1e-3 if name.endswith("outlier") and held_out else 1e-8
 
 
-def test_every_error_is_that_of_exact_kernels(done: tuple[str, Path, Plan, Samples]) -> None:
+def test_every_error_is_that_of_exact_kernels(done: tuple[str, Path, Plan, PreparedDataset]) -> None:
     name, root, plan, samples = done
     references = {(task, t): Reference(name, samples, task, t) for task in samples.targets for t in range(FOLDS)}
     rows = read_rows(LocalRoot(root))
@@ -158,7 +159,7 @@ def test_every_error_is_that_of_exact_kernels(done: tuple[str, Path, Plan, Sampl
     assert len(found) == 2 * len(RULES) + len(ONE_STAGE)
 
 
-def test_every_kernel_alone_has_the_error_of_the_exact_one(done: tuple[str, Path, Plan, Samples]) -> None:
+def test_every_kernel_alone_has_the_error_of_the_exact_one(done: tuple[str, Path, Plan, PreparedDataset]) -> None:
     import pandas as pd
 
     name, root, plan, samples = done
@@ -171,7 +172,7 @@ def test_every_kernel_alone_has_the_error_of_the_exact_one(done: tuple[str, Path
         np.testing.assert_allclose(group["error"], expected, rtol=tolerance(name, reference, samples))
 
 
-def test_columns_that_are_subtracted_directly_are_named_once(done: tuple[str, Path, Plan, Samples]) -> None:
+def test_columns_that_are_subtracted_directly_are_named_once(done: tuple[str, Path, Plan, PreparedDataset]) -> None:
     name, _, plan, samples = done
     direct = name == "huge" or name.endswith("outlier")
     assert len(samples.notes) == direct

@@ -16,15 +16,15 @@ from sklearn.svm import SVC
 
 from kernel_pipeline.cli.main import main
 from kernel_pipeline.config.loading import parse_config
-from kernel_pipeline.data.prepared import Samples
+from kernel_pipeline.data.prepared import PreparedDataset
 from kernel_pipeline.plan.notes import lines
 from kernel_pipeline.plan.plan import Plan
-from kernel_pipeline.results.tables import read_rows, write_tables
-from kernel_pipeline.stages.statistics import NAMED
+from kernel_pipeline.results.stored_tables import read_rows
+from kernel_pipeline.stages.kernel_results import NAMED_KERNELS
 from kernel_pipeline.store.arrays import STATISTICS, WEIGHTS, RunStore
 from kernel_pipeline.store.local_storage import LocalRoot
 from tests.helpers.plain import Floats, Trial, aligned, rank_one_trial
-from tests.helpers.sweeps import pipeline, run_here, start
+from tests.helpers.sweeps import pipeline, run_here, start, write_results
 
 FOLDS = 4
 CONSTANT = 2
@@ -93,7 +93,7 @@ CELLS = [
     ]
     for method in [*TWO_STAGE, *(["l1-svm"] if task == "classification" else ["l2-krr", "align-krr"])]
 ]
-Run = tuple[Path, Plan, dict[str, Samples]]
+Run = tuple[Path, Plan, dict[str, PreparedDataset]]
 
 
 def write_data(folder: Path) -> None:
@@ -139,7 +139,7 @@ def done(folder: Path) -> Run:
     for name in ("numbers.csv", "documents.txt"):
         (root / name).write_bytes((folder / name).read_bytes())
     plan, samples, finished = run_here(root, config)
-    write_tables(LocalRoot(root), RunStore(LocalRoot(root)), plan, finished)
+    write_results(root, plan, finished)
     return root, plan, {loaded.name: loaded for loaded in samples}
 
 
@@ -193,12 +193,12 @@ def test_every_stored_statistic_is_that_of_whole_matrices(done: Run, trials: Tri
             np.testing.assert_allclose(stored, values, rtol=1e-6, atol=1e-12, err_msg=f"{key}, trial {trial}")
 
 
-def _columns(samples: Samples) -> Floats:
+def _columns(samples: PreparedDataset) -> Floats:
     features = samples.features
     return features if isinstance(features, np.ndarray) else np.asarray(features.toarray())
 
 
-def _own_test_alignments(samples: Samples, plain: Trial) -> Floats:
+def _own_test_alignments(samples: PreparedDataset, plain: Trial) -> Floats:
     """Of the columns on the test fold alone, where they vary though they may not on the training set."""
     inside = _columns(samples)[plain.test]
     moved = inside - inside.mean(axis=0)
@@ -210,7 +210,7 @@ def _own_test_alignments(samples: Samples, plain: Trial) -> Floats:
     )
 
 
-def _uncentered(samples: Samples, plain: Trial) -> Floats:
+def _uncentered(samples: PreparedDataset, plain: Trial) -> Floats:
     y = plain.y[plain.train]
     return np.array(
         [(v @ y) ** 2 / ((v @ v) * (y @ y)) if v.any() else np.nan for v in _columns(samples)[plain.train].T]
@@ -550,14 +550,14 @@ def test_a_killed_run_with_one_worker_goes_on_to_the_tables_of_two(folder: Path,
         RunStore(LocalRoot(done[0])).read(STATISTICS, "documents/regression/trace"),
     )
     constant = np.flatnonzero((traces == 0).any(axis=0))
-    assert len(constant) > NAMED
+    assert len(constant) > NAMED_KERNELS
     first = constant[0]
     where = ", ".join(map(str, np.flatnonzero(traces[:, first] == 0)))
     said = (
         f"dataset 'documents': {len(constant)} of {len(kernels)} kernels are constant on a training set; their weight"
     )
     assert whole.stdout.count(f"{said} there is 0: {kernels[first]} (trial {where})") == 1
-    assert f" and {len(constant) - NAMED} more\n" in whole.stdout
+    assert f" and {len(constant) - NAMED_KERNELS} more\n" in whole.stdout
 
     # Numbers agree with those of this process, whose libraries may add up in another order.
     key = ["dataset", "task", "method", "trial"]
@@ -597,7 +597,7 @@ def test_very_many_kernels(tmp_path: Path) -> None:
         "a test",
     )
     plan, _, finished = run_here(tmp_path, config)
-    table = write_tables(LocalRoot(tmp_path), RunStore(LocalRoot(tmp_path)), plan, finished)
+    table = write_results(tmp_path, plan, finished)
     assert len(plan.datasets[0].kernels) == 5001
     assert lines(plan.notes()) == [
         "note: alignf-linear on wide (classification): left out, since it needs a matrix of 5,001 x 5,001; 5,000 "

@@ -10,9 +10,10 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.preprocessing import KernelCenterer
 from sklearn.svm import SVC
 
-from kernel_pipeline.data.prepared import Samples
+from kernel_pipeline.data.prepared import PreparedDataset
 from kernel_pipeline.plan.plan import Plan
-from kernel_pipeline.results.tables import ROW_COLUMNS, read_rows, write_tables
+from kernel_pipeline.results.stored_tables import read_rows
+from kernel_pipeline.results.table import TABLES
 from kernel_pipeline.stages.fits import FitTask
 from kernel_pipeline.stages.matrices import read_symmetric
 from kernel_pipeline.store.arrays import COMBINED, GRAM, STATISTICS, WEIGHTS, DamagedError, RunStore
@@ -20,25 +21,25 @@ from kernel_pipeline.store.local_storage import LocalRoot
 from kernel_pipeline.store.reports import Finished
 from kernel_pipeline.tasks.arrays import Floats
 from kernel_pipeline.tasks.folds import trials
-from tests.helpers.sweeps import run_here, small_config
+from tests.helpers.sweeps import run_here, small_config, write_results
 
 GAMMAS = {"wave": [2.0**e for e in (-6, -5, -4, 0, 1)], "flowers": [2.0**e for e in range(-3, 2)]}
-Run = tuple[Path, Plan, dict[str, Samples], dict[str, Finished]]
+Run = tuple[Path, Plan, dict[str, PreparedDataset], dict[str, Finished]]
 
 
 @pytest.fixture(scope="module")
 def done(tmp_path_factory: pytest.TempPathFactory) -> Run:
     root = tmp_path_factory.mktemp("run")
     plan, samples, finished = run_here(root, small_config())
-    write_tables(LocalRoot(root), RunStore(LocalRoot(root)), plan, finished)
+    write_results(root, plan, finished)
     return root, plan, {loaded.name: loaded for loaded in samples}, finished
 
 
-def grams(samples: Samples) -> list[Floats]:
+def grams(samples: PreparedDataset) -> list[Floats]:
     return [rbf_kernel(samples.features, gamma=gamma) for gamma in GAMMAS[samples.name]]
 
 
-def training(samples: Samples, trial: int) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+def training(samples: PreparedDataset, trial: int) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
     return np.isin(samples.fold, trials(4)[trial].train)
 
 
@@ -79,7 +80,7 @@ def test_statistics_are_those_of_centered_kernels_with_trace_one(done: Run) -> N
 
 
 def plain_path(
-    task: str, kernel: Floats, samples: Samples, trial: int, values: list[float]
+    task: str, kernel: Floats, samples: PreparedDataset, trial: int, values: list[float]
 ) -> tuple[list[float], list[float]]:
     """Validation and test errors of a path, as a researcher's script would compute them."""
     train = training(samples, trial)
@@ -134,7 +135,7 @@ def test_rows_equal_a_plain_script(done: Run, name: str, task: str, method: str)
 def test_tables_have_the_columns_of_the_contract_in_a_fixed_order(done: Run) -> None:
     root, plan, _, finished = done
     rows = pd.read_csv(root / "results/rows.csv")
-    assert tuple(rows.columns) == ROW_COLUMNS
+    assert list(rows.columns) == [column.name for column in TABLES["rows"].columns]
     assert len(rows) == 4 * 4 + 2 * 4 * 4
     assert (rows["status"] == "ok").all()
     assert set(rows["metric"]) == {"rmse", "misclassification"}
@@ -145,7 +146,7 @@ def test_tables_have_the_columns_of_the_contract_in_a_fixed_order(done: Run) -> 
     assert len(kernels) == (1 + 2) * 4 * 5
     assert set(pd.read_csv(root / "results/timings.csv")["task"]) == set(finished)
     before = (root / "results/rows.csv").read_bytes()
-    write_tables(LocalRoot(root), RunStore(LocalRoot(root)), plan, dict(reversed(finished.items())))
+    write_results(root, plan, dict(reversed(finished.items())))
     assert (root / "results/rows.csv").read_bytes() == before
 
 
@@ -183,7 +184,7 @@ def test_a_fit_that_fails_is_a_result_that_says_why(
         monkeypatch.setattr("kernel_pipeline.stages.fits.read_symmetric", lambda *cell: -1e6 * read_symmetric(*cell))
     else:
         monkeypatch.setattr("kernel_pipeline.tasks.learners.svm.MAX_ITERATIONS", limit)
-    result = fit.run(RunStore(LocalRoot(root))).result
+    result = fit.run(RunStore(LocalRoot(root))).result.to_json()
     assert result["status"].startswith("failed: ")
     assert reason in result["status"]
     assert "path" not in result

@@ -41,6 +41,10 @@ METHODS = ["unif", "alignf", "l2-krr", "each-kernel"]
 FOLDS = 3
 
 
+class OtherFamily(PolynomialFamily):
+    """A family with the same parameters."""
+
+
 @pytest.fixture(scope="module", autouse=True)
 def _registered() -> Iterator[None]:
     FAMILIES.register("polynomial")(PolynomialFamily)
@@ -142,8 +146,9 @@ def test_a_run_is_known_by_the_parameters_of_its_families() -> None:
         return TilesTask(dataset="made", fingerprint="f", tile=4, families=families, number=0, tiles=((0, 0),))
 
     toy = PolynomialFamily((1, 2), 0.5)
-    families = [toy, PolynomialFamily((1, 3), 0.5), PolynomialFamily((1, 2), 0.25), GaussianFamily((1, 2))]
-    assert len({task(family).identity for family in families}) == 4
+    same_fields = OtherFamily((1, 2), 0.5)
+    families = [toy, PolynomialFamily((1, 3), 0.5), PolynomialFamily((1, 2), 0.25), same_fields, GaussianFamily((1, 2))]
+    assert len({task(family).identity for family in families}) == 5
     assert task(toy).identity == pickle.loads(pickle.dumps(task(toy))).identity
     configs = [parsed(synthetic_values(kernels=[TOY | {"scale": scale}])) for scale in (0.5, 1.5)]
     assert len(set(map(config_digest, configs))) == 2
@@ -203,7 +208,7 @@ def test_the_schema_lists_the_family_and_what_its_parameters_mean() -> None:
 
 
 def test_two_kernels_of_one_name_are_refused() -> None:
-    with pytest.raises(ConfigError, match=r"kernels: names 'polynomial\(3\)' twice"):
+    with pytest.raises(ConfigError, match=r"kernels: 'polynomial\(3\)' is listed more than once"):
         parsed(synthetic_values(kernels=[TOY, {"family": "polynomial", "degrees": [3, 4]}]))
 
 

@@ -1,3 +1,5 @@
+from collections.abc import Iterator
+
 import numpy as np
 import pytest
 from sklearn.kernel_ridge import KernelRidge
@@ -6,8 +8,8 @@ from sklearn.svm import SVC
 
 import kernel_pipeline.tasks.learners.paths
 from kernel_pipeline.tasks.centering import center_on
-from kernel_pipeline.tasks.learners.paths import METRICS, PathResult, fit_path
-from kernel_pipeline.tasks.metrics import misclassification, rmse
+from kernel_pipeline.tasks.learners.paths import PathPredictions, PathResult, fit_path, measure_path
+from kernel_pipeline.tasks.metrics import METRICS, Metric, misclassification, primary_metric, register, rmse
 from tests.tasks import dense
 from tests.tasks.dense import Floats, Integers
 
@@ -31,7 +33,8 @@ def test_rmse() -> None:
 
 
 def test_each_task_has_its_metric() -> None:
-    assert METRICS == {"regression": "rmse", "classification": "misclassification"}
+    metrics = {problem: primary_metric(problem).name for problem in ("regression", "classification")}
+    assert metrics == {"regression": "rmse", "classification": "misclassification"}
 
 
 def make_problem(seed: int, task: str) -> tuple[Floats, Floats, Integers, Integers, Integers]:
@@ -169,3 +172,32 @@ def test_a_kernel_that_only_a_large_ridge_mends() -> None:
     assert path.validation_errors[2] is path.test_errors[2] is None
     assert None not in (*path.validation_errors[:2], *path.test_errors[:2])
     assert path.best < 2
+
+
+@pytest.fixture
+def metrics() -> Iterator[list[str]]:
+    """Two metrics of regression, of which one has the unit of the labels."""
+    found = [
+        Metric("largest", ("regression",), lambda p, y: np.abs(p - y[:, None]).max(axis=0), "largest error", True),
+        Metric("positive", ("regression",), lambda p, _: np.mean(p > 0, axis=0), "share of positive predictions"),
+        Metric("undefined", ("regression",), lambda p, _: np.full(p.shape[1], np.nan), "nothing"),
+    ]
+    for metric in found:
+        register(metric)
+    yield [metric.name for metric in found]
+    for metric in found:
+        METRICS.unregister(metric.name)
+
+
+def test_further_metrics_are_measured_on_the_test_fold_at_the_best_value(metrics: list[str]) -> None:
+    labels = np.array([1.0, -2.0])
+    validation = np.array([[0.0, 1.0, 0.5], [0.0, -2.0, 0.5]])  # the second value is the best
+    test = np.array([[0.0, 2.0, 5.0], [0.0, 1.0, 5.0]])
+    predicted = PathPredictions(validation, validation, test, labels, labels, labels)
+    path = measure_path("regression", [(4.0,), (2.0,), (1.0,)], predicted, metrics=metrics)
+    assert path.best == 1
+    assert path.metrics == {"largest": 3.0, "positive": 1.0, "undefined": None}
+    assert path.in_units(4.0).metrics == {"largest": 12.0, "positive": 1.0, "undefined": None}
+    assert measure_path("regression", [(4.0,), (2.0,), (1.0,)], predicted).metrics == {}
+    with pytest.raises(LookupError, match=r"there is no metric 'larges'.*Did you mean 'largest'"):
+        measure_path("regression", [(4.0,), (2.0,), (1.0,)], predicted, metrics=["larges"])

@@ -7,11 +7,9 @@ from kernel_pipeline.tasks.statistics.alignment import (
     alignment_predictor,
     alignment_with_labels,
     centered,
-    centered_alignment,
-    uncentered_alignment,
-    unnormalised_alignment,
 )
 from tests.tasks import dense
+from tests.tasks.alignments import centered_alignment, uncentered_alignment, unnormalised_alignment
 from tests.tasks.dense import Floats
 
 

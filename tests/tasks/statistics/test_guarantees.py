@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from kernel_pipeline.results.tables import BOUND_COLUMNS
+from kernel_pipeline.results.table import TABLES
 from kernel_pipeline.tasks.centering import center_on
 from kernel_pipeline.tasks.statistics.alignment import alignment_predictor, alignment_with_labels
 from kernel_pipeline.tasks.statistics.guarantees import evaluate_theorems, theorem12, theorem12_of_kernels, theorem17
@@ -89,7 +89,7 @@ def test_with_noise_for_labels_the_error_exceeds_what_theorem_14_evaluates_to() 
         assert found.theorem14 is not None
         exceeded += found.predictor_error > found.theorem14
     assert 0 < exceeded < 10
-    assert not any("bound" in column for column in BOUND_COLUMNS)
+    assert not any("bound" in column.name for column in TABLES["bounds"].columns)
 
 
 def test_unequal_classes_need_the_gamma_of_the_footnote() -> None:

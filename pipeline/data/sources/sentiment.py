@@ -1,0 +1,135 @@
+"""Source `sentiment`: product reviews with ratings (Blitzer, Dredze and Pereira, 2007)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from pydantic import Field
+
+from kernel_pipeline.config.datasets import SOURCES, DocumentsDataset
+from kernel_pipeline.data.raw_table import READERS, RawTable
+from kernel_pipeline.errors import DataError
+
+if TYPE_CHECKING:
+    from kernel_pipeline.data.documents import Documents
+
+RATINGS = {"positive": (4.0, 5.0), "negative": (1.0, 2.0)}
+"""The two files of a domain, in the order of their rows, and the ratings that occur in each."""
+MIN_POSITIVE_RATING = min(RATINGS["positive"])
+MAX_COUNT_DIGITS = 15
+"""Counts with more digits are not exact as floating-point numbers."""
+
+
+@SOURCES.register("sentiment")
+class SentimentDataset(DocumentsDataset):
+    """One domain of the multi-domain sentiment dataset: word counts of `processed_acl` and ratings.
+
+    The target of a regression is the rating. A classification separates ratings of at least 4 from those of at most 2.
+    """
+
+    source: Literal["sentiment"]
+    domain: str = Field(min_length=1, description="a folder of processed_acl, such as 'books'")
+
+    def source_files(self) -> list[str]:
+        """Return the files of the domain: reviews and ratings."""
+        return [str(Path(self.path) / file) for side in RATINGS for file in _files(self.domain, side)]
+
+
+def _files(domain: str, side: str) -> tuple[str, str]:
+    """Return the file of the reviews and the file of their ratings."""
+    return f"processed_acl/{domain}/{side}.review.gz", f"ratings/{domain}_{side}.txt"
+
+
+@READERS.register("sentiment")
+def _read(dataset: SentimentDataset, folder: Path, seed: int) -> RawTable:
+    from kernel_pipeline.data.documents import from_documents
+
+    root = folder / dataset.path
+    _check_domain(dataset, root / "processed_acl")
+    documents = _read_reviews(dataset, root)
+    return from_documents(documents, dataset, class_labels=documents.target >= MIN_POSITIVE_RATING)
+
+
+def _check_domain(dataset: SentimentDataset, domains: Path) -> None:
+    from kernel_pipeline.data.data_directory import existing
+
+    existing(domains, "folder", dataset.name)
+    known = sorted(entry.name for entry in domains.iterdir() if entry.is_dir())
+    if dataset.domain not in known:
+        raise DataError(
+            f"dataset {dataset.name!r}: domain = {dataset.domain!r} is not in {domains}; "
+            f"there are: {', '.join(known) or 'none'}"
+        )
+
+
+def _read_reviews(dataset: SentimentDataset, root: Path) -> Documents:
+    import pandas as pd
+    import scipy.sparse
+
+    from kernel_pipeline.data.documents import Documents, no_words, read_lines
+
+    bigrams = dataset.column_choice.kind == "bigrams"
+    column_of: dict[bytes, int] = {}
+    columns, counts, ends = [], [], [0]
+    ratings: list[float] = []
+    files = []
+    for side in RATINGS:
+        path, rating_path = (root / file for file in _files(dataset.domain, side))
+        lines = read_lines(path, dataset.name)
+        for number, line in enumerate(lines, start=1):
+            try:
+                for word, count in _parse_review(line, side):
+                    if (b"_" in word) == bigrams:
+                        columns.append(column_of.setdefault(word, len(column_of)))
+                        counts.append(count)
+            except ValueError as error:
+                raise DataError(f"dataset {dataset.name!r}: {path}, line {number} {error}") from None
+            ends.append(len(columns))
+        files.append((path, len(lines)))
+        ratings += _read_ratings(rating_path, side, *files[-1], dataset.name)
+    if not column_of:
+        raise no_words(dataset, [path for path, _ in files])
+    matrix = scipy.sparse.csr_array(
+        (np.array(counts, np.float64), np.array(columns), np.array(ends)), shape=(len(ratings), len(column_of))
+    )
+    return Documents(matrix, [word.decode("latin-1") for word in column_of], pd.Series(ratings), files)
+
+
+def _parse_review(line: bytes, side: str) -> Iterator[tuple[bytes, int]]:
+    """Yield the words of a line with their counts; only the words that are used are decoded later."""
+    *tokens, label = line.split() or [b""]
+    if label.decode("latin-1") != f"#label#:{side}":
+        raise ValueError(f"ends with {label.decode('latin-1')!r} instead of its label, '#label#:{side}'")
+    for token in tokens:
+        word, _, count = token.rpartition(b":")
+        number = int(count) if count.isdigit() and len(count) <= MAX_COUNT_DIGITS else 0
+        if not word or number == 0:
+            raise ValueError(f"contains {token.decode('latin-1')!r}, which is not word:count with a positive count")
+        yield word, number
+
+
+def _read_ratings(path: Path, side: str, reviews: Path, expected: int, dataset: str) -> list[float]:
+    """Read the ratings of a file of reviews, one per line."""
+    import pandas as pd
+
+    from kernel_pipeline.data.documents import read_lines
+
+    lines = read_lines(path, dataset)
+    if len(lines) != expected:
+        raise DataError(
+            f"dataset {dataset!r}: {path} has {len(lines)} ratings, but {reviews} has {expected} reviews; "
+            "there must be one rating per review, in the same order"
+        )
+    ratings = pd.to_numeric(pd.Series([line.decode("latin-1") for line in lines]), errors="coerce")
+    wrong = ~ratings.isin(RATINGS[side])
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        allowed = " or ".join(f"{rating:g}" for rating in RATINGS[side])
+        raise DataError(
+            f"dataset {dataset!r}: {path}, line {row + 1} is {lines[row].decode('latin-1')!r}; the rating of a {side} "
+            f"review must be {allowed}"
+        )
+    return [float(rating) for rating in ratings]

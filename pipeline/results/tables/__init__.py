@@ -1,0 +1,1 @@
+"""The built-in result tables, one module each."""

@@ -1,0 +1,52 @@
+"""Datasets that a method supports."""
+
+import pytest
+
+from kernel_pipeline.tasks.weights.align import Align
+from kernel_pipeline.tasks.weights.method import METHODS, Method
+from tests.helpers.build import changed, config_values, parsed, synthetic_values
+from tests.pipeline.config.full_config import FULL, message
+
+
+def test_a_table_for_a_method_is_not_told_which_names_there_are() -> None:
+    """Of a table it matters what is wrong inside."""
+    assert "'unif'" not in message(changed(FULL, ("methods", 0, "q"), 0.5))
+    assert "'onehot'" not in message(config_values(encode={"A": "x"}))
+
+
+@pytest.mark.parametrize(
+    ("method", "wanted", "learned"),
+    [
+        ("l1-svm", "classification", "regression"),
+        ("l2-krr", "regression", "classification"),
+        ("align-krr", "regression", "classification"),
+    ],
+)
+def test_a_one_stage_method_needs_a_dataset_with_its_task(method: str, wanted: str, learned: str) -> None:
+    values = synthetic_values(task=learned) | {"methods": ["unif", method]}
+    text = message(values)
+    assert f"methods: {method!r} is for {wanted}, but every dataset learns {learned}" in text
+    assert "leave the method out, or set task of a dataset" in text
+    # One dataset that has it is enough.
+    values["dataset"].append({**values["dataset"][0], "name": "second", "task": wanted})
+    assert [entry.method_id for entry in parsed(values).methods] == ["unif", method]
+
+
+@pytest.mark.parametrize(
+    ("method", "task", "kernels", "rank_one", "reason"),
+    [
+        ("l1-svm", "regression", 2, False, "it is for classification"),
+        ("l2-krr", "classification", 2, False, "it is for regression"),
+        ("alignf-linear", "regression", 5001, True, "a matrix of 5,001 x 5,001; 5,000 kernels at most"),
+        ("align-krr", "regression", 5001, True, "a matrix of 5,001 x 5,001"),
+        ("each-kernel", "regression", 2, True, "single feature"),
+        ("l1-svm", "classification", 5001, True, "None"),
+        ("l2-krr", "regression", 5001, True, "None"),
+        ("align-krr", "regression", 5000, True, "None"),
+        ("each-kernel", "regression", 9, False, "None"),
+        (Align(3.0), "classification", 5001, True, "None"),
+    ],
+)
+def test_why_a_method_is_left_out(method: str | Method, task: str, kernels: int, rank_one: bool, reason: str) -> None:
+    method = METHODS[method]() if isinstance(method, str) else method
+    assert reason in str(method.unsupported_reason(task, kernels, rank_one))

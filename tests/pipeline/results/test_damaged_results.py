@@ -1,0 +1,76 @@
+"""Results in the ledger that no task can have written are damage: reported, and computed again."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kernel_pipeline.plan.plan import Plan
+from kernel_pipeline.results.context import Results, TableContext, conform
+from kernel_pipeline.results.notes import result_notes
+from kernel_pipeline.results.table import TABLES
+from kernel_pipeline.run.repair import verify_run
+from kernel_pipeline.run.verification import check
+from kernel_pipeline.store.arrays import DamagedError, RunStore
+from kernel_pipeline.store.ledger import Ledger
+from kernel_pipeline.store.local_storage import LocalRoot
+from kernel_pipeline.store.reports import Finished
+from tests.helpers.sweeps import note
+
+FIT = "fits/wave/regression/unif/1"
+FORGED: dict[str, tuple[str, dict[str, Any]]] = {
+    "a path that is not an object": (FIT, {"status": "ok", "path": 3, "at_edge": True}),
+    "a path that is missing": (FIT, {"status": "ok", "at_edge": True}),
+    "a path without values": (FIT, {"status": "ok", "path": {"best": 0}, "at_edge": False}),
+    "weights of other trials": ("weights/wave/regression/alignf/0-2", {"trials": {"7": {"n_kernels": 5}}}),
+    "weights without kernels": ("weights/wave/regression/alignf/0-2", {"trials": {str(t): {} for t in range(3)}}),
+    "kernels that do not exist": ("reduce/wave/regression", {"flat": {"count": 1, "first": [[99, [0]]]}}),
+}
+
+
+def forge(root: Path, name: str, result: dict[str, Any]) -> dict[str, Finished]:
+    """Replace the result of a ledger entry; gives all entries."""
+    entry = Ledger(LocalRoot(root)).read()[name]
+    note(root, Finished(**entry.values() | {"result": result}))
+    return Ledger(LocalRoot(root)).read()
+
+
+@pytest.mark.parametrize("forgery", FORGED)
+def test_a_forged_result_is_damage(root: Path, plan: Plan, forgery: str) -> None:
+    name, result = FORGED[forgery]
+    finished = forge(root, name, result)
+    context = TableContext(plan, finished, RunStore(LocalRoot(root)))
+    with pytest.raises(DamagedError, match=f"the ledger holds a result of {name} that"):
+        _ = [frame for table in TABLES for frame in context.frames(table)]
+    report = check(plan, finished, LocalRoot(root), full=True)
+    assert [problem.entry for problem in report.problems] == [name]
+    assert name not in report.valid
+    assert name in report.lost
+    found = verify_run(LocalRoot(root))
+    assert found.exit_code == 4
+    said = "\n".join(map(str, found.problems))
+    assert f"ledger.jsonl holds a result of {name} that no task writes: " in said
+
+
+def test_notes_read_the_same_results(root: Path, plan: Plan) -> None:
+    with pytest.raises(DamagedError, match=FIT):
+        result_notes(plan, forge(root, *FORGED["a path that is not an object"]))
+
+
+def test_a_table_has_the_columns_that_it_states(root: Path, plan: Plan) -> None:
+    context = TableContext(plan, Ledger(LocalRoot(root)).read(), RunStore(LocalRoot(root)))
+    for name, table in TABLES.items():
+        for frame in context.frames(name):
+            types = {column.name: column.pandas_type for column in table.columns}
+            assert list(frame.columns) == [column for column in types if column in frame]
+            assert set(types) - set(frame.columns) <= set(table.optional)
+            assert all(str(frame[column].dtype) == types[str(column)] for column in frame if types[str(column)]), name
+    rows = context.whole("rows")
+    copied = Results(context).table("rows")
+    assert copied is not None
+    copied["error"] = 0.0
+    assert (rows["error"] > 0).any()
+    with pytest.raises(ValueError, match="has no column 'mine'"):
+        conform(TABLES["rows"], rows.assign(mine=1))
+    with pytest.raises(ValueError, match="lacks its column 'error'"):
+        conform(TABLES["rows"], rows.drop(columns="error"))

@@ -1,0 +1,145 @@
+"""Results that tasks report: the JSON of a ledger line and back, and what no task writes is refused."""
+
+import copy
+import json
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+
+from kernel_pipeline.stages.cell_results import Alignments, CellResult, Theorems, TrialWeights, WeightsResult
+from kernel_pipeline.stages.kernel_results import NAMED_KERNELS, DegenerateKernels, KernelFits, MarkedKernels
+from kernel_pipeline.stages.task_results import NoResult, TaskResult
+from kernel_pipeline.tasks.learners.paths import PathResult
+
+PATH = PathResult([(1.0,), (2.0,)], [0.5, None], [0.25, None], [0.125, None], best=0, metrics={"mae": 0.5, "r2": None})
+WEIGHTS = WeightsResult(3, 2, 1e-9, Alignments(0.5, None))
+RESULTS: dict[str, TaskResult] = {
+    "none": NoResult(),
+    "failed cell": CellResult("failed: why"),
+    "two-stage cell": CellResult(path=PATH, theorems=Theorems(theorem12=3.0, predictor_error=0.5)),
+    "one-stage cell": CellResult(
+        weights=WEIGHTS, path=PathResult([(1.0, 2.0, 3.0)], [0.5], [0.5], [0.5], 0, [1e-7], True)
+    ),
+    "signed cell": CellResult(path=PATH, alignments=Alignments(None, 0.25)),
+    "weights": TrialWeights({0: WEIGHTS, 11: WeightsResult(3, status="failed: why")}),
+    "kernels": KernelFits((0.5, None), ("ok", "failed: why")),
+    "degenerate": DegenerateKernels(constant=MarkedKernels(7, ((0, (1, 2)), (5, (0,))))),
+}
+CELL: dict[str, Any] = {
+    "status": "ok",
+    "weights": {"certificate": 0.0, "n_kernels": 3, "n_active": 2, "alignment_train": 0.5, "alignment_test": None},
+    "path": {
+        "values": [[1.0], [2.0]],
+        "train_errors": [0.5, 0.5],
+        "validation_errors": [0.5, None],
+        "test_errors": [0.5, None],
+        "best": 1,
+        "certificates": None,
+        "majority_only": False,
+    },
+    "at_edge": True,
+    "theorems": {"theorem12": 3.0},
+}
+FORGED: list[tuple[tuple[str, ...], Any]] = [
+    (("status",), None),
+    (("status",), 3),
+    (("path",), None),
+    (("path",), []),
+    (("path",), "all"),
+    (("path", "values"), []),
+    (("path", "values"), [1.0, 2.0]),
+    (("path", "values"), [[], []]),
+    (("path", "values"), [["a"], [2.0]]),
+    (("path", "values"), [[None], [2.0]]),
+    (("path", "values"), [[1.0] * 4, [2.0]]),
+    (("path", "train_errors"), [0.5]),
+    (("path", "validation_errors"), {"0": 0.5}),
+    (("path", "test_errors"), [True, False]),
+    (("path", "test_errors"), ["0.5", "0.5"]),
+    (("path", "test_errors"), [10**400, 0.5]),
+    (("path", "best"), 2),
+    (("path", "best"), -1),
+    (("path", "best"), 0.0),
+    (("path", "best"), True),
+    (("path", "certificates"), [0.0]),
+    (("path", "certificates"), [None, None]),
+    (("path", "majority_only"), "no"),
+    (("path", "metrics"), [0.5]),
+    (("path", "metrics"), {"mae": "small"}),
+    (("weights",), [1]),
+    (("weights", "n_kernels"), None),
+    (("weights", "n_kernels"), 2**70),
+    (("weights", "n_active"), "two"),
+    (("weights", "certificate"), "none"),
+    (("weights", "status"), []),
+    (("weights", "alignment_train"), [0.5]),
+    (("theorems",), 12),
+    (("theorems", "theorem12"), {}),
+]
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_a_result_survives_the_ledger(name: str) -> None:
+    result = RESULTS[name]
+    assert type(result).from_json(json.loads(json.dumps(result.to_json()))) == result
+
+
+def test_the_json_of_earlier_runs_is_read_and_written_in_the_same_form() -> None:
+    found = CellResult.from_json(CELL)
+    assert found.at_edge
+    assert found.path is not None
+    assert not found.path.metrics
+    assert found.to_json() == CELL
+    without = copy.deepcopy(CELL)
+    del without["path"]["majority_only"]
+    assert CellResult.from_json(without) == found
+
+
+@pytest.mark.parametrize(("place", "value"), FORGED)
+def test_a_forged_cell_is_one_error_that_names_the_member(place: tuple[str, ...], value: Any) -> None:
+    forged = copy.deepcopy(CELL)
+    inner = forged
+    for part in place[:-1]:
+        inner = inner[part]
+    inner[place[-1]] = value
+    with pytest.raises(ValueError, match="the result") as caught:
+        CellResult.from_json(forged)
+    assert place[0] in str(caught.value) or place[-1] in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("kind", "value"),
+    [
+        *product((NoResult, CellResult, TrialWeights, KernelFits), (None, [], "ok", 3)),
+        (TrialWeights, {}),
+        (TrialWeights, {"trials": {"first": {"n_kernels": 3}}}),
+        (TrialWeights, {"trials": {"9" * 5000: {"n_kernels": 3}}}),
+        (TrialWeights, {"trials": {"0": {}}}),
+        (TrialWeights, {"trials": {"0": 3}}),
+        (KernelFits, {"errors": [0.5], "statuses": []}),
+        (KernelFits, {"errors": ["0.5"], "statuses": ["ok"]}),
+        (KernelFits, {"errors": [0.5], "statuses": [None]}),
+        (DegenerateKernels, {"constant": 3}),
+        (DegenerateKernels, {"flat": {"count": -1, "first": []}}),
+        (DegenerateKernels, {"flat": {"count": 1, "first": [3]}}),
+        (DegenerateKernels, {"flat": {"count": 1, "first": [[0]]}}),
+        (DegenerateKernels, {"flat": {"count": 1, "first": [[-1, [0]]]}}),
+        (DegenerateKernels, {"flat": {"count": 1, "first": [[0, ["0"]]]}}),
+    ],
+)
+def test_what_no_task_writes_is_refused(kind: type[TaskResult], value: Any) -> None:
+    with pytest.raises(ValueError, match="the result"):
+        kind.from_json(value)
+
+
+def test_kernels_are_counted_over_trials_and_the_first_are_named() -> None:
+    marked = np.zeros((3, 10), dtype=bool)
+    marked[1, 2:] = True
+    marked[2, 2] = True
+    found = MarkedKernels.of(marked)
+    assert found.count == 8
+    assert len(found.first) == NAMED_KERNELS
+    assert found.first[:2] == ((2, (1, 2)), (3, (1,)))
+    assert MarkedKernels.of(marked[:1]) == MarkedKernels()

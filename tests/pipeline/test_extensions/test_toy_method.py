@@ -1,0 +1,91 @@
+"""Methods that are registered from this folder, in a whole sweep beside the built-in ones."""
+
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+from kernel_pipeline.cli.main import main
+from kernel_pipeline.store.arrays import STATISTICS, WEIGHTS, RunStore
+from kernel_pipeline.store.local_storage import LocalRoot
+from kernel_pipeline.tasks.weights.method import METHODS
+from tests.helpers.build import put_config, synthetic_values
+from tests.pipeline.test_extensions.toy_method import TopKernels
+from tests.pipeline.test_extensions.toy_one_stage import EqualKrr
+
+FOLDS = 3
+GRID = {"from": -20, "to": 0, "step": 4}
+KERNELS = [{"family": "gaussian", "log2_gamma": [-4, 1]}]
+COLUMNS = [{"family": "rank-one"}]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _registered() -> Iterator[None]:
+    for method in (TopKernels, EqualKrr):
+        METHODS.register(method.name)(method)
+    yield
+    for method in (TopKernels, EqualKrr):
+        METHODS.unregister(method.name)
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory, _registered: None) -> Path:
+    """A finished run of both methods on Gram matrices and on columns."""
+    folder = tmp_path_factory.mktemp("sweep")
+    values = synthetic_values(rows=60, kernels=KERNELS) | {
+        "methods": ["unif", {"method": "top-kernels", "count": 3}, "top-kernels", "equal-krr"],
+        "fit": {"krr": GRID},
+    }
+    values["dataset"].append({**values["dataset"][0], "name": "columns", "kernels": COLUMNS})
+    config = put_config(folder, values)
+    done = CliRunner().invoke(main, ["run", str(config), "--cluster", "threads", "--out", str(folder / "run")])
+    assert done.exit_code == 0, done.output
+    return folder / "run"
+
+
+def rows_of(root: Path, method: str, dataset: str = "made") -> Any:
+    return pd.read_csv(root / "results/rows.csv").query(f"method == '{method}' and dataset == '{dataset}'")
+
+
+@pytest.mark.parametrize("dataset", ["made", "columns"])
+@pytest.mark.parametrize("method", ["unif", "top-kernels-count3", "top-kernels-count2", "equal-krr"])
+def test_every_method_has_its_rows(root: Path, method: str, dataset: str) -> None:
+    rows = rows_of(root, method, dataset)
+    assert list(rows["trial"]) == list(range(FOLDS))
+    assert (rows["status"] == "ok").all()
+
+
+@pytest.mark.parametrize("dataset", ["made", "columns"])
+@pytest.mark.parametrize("count", [2, 3])
+def test_the_parameter_reaches_the_weights(root: Path, count: int, dataset: str) -> None:
+    store = RunStore(LocalRoot(root))
+    alignments = store.read(STATISTICS, f"{dataset}/regression/alignment")
+    weights = store.read(WEIGHTS, f"{dataset}/regression/top-kernels-count{count}")
+    for own, mu in zip(alignments, weights, strict=True):
+        assert set(np.flatnonzero(mu)) == set(np.argsort(-own, kind="stable")[:count])
+    assert (rows_of(root, f"top-kernels-count{count}", dataset)["n_active"] == count).all()
+
+
+@pytest.mark.parametrize("dataset", ["made", "columns"])
+def test_the_one_stage_method_with_equal_weights_has_the_errors_of_unif(root: Path, dataset: str) -> None:
+    mine, unif = rows_of(root, "equal-krr", dataset), rows_of(root, "unif", dataset)
+    np.testing.assert_allclose(mine["error"], unif["error"], rtol=1e-6)
+    np.testing.assert_array_equal(mine["regularisation"], unif["regularisation"])
+    np.testing.assert_allclose(mine["alignment_test"], unif["alignment_test"], rtol=1e-9)
+
+
+def test_the_resolved_config_has_the_defaults_of_both(root: Path) -> None:
+    config = tomllib.loads((root / "config.toml").read_text())
+    assert config["methods"][1:3] == [{"method": "top-kernels", "count": 3}, {"method": "top-kernels", "count": 2}]
+    assert config["fit"]["equal-krr"] == GRID
+
+
+def test_the_run_is_finished_and_verified(root: Path) -> None:
+    for command in (["verify", str(root)], ["resume", str(root), "--cluster", "threads"]):
+        done = CliRunner().invoke(main, command)
+        assert done.exit_code == 0, done.output

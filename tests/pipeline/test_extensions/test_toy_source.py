@@ -1,0 +1,168 @@
+"""A data source and a file format that are registered from this folder, in a sweep beside a built-in source."""
+
+import copy
+import json
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+from kernel_pipeline.cli.main import main
+from kernel_pipeline.config.datasets import SOURCES
+from kernel_pipeline.config.loading import config_digest, parse_config, to_toml
+from kernel_pipeline.data.formats.format import FORMATS
+from kernel_pipeline.data.raw_table import READERS
+from kernel_pipeline.errors import ConfigError
+from tests.helpers.build import GAUSSIAN, dense, load, parsed, put, put_config, synthetic_values
+from tests.helpers.sweeps import run_here
+from tests.pipeline.test_extensions.toy_format import SEMICOLONS
+from tests.pipeline.test_extensions.toy_source import JsonLinesDataset, read_json_lines
+
+ROWS = 30
+FEATURES = np.random.default_rng(7).normal(size=(ROWS, 3))
+TARGET = FEATURES @ [1.0, -2.0, 0.5] + 0.1 * FEATURES[:, 0] ** 2
+TOY: dict[str, Any] = {
+    "name": "toy",
+    "task": "regression",
+    "source": "json-lines",
+    "path": "toy.jsonl",
+    "factor": 2.0,
+    "scale": "minmax",
+    "kernels": [GAUSSIAN],
+}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _registered() -> Iterator[None]:
+    SOURCES.register("json-lines")(JsonLinesDataset)
+    READERS.register("json-lines")(read_json_lines)
+    FORMATS.register("semicolons")(SEMICOLONS)
+    yield
+    FORMATS.unregister("semicolons")
+    READERS.unregister("json-lines")
+    SOURCES.unregister("json-lines")
+
+
+def values(**changes: Any) -> dict[str, Any]:
+    """Return the values of a config with a dataset of the toy source beside a synthetic one."""
+    base = synthetic_values()
+    return base | {"dataset": [*base["dataset"], copy.deepcopy(TOY) | changes]}
+
+
+def put_rows(folder: Path, factor: float = 1.0) -> Path:
+    """Write the file of the toy source."""
+    lines = [json.dumps({"x": (factor * x).tolist(), "y": y}) for x, y in zip(FEATURES, TARGET, strict=True)]
+    return put(folder, "\n".join(lines), "toy.jsonl")
+
+
+def refused(**changes: Any) -> str:
+    with pytest.raises(ConfigError) as caught:
+        parse_config(values(**changes), "sweep.toml")
+    return str(caught.value)
+
+
+def test_a_sweep_runs_with_the_source_beside_a_built_in_one(tmp_path: Path) -> None:
+    put_rows(tmp_path)
+    _, (_, samples), finished = run_here(tmp_path, parsed(values()))
+    assert {name.split("/")[1] for name in finished} >= {"made", "toy"}
+    assert not [entry for entry in finished.values() if entry.failed]
+    expected = (FEATURES - FEATURES.min(axis=0)) / np.ptp(FEATURES, axis=0)
+    np.testing.assert_allclose(dense(samples), expected[samples.order])
+    np.testing.assert_array_equal(samples.targets["regression"], TARGET[samples.order])
+
+
+def test_the_command_line_runs_the_source_and_sees_that_its_file_changes(tmp_path: Path) -> None:
+    put_rows(tmp_path)
+    config, root = put_config(tmp_path, values()), tmp_path / "run"
+    done = CliRunner().invoke(main, ["run", str(config), "--cluster", "threads", "--out", str(root)])
+    assert done.exit_code == 0, done.output
+    rows = pd.read_csv(root / "results/rows.csv")
+    assert (rows["status"] == "ok").all()
+    assert (rows["dataset"] == "toy").sum() == (rows["dataset"] == "made").sum() > 0
+    assert tomllib.loads((root / "config.toml").read_text())["dataset"][1] == TOY | {"task": ["regression"]}
+    sources = json.loads((root / "environment.json").read_text())["sources"]
+    assert list(sources) == ["toy"]
+    assert list(sources["toy"]) == ["toy.jsonl"]
+    put_rows(tmp_path, factor=3.0)
+    again = CliRunner().invoke(main, ["run", str(config), "--cluster", "threads", "--out", str(root)])
+    assert again.exit_code != 0
+    assert "toy" in again.output
+
+
+def test_the_config_has_the_defaults_of_the_source_and_is_written_back() -> None:
+    config = parsed(values())
+    assert isinstance(config.dataset[1], JsonLinesDataset)
+    assert parsed(tomllib.loads(to_toml(config))) == config == copy.deepcopy(config)
+    assert parsed(values(factor=1)).dataset[1] == parsed(values(factor=1.0)).dataset[1]
+    assert len({config_digest(parsed(values(factor=factor))) for factor in (1.0, 2.0)}) == 2
+    assert parsed({**synthetic_values(), "dataset": config.dataset}).dataset == config.dataset
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"factor": 0}, "dataset[1] (toy).factor: must be greater than 0; got 0"),
+        ({"fctor": 1}, "dataset[1] (toy): unknown key 'fctor'; did you mean 'factor'?"),
+        (
+            {"source": "json"},
+            "dataset[1] (toy).source: must be one of 'file', 'openml', 'sklearn', 'synthetic', 'text', 'sentiment', "
+            "'json-lines'; got 'json'",
+        ),
+        ({"source": ["json-lines"]}, "dataset[1] (toy).source: must be one of"),
+    ],
+)
+def test_messages_name_the_source_and_its_keys(changes: dict[str, Any], expected: str) -> None:
+    assert expected in refused(**changes)
+
+
+def test_the_schema_describes_the_source_and_the_format() -> None:
+    schema = json.loads(CliRunner().invoke(main, ["config", "schema"]).stdout)
+    described = schema["$defs"]["JsonLinesDataset"]
+    assert described["properties"]["factor"]["description"] == "factor of all features"
+    assert (described["properties"]["source"]["const"], described["additionalProperties"]) == ("json-lines", False)
+    items = schema["properties"]["dataset"]["items"]
+    assert items["discriminator"]["mapping"]["json-lines"] == "#/$defs/JsonLinesDataset"
+    assert {"$ref": "#/$defs/JsonLinesDataset"} in items["oneOf"]
+    assert schema["$defs"]["FileDataset"]["properties"]["format"]["enum"][-1] == "semicolons"
+
+
+def test_a_file_of_the_new_format(tmp_path: Path) -> None:
+    rows = "".join(f"{i},5;{i * i % 7},25;{'ab'[i % 2]}\n" for i in range(9))
+    put(tmp_path, "u;v;label\n" + rows, "toy.txt")
+    samples = load(tmp_path, path="toy.txt", format="semicolons", target="label")
+    expected = np.array([[i + 0.5, i * i % 7 + 0.25] for i in range(9)])
+    np.testing.assert_array_equal(samples.features, expected[samples.order])
+    with pytest.raises(ConfigError, match="'arff', 'npz' or 'semicolons'; got 'semicolon'"):
+        load(tmp_path, path="toy.txt", format="semicolon")
+
+
+def test_what_is_no_longer_registered_is_unknown() -> None:
+    SOURCES.unregister("json-lines")
+    FORMATS.unregister("semicolons")
+    try:
+        text = refused()
+        schema = CliRunner().invoke(main, ["config", "schema"]).stdout
+    finally:
+        SOURCES.register("json-lines")(JsonLinesDataset)
+        FORMATS.register("semicolons")(SEMICOLONS)
+    assert "must be one of 'file', 'openml', 'sklearn', 'synthetic', 'text', 'sentiment'; got 'json-lines'" in text
+    assert "JsonLines" not in schema
+    assert "semicolons" not in schema
+
+
+def test_a_config_is_parsed_without_the_libraries_that_only_readers_need() -> None:
+    code = (
+        "import sys\n"
+        "from kernel_pipeline.config.loading import read_config, shipped_configs\n"
+        "[read_config(name) for name in shipped_configs()]\n"
+        "print(*{'pandas', 'sklearn', 'distributed'} & set(sys.modules))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []

@@ -1,0 +1,49 @@
+"""A cluster backend in one file: a local cluster of threads, with a field of its own."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from distributed import Client, LocalCluster
+from pydantic import Field
+
+from kernel_pipeline.cluster.backend import BACKENDS, Backend, Cluster
+from kernel_pipeline.cluster.profile import Profile
+from kernel_pipeline.cluster.settings import LOOPBACK_DASHBOARD
+
+
+class ToyProfile(Profile):
+    """A profile with a label."""
+
+    backend: str = Field("toy")
+    label: str = Field(description="printed in place of the address of a dashboard")
+
+
+@BACKENDS.register("toy")
+class Toy(Backend[ToyProfile]):
+    """Workers that are threads of the driver."""
+
+    TAKES = frozenset({"jobs"})
+    NEEDS = frozenset({"jobs"})
+    PROFILE = ToyProfile
+    PAUSES_WORKERS = False
+
+    def worker_limits(self) -> tuple[int, int | None]:
+        """Return the limits that the profile states."""
+        return self.profile.max_jobs, None
+
+    @contextmanager
+    def open_workers(self, logs: Path) -> Iterator[Cluster]:
+        """Start the workers."""
+        count = self.profile.max_jobs
+        with (
+            LocalCluster(
+                n_workers=count,
+                threads_per_worker=1,
+                processes=False,
+                memory_limit=0,
+                dashboard_address=LOOPBACK_DASHBOARD,
+            ) as started,
+            Client(started) as client,
+        ):
+            yield Cluster(client=client, workers=count, dashboard=f"none for {self.profile.label}")

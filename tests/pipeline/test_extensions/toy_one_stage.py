@@ -1,0 +1,32 @@
+"""A one-stage method with grids of its own, as a user would write it: one file."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from kernel_pipeline.tasks.arrays import Floats
+from kernel_pipeline.tasks.kernels.base_kernels import BaseKernels
+from kernel_pipeline.tasks.learners.learned import Learned
+from kernel_pipeline.tasks.learners.one_stage import OneStageMethod
+from kernel_pipeline.tasks.weights.method import Grid
+
+
+@dataclass(frozen=True)
+class EqualKrr(OneStageMethod):
+    """Kernel ridge regression with equal weights; its grid is that of the ridge."""
+
+    name: ClassVar[str] = "equal-krr"
+    problems: ClassVar[tuple[str, ...]] = ("regression",)
+    grids: ClassVar[tuple[Grid, ...]] = (Grid(-20, 0, 4, "ridges of equal-krr", descending=True),)
+    max_certificate: ClassVar[float] = 1e-8
+
+    def learn_path(self, kernels: BaseKernels, target: Floats, values: Sequence[tuple[float, ...]]) -> list[Learned]:
+        weights = np.full(kernels.count, 1.0 / kernels.count)
+        mean, matrix = float(target.mean()), kernels.combined(weights)
+        found = []
+        for (ridge,) in values:
+            coefficients = np.linalg.solve(matrix + ridge * np.eye(len(target)), target - mean)
+            found.append(Learned(weights, coefficients.astype(np.float64), mean, 0.0))
+        return found
