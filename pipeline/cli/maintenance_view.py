@@ -51,7 +51,7 @@ def print_verification(console: Console, found: Verification) -> None:
     )
     print_line(
         console,
-        f"Found {len(found.problems):,} problems; {found.files:,} files are as they were written. {repair}.{foreign}",
+        f"Found {len(found.problems):,} problems; {found.files:,} files are intact. {repair}.{foreign}",
     )
 
 
