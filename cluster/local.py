@@ -17,6 +17,7 @@ from kernel_pipeline.cluster.backend import BACKENDS, Backend, Cluster
 from kernel_pipeline.cluster.certificates import security_in_memory
 from kernel_pipeline.cluster.errors import ClusterError
 from kernel_pipeline.cluster.limits import check_limits
+from kernel_pipeline.cluster.main_module import main_module_hidden
 from kernel_pipeline.cluster.profile import Profile
 from kernel_pipeline.cluster.settings import ENVIRONMENT, LOOPBACK_DASHBOARD, dashboard_on_loopback, own_settings
 
@@ -94,6 +95,7 @@ class Local(LocalMachine):
         self.warm_up(())  # does nothing if it was called before
         count, memory = self.worker_limits()
         with (
+            main_module_hidden(),
             dask.config.set(own_settings(self.profile) | {"distributed.worker.multiprocessing-method": START_METHOD}),
             PrivateCluster(
                 n_workers=count,

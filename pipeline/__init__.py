@@ -1,3 +1,91 @@
-"""The driver: config, plan, tasks, store, tables, and the command line over them."""
+"""Learn kernels at scale: run sweeps from Python, and read their results.
+
+Examples
+--------
+>>> import kernel_pipeline as kp
+>>> run = kp.run("default", cluster="local")  # doctest: +SKIP
+>>> run.summary  # doctest: +SKIP
+
+The names below are the public API. They are imported when they are first used, so that `import kernel_pipeline` is
+fast. All other modules may change at any time.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from kernel_pipeline.api import open_run as open_run
+    from kernel_pipeline.api import plan as plan
+    from kernel_pipeline.api import read_config as read_config
+    from kernel_pipeline.api import run as run
+    from kernel_pipeline.cli.run_view import RunView as RunView
+    from kernel_pipeline.cluster.errors import ClusterError as ClusterError
+    from kernel_pipeline.config.sweep import Config as Config
+    from kernel_pipeline.errors import ConfigError as ConfigError
+    from kernel_pipeline.errors import DataError as DataError
+    from kernel_pipeline.errors import FailedError as FailedError
+    from kernel_pipeline.errors import InterruptedRunError as InterruptedRunError
+    from kernel_pipeline.errors import PipelineError as PipelineError
+    from kernel_pipeline.errors import RefusedError as RefusedError
+    from kernel_pipeline.errors import StorageError as StorageError
+    from kernel_pipeline.errors import TooLargeError as TooLargeError
+    from kernel_pipeline.plan.plan import Plan as Plan
+    from kernel_pipeline.run.run_results import RunResults as RunResults
+    from kernel_pipeline.run.run_results import TrialStatistics as TrialStatistics
+
+_ORIGINS = {
+    "open_run": "api",
+    "read_config": "api",
+    "RunView": "cli.run_view",
+    "ClusterError": "cluster.errors",
+    "Config": "config.sweep",
+    "ConfigError": "errors",
+    "DataError": "errors",
+    "FailedError": "errors",
+    "InterruptedRunError": "errors",
+    "PipelineError": "errors",
+    "RefusedError": "errors",
+    "StorageError": "errors",
+    "TooLargeError": "errors",
+    "Plan": "plan.plan",
+    "RunResults": "run.run_results",
+    "TrialStatistics": "run.run_results",
+}
+_CALLABLE_MODULES = ("plan", "run")
+
+__all__ = [
+    "ClusterError",
+    "Config",
+    "ConfigError",
+    "DataError",
+    "FailedError",
+    "InterruptedRunError",
+    "PipelineError",
+    "Plan",
+    "RefusedError",
+    "RunResults",
+    "RunView",
+    "StorageError",
+    "TooLargeError",
+    "TrialStatistics",
+    "open_run",
+    "plan",
+    "read_config",
+    "run",
+]
+
+
+if not TYPE_CHECKING:  # for type checkers, the imports above are all
+
+    def __getattr__(name: str) -> Any:
+        if name in _CALLABLE_MODULES:
+            return import_module(f"{__name__}.{name}")
+        if name in _ORIGINS:
+            return getattr(import_module(f"{__name__}.{_ORIGINS[name]}"), name)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

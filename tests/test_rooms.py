@@ -28,7 +28,7 @@ def modules() -> dict[str, Path]:
 
 
 MODULES = modules()
-PUBLIC = ("", "__main__")
+PUBLIC = ("", "__main__", "api")
 """Modules that users import or run, which may use everything."""
 
 
@@ -56,6 +56,14 @@ def test_a_subpackage_imports_only_from_those_to_its_left(module: str) -> None:
     inner = {name.removeprefix(f"{PACKAGE}.") for name in imported(MODULES[module]) if name.startswith(f"{PACKAGE}.")}
     wrong = {name for name in inner if name in MODULES and room(name) > room(module)}
     assert not wrong
+
+
+@pytest.mark.parametrize("module", [name for name in MODULES if not name.startswith("cli")])
+def test_only_the_command_line_prints(module: str) -> None:
+    libraries = {name.partition(".")[0] for name in imported(MODULES[module])}
+    assert not libraries & {"click", "rich"}
+    calls = (node.func for node in ast.walk(ast.parse(MODULES[module].read_text())) if isinstance(node, ast.Call))
+    assert "print" not in {function.id for function in calls if isinstance(function, ast.Name)}
 
 
 @pytest.mark.parametrize("module", [name for name in MODULES if name.partition(".")[0] in LIBRARIES])

@@ -1,4 +1,4 @@
-"""The commands that look after run directories."""
+"""Commands that look after run directories."""
 
 import sys
 from pathlib import Path
@@ -6,7 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kernel_pipeline.cli.options import console, data_option, directory_argument, place, running_options, take_profile
+from kernel_pipeline.cli.options import (
+    console,
+    data_option,
+    directory_argument,
+    open_storage,
+    running_options,
+    take_profile,
+)
 
 if TYPE_CHECKING:
     from kernel_pipeline.store.storage import Root
@@ -15,7 +22,7 @@ if TYPE_CHECKING:
 @click.command()
 @directory_argument
 def status(directory: "Root") -> None:
-    """Say what is done in a run, what is left and why, from its directory alone."""
+    """Show what is done in the run of DIRECTORY, and what is left and why."""
     from kernel_pipeline.cli.status import print_status
 
     print_status(console(), directory)
@@ -23,23 +30,30 @@ def status(directory: "Root") -> None:
 
 @click.command()
 @directory_argument
-@click.option("--repair", is_flag=True, help="Compute again what is damaged, and only that.")
+@click.option("--repair", is_flag=True, help="Recompute only what is damaged.")
 @data_option
 @running_options
 def verify(directory: "Root", repair: bool, data_dir: Path | None, **running: Any) -> None:
-    """Read every byte of a run; name what is damaged, missing, swapped or foreign.
+    """Read every byte of a run, and name what is damaged, missing, swapped or foreign.
 
-    Exits with 0 if all is well, and with 4 if something is not and was not repaired.
+    The exit code is 0 if everything is as it was written or was repaired, and 4 otherwise.
     """
+    from kernel_pipeline.cli.maintenance_view import print_repair, print_verification
     from kernel_pipeline.run.repair import repair_run, restore_run, verify_run
 
     if not repair:
-        sys.exit(verify_run(directory, console()))
+        found = verify_run(directory)
+        print_verification(console(), found)
+        sys.exit(found.exit_code)
     profile = take_profile(running)
-    restore_run(directory, console())
-    from kernel_pipeline.run.driver import Options
+    from kernel_pipeline.cli.run_view import RunView
+    from kernel_pipeline.run.options import Options
 
-    sys.exit(repair_run(directory, data_dir, Options(profile, **running), console()))
+    view = RunView(console())
+    restore_run(directory, [view])
+    result = repair_run(directory, data_dir, Options(profile, **running, owns_process=True), [view])
+    print_repair(console(), result)
+    sys.exit(result.exit_code)
 
 
 @click.command()
@@ -52,29 +66,36 @@ def unlock(directory: "Root") -> None:
     if not directory.is_there():
         raise RefusedError(f"{directory} is not a run directory")
     held = directory.unlock()
-    click.echo(printable(f"Unlocked; it was held by {held}." if held else f"{directory} is not locked."))
+    click.echo(printable(f"Unlocked; the lock was held by {held}." if held else f"{directory} is not locked."))
 
 
 @click.command()
-@click.argument("folder", type=place, default="runs")
+@click.argument("folder", type=open_storage, default="runs")
 def runs(folder: "Root") -> None:
-    """List the runs in FOLDER (runs/ without it): state, size and age."""
-    from kernel_pipeline.run.maintenance import print_runs
+    """List the runs in FOLDER (by default runs/) with state, size and age."""
+    from kernel_pipeline.cli.maintenance_view import print_runs
+    from kernel_pipeline.run.maintenance import list_runs
 
-    print_runs(console(), folder)
+    print_runs(console(), str(folder), list_runs(folder))
 
 
 @click.command()
 @directory_argument
-@click.option("--keep", type=click.Choice(("results",)), required=True, help="What stays; the big arrays go.")
+@click.option(
+    "--keep",
+    type=click.Choice(("results",)),
+    default="results",
+    hidden=True,  # the only choice, accepted since earlier versions required it
+)
 def clean(directory: "Root", keep: str) -> None:
-    """Free the big arrays of a run: Gram matrices, combined kernels, copies of data.
+    """Remove the big arrays of a run: Gram matrices, combined kernels, copies of data.
 
-    Tables, statistics, weights and the ledger stay. What a later change needs of the rest is computed again.
+    Tables, statistics, weights and the ledger are kept. If a later change needs the arrays, they are computed again.
     """
+    from kernel_pipeline.cli.maintenance_view import print_cleaning
     from kernel_pipeline.run.maintenance import clean_run
 
-    clean_run(console(), directory)
+    print_cleaning(console(), clean_run(directory))
 
 
 COMMANDS = (status, verify, unlock, runs, clean)

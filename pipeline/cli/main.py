@@ -1,9 +1,9 @@
-"""The command line. Nothing heavy is imported before a command needs it."""
+"""The command line. Heavy modules are imported only by the commands that need them."""
 
 import signal
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
@@ -31,15 +31,16 @@ from kernel_pipeline.run.interrupt import EXIT_CODE, STOPPED
 from kernel_pipeline.text import printable
 
 if TYPE_CHECKING:
+    from kernel_pipeline.run.sweeps import Outcome
     from kernel_pipeline.store.storage import Root
 
 CONTEXT = {"help_option_names": ["-h", "--help"]}
 ONLY_PRINTS = ("plan", "status", "runs", "configs", "clusters", "columns", "config")
-"""Commands that have failed if their output cannot be written; the others do more than print."""
+"""Commands that fail if their output cannot be written; the others do more than print."""
 
 
 class Commands(click.Group):
-    """Turns a user's mistake into one message and its exit code."""
+    """Show an error of the user as one message, with its exit code."""
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command."""
@@ -58,15 +59,13 @@ class Commands(click.Group):
             ctx.exit(error.exit_code)
         except (OSError, MemoryError, RuntimeError) as error:
             if names := starved(error):
-                message = (
-                    f"this process meets a limit of the system ({type(error).__name__}: {error}). Limits are: {names}"
-                )
-                click.echo(f"Error: {message}. Raise it; the same command goes on from here", err=True)
+                message = f"this process hit a system limit ({type(error).__name__}: {error}). The limits are: {names}"
+                click.echo(f"Error: {message}. Raise them; the same command continues from here", err=True)
                 ctx.exit(LimitError.exit_code)
             if not isinstance(error, OSError):
                 if not isinstance(error.__cause__, KeyboardInterrupt):
                     raise
-                click.echo(STOPPED, err=True)  # Python 3.11 wraps a Ctrl-C that comes while a class is made
+                click.echo(STOPPED, err=True)  # Python 3.11 wraps a Ctrl-C that comes during the creation of a class
                 ctx.exit(EXIT_CODE)
             click.echo(printable(f"Error: {error.filename or 'a file'}: {error.strerror or error}"), err=True)
             ctx.exit(StorageError.exit_code)
@@ -81,15 +80,15 @@ def main() -> None:
     """Learn kernels at scale: from a config file to result tables.
 
     \b
-    pipeline run                     the default sweep
+    pipeline run                     run the default sweep
     pipeline run paper-gaussian --data-dir DIR
-    pipeline plan CONFIG             what it would cost
-    pipeline status DIR              how far a run is
-    pipeline resume DIR              go on with it
+    pipeline plan CONFIG             show what a sweep would cost
+    pipeline status DIR              show what is done and what is left
+    pipeline resume DIR              continue a run
     pipeline submit CONFIG --cluster slurm
-    pipeline verify DIR              look for damage
+    pipeline verify DIR              check a run for damage
     """
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # a batch system's warning is taken like Ctrl-C
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # the warning of a batch system acts like Ctrl-C
 
 
 @main.command()
@@ -102,22 +101,32 @@ def run(
     settings: tuple[str, ...],
     **running: Any,
 ) -> None:
-    """Run a sweep, or go on with one.
+    """Run a sweep, or resume it.
 
-    CONFIG is a file, or the name of a shipped config; without it the default sweep runs.
+    CONFIG is a file, or the name of a shipped config. Without it, the default sweep runs.
     """
     from kernel_pipeline.cluster import warm_up
     from kernel_pipeline.run.worker_modules import worker_modules
 
     profile = take_profile(running)
     parsed, folder = load_config(config, settings)
-    warm_up(profile, worker_modules(parsed))
+    warm_up(profile, worker_modules(parsed))  # before the imports that follow, which take some seconds as well
+    from kernel_pipeline.cli.run_view import RunView
     from kernel_pipeline.data.data_directory import data_folder
-    from kernel_pipeline.run.driver import Options
+    from kernel_pipeline.run.options import Options
     from kernel_pipeline.run.sweeps import run_sweep
 
-    options = Options(profile, **running, accept_changes=accept_changes)
-    sys.exit(run_sweep(parsed, data_folder(data_dir, folder), out, options, console()))
+    options = Options(profile, **running, accept_changes=accept_changes, owns_process=True)
+    view = RunView(console(), config or "default")
+    _finish(run_sweep(parsed, data_folder(data_dir, folder), out, options, [view]))
+
+
+def _finish(outcome: "Outcome") -> NoReturn:
+    """Print the outcome of a run, and exit with its code."""
+    from kernel_pipeline.cli.run_view import print_outcome
+
+    print_outcome(console(), outcome)
+    sys.exit(outcome.exit_code)
 
 
 @main.command()
@@ -130,19 +139,22 @@ def submit(
     settings: tuple[str, ...],
     **running: Any,
 ) -> None:
-    """Run a sweep as a job of Slurm, with its driver: log out, and look later.
+    """Submit a sweep as a Slurm job that includes its driver, and return.
 
-    CONFIG is as for `run`; the cluster is a profile of Slurm (--cluster slurm).
+    CONFIG is as for `run`; the cluster is a Slurm profile (--cluster slurm).
     """
     again = resume_arguments(running)
     profile = take_profile(running)
+    from kernel_pipeline.cli.maintenance_view import print_submission
+    from kernel_pipeline.cli.run_view import RunView
     from kernel_pipeline.data.data_directory import data_folder
-    from kernel_pipeline.run.driver import Options
+    from kernel_pipeline.run.options import Options
     from kernel_pipeline.run.submission import submit_sweep
 
     parsed, folder = load_config(config, settings)
     options = Options(profile, **running, accept_changes=accept_changes)
-    submit_sweep(parsed, data_folder(data_dir, folder), out, options, again, console())
+    view = RunView(console(), config or "default")
+    print_submission(console(), submit_sweep(parsed, data_folder(data_dir, folder), out, options, again, [view]))
 
 
 @main.command()
@@ -150,12 +162,14 @@ def submit(
 @running_options
 @data_option
 def resume(directory: "Root", data_dir: Path | None, **running: Any) -> None:
-    """Go on with the run in DIRECTORY, which says itself what it is."""
+    """Resume the run in DIRECTORY; the config is read from there."""
     profile = take_profile(running)
-    from kernel_pipeline.run.driver import Options
+    from kernel_pipeline.cli.run_view import RunView
+    from kernel_pipeline.run.options import Options
     from kernel_pipeline.run.sweeps import resume_sweep
 
-    sys.exit(resume_sweep(directory, data_dir, Options(profile, **running), console()))
+    options = Options(profile, **running, owns_process=True)
+    _finish(resume_sweep(directory, data_dir, options, [RunView(console())]))
 
 
 @main.command()
@@ -171,7 +185,7 @@ def plan(
     data_dir: Path | None,
     settings: tuple[str, ...],
 ) -> None:
-    """Say what would run and what it costs; start nothing."""
+    """Show what would run and what it would cost, without starting anything."""
     from kernel_pipeline.cli.plan_view import print_job, print_plan
     from kernel_pipeline.cluster import released, worker_limits
     from kernel_pipeline.config.profiles import find_profile
@@ -203,12 +217,12 @@ def configs() -> None:
 
 @main.command()
 def clusters() -> None:
-    """List the profiles of clusters, and say where your own go."""
+    """List the cluster profiles, and the folder for your own."""
     from kernel_pipeline.config.profiles import describe, known_profiles, profile_folder
 
     for name, file in known_profiles().items():
         click.echo(f"{name:16} {describe(file)}")
-    click.echo(f"Your own go to {profile_folder()}, a TOML file each; one with the name of another comes before it.")
+    click.echo(f"Put your own profiles into {profile_folder()}, one TOML file each; they take precedence.")
 
 
 @main.group("config")
@@ -228,7 +242,7 @@ def show(config: str | None, settings: tuple[str, ...]) -> None:
 
 @config_group.command()
 def schema() -> None:
-    """Print the schema of configs, as JSON Schema: every key, its type, its default and what it means."""
+    """Print the JSON Schema of configs: every key, its type, its default and its meaning."""
     import json
 
     from kernel_pipeline.config.sweep import Config

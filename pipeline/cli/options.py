@@ -1,4 +1,4 @@
-"""What the commands share: arguments and options, and where they print."""
+"""Arguments and options that commands share, and the console that they print to."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from kernel_pipeline.store.storage import Root
 
 
-def place(address: str) -> "Root":
-    """Open a folder, or s3://bucket/prefix; one that cannot be reached is refused before anything else is done."""
+def open_storage(address: str) -> "Root":
+    """Open a folder, or s3://bucket/prefix; one that cannot be reached is rejected before anything else is done."""
     from kernel_pipeline.store.addresses import open_root
 
     return open_root(address)
@@ -25,28 +25,28 @@ config_argument = click.argument("config", required=False)
 data_option = click.option(
     "--data-dir",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Where relative paths of data files start; else PIPELINE_DATA_DIR, else the config's folder.",
+    help="Folder for relative paths of data files. Default: PIPELINE_DATA_DIR, or the folder of the config.",
 )
 set_option = click.option(
     "--set",
     "settings",
     multiple=True,
     metavar="KEY=VALUE",
-    help="Change a value of the config: protocol.folds=3, dataset.NAME.rows=200. May be repeated.",
+    help="Change a value of the config: protocol.folds=3, dataset.NAME.rows=200. Can be repeated.",
 )
-directory_argument = click.argument("directory", type=place)
+directory_argument = click.argument("directory", type=open_storage, metavar="DIRECTORY")
 
 
 def cluster_options(command: Callable[..., None]) -> Callable[..., None]:
-    """The options of where to run."""
+    """Add the options that choose a cluster."""
     for option in (
-        click.option("--insecure", is_flag=True, help="Allow connections without TLS, in a network that you trust."),
-        click.option("--workers", type=click.IntRange(min=1), help="How many; without it as the profile says."),
+        click.option("--insecure", is_flag=True, help="Allow connections without TLS, in a trusted network."),
+        click.option("--workers", type=click.IntRange(min=1), help="Number of workers. Default: that of the profile."),
         click.option(
             "--cluster",
             default="local",
             show_default=True,
-            help="Where the work runs: a profile (`pipeline clusters`), a scheduler's address or its file.",
+            help="A profile (`pipeline clusters`), the address of a scheduler, or its scheduler file.",
         ),
     ):
         command = option(command)
@@ -54,17 +54,17 @@ def cluster_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def running_options(command: Callable[..., None]) -> Callable[..., None]:
-    """The options of how to run, which change no result."""
+    """Add the options of execution, which change no result."""
     for option in (
         click.option("--dashboard", is_flag=True, help="Serve Dask's dashboard, to every user of the driver's host."),
-        click.option("--retry-failed", is_flag=True, help="Try again what failed in an earlier run."),
-        click.option("--fail-fast", is_flag=True, help="Stop at the first failure; else the rest goes on."),
+        click.option("--retry-failed", is_flag=True, help="Retry tasks that failed in an earlier run."),
+        click.option("--fail-fast", is_flag=True, help="Stop at the first failure. Default: run everything else."),
         click.option(
             "--verify",
             type=click.Choice(("quick", "full")),
             default="quick",
             show_default=True,
-            help="How to check what is done: quick looks at sizes and stored checksums, full reads every byte.",
+            help="How to check finished tasks: quick compares sizes and stored checksums, full reads every byte.",
         ),
     ):
         command = option(command)
@@ -72,12 +72,17 @@ def running_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def sweep_options(command: Callable[..., None]) -> Callable[..., None]:
-    """What a command that begins a sweep takes: which, where to, and how."""
+    """Add the arguments and options of commands that start a sweep."""
     for option in (
         set_option,
         data_option,
-        click.option("--accept-changes", is_flag=True, help="Go on in --out with a changed config or changed data."),
-        click.option("--out", type=place, help="The run directory, or s3://BUCKET/PREFIX; runs/NAME-HASH without it."),
+        click.option("--accept-changes", is_flag=True, help="Continue the run in --out with changed config or data."),
+        click.option(
+            "--out",
+            type=open_storage,
+            metavar="DIR",
+            help="The run directory, or s3://BUCKET/PREFIX. Default: runs/NAME-HASH.",
+        ),
         running_options,
         config_argument,
     ):
@@ -86,7 +91,7 @@ def sweep_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def resume_arguments(running: dict[str, Any]) -> list[str]:
-    """The running options as `pipeline resume` takes them, in any working directory."""
+    """Return the running options as arguments of `pipeline resume`, valid in any working directory."""
     from kernel_pipeline.config.profiles import known_profiles
 
     cluster = running["cluster"]
@@ -100,7 +105,7 @@ def resume_arguments(running: dict[str, Any]) -> list[str]:
 
 
 def take_profile(running: dict[str, Any]) -> "Profile":
-    """The profile that the running options name, which leaves the others; of many processes of MPI one comes back."""
+    """Take the cluster options out of the running options and return their profile; under MPI, only in the driver."""
     from kernel_pipeline.cluster import assume_role, released
     from kernel_pipeline.config.profiles import find_profile
 
@@ -111,18 +116,18 @@ def take_profile(running: dict[str, Any]) -> "Profile":
 
 
 def load_config(name_or_path: str | None, settings: Sequence[str]) -> "tuple[Config, Path]":
-    """Read a config as `read_config` does; a file that hides a shipped config is said."""
+    """Read a config as `read_config` does, and report a file that hides a shipped config."""
     from kernel_pipeline.config.loading import hidden_config, read_config
 
     if hidden := hidden_config(name_or_path):
-        click.echo(f"note: {hidden!r} is the file of that name in this folder, not the shipped config", err=True)
+        click.echo(f"note: using the file {hidden!r} of this folder, not the shipped config of that name", err=True)
     return read_config(name_or_path, settings)
 
 
 def console() -> "Console":
-    """Where a command prints."""
+    """Return the console that a command prints to."""
     from kernel_pipeline.cli.terminal import PlainConsole
 
     terminal = PlainConsole()
-    # A file or a batch log has no width; what is wide should not be folded there.
+    # A file or a batch log has no width; wide tables should not be folded there.
     return terminal if terminal.is_terminal else PlainConsole(width=160)

@@ -1,4 +1,4 @@
-"""Standard output that may go away while a command runs: a run is worth more than what it prints."""
+"""A standard output that may fail while a command runs, which must not stop a run."""
 
 import errno
 import io
@@ -14,7 +14,7 @@ STANDARD_DESCRIPTORS = 3
 
 
 class TolerantStream:
-    """A text stream whose errors are remembered instead of raised; after the first one, what is written is lost."""
+    """A text stream that stores errors instead of raising them; after the first error, all output is discarded."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -28,12 +28,12 @@ class TolerantStream:
         return self._try(lambda: self._stream.write(text), len(text))
 
     def flush(self) -> None:
-        """Write what is still in the buffer."""
+        """Write the contents of the buffer."""
         self._try(self._stream.flush, None)
 
     @property
     def is_broken(self) -> bool:
-        """Whether writing failed, other than for a reader that has left, as `| head` does."""
+        """Whether writing failed for another reason than a closed pipe, as that of `| head`."""
         return self.error is not None and self.error.errno != errno.EPIPE
 
     def _try(self, work: Callable[[], T], otherwise: T) -> T:
@@ -44,13 +44,14 @@ class TolerantStream:
                 self.error = error
                 if self.is_broken:
                     _say_on_stderr(
-                        f"note: the standard output cannot be written: {error.strerror}. The command goes on without it"
+                        f"note: the standard output cannot be written: {error.strerror}. The command continues "
+                        "without it"
                     )
             self._discard()
             return otherwise
 
     def _discard(self) -> None:
-        """Let all that follows, and what the buffer holds, go nowhere, so that closing the stream does not fail too."""
+        """Discard the buffer and all further output, so that closing the stream does not fail too."""
         with suppress(OSError, ValueError):
             nowhere = os.open(os.devnull, os.O_WRONLY)
             os.dup2(nowhere, self._stream.fileno())
@@ -60,7 +61,7 @@ class TolerantStream:
 
 @contextmanager
 def tolerant_output() -> Iterator[TolerantStream]:
-    """Let the standard output be one whose errors stop nothing; characters that it has no code for become `?`."""
+    """Replace the standard output by one whose errors stop nothing; characters that it cannot encode become `?`."""
     _open_standard_descriptors()
     before = sys.stdout
     if isinstance(before, io.TextIOWrapper):
@@ -75,7 +76,7 @@ def tolerant_output() -> Iterator[TolerantStream]:
 
 
 def _open_standard_descriptors() -> None:
-    """Fill standard descriptors that are closed, lest the ledger becomes one of them and gets what others print."""
+    """Open closed standard descriptors, so that no other file gets their numbers and the output of libraries."""
     while (descriptor := os.open(os.devnull, os.O_RDWR)) < STANDARD_DESCRIPTORS:
         os.set_inheritable(descriptor, True)
     os.close(descriptor)

@@ -1,4 +1,4 @@
-"""A plan, for people."""
+"""Show a plan on a terminal."""
 
 from collections import Counter
 from pathlib import Path
@@ -17,7 +17,7 @@ from kernel_pipeline.text import format_bytes
 
 
 def print_plan(console: Console, plan: Plan, workers: int, limit: int | None) -> None:
-    """Print what would run and what it costs."""
+    """Print the tasks of a plan and what they cost."""
     config = plan.config
     methods = ", ".join(method.method_id for method in config.methods)
     console.print(
@@ -50,11 +50,12 @@ def print_plan(console: Console, plan: Plan, workers: int, limit: int | None) ->
         f"{format_bytes(plan.disk_bytes)} on disk{tiles}.\n"
         f"The largest task, of stage {stage!r} and dataset {dataset.name!r}, needs about {format_bytes(size)}; "
         f"each of {workers} worker(s) may use "
-        f"{format_bytes(limit) if limit is not None else 'what its cluster gives it'}.",
+        f"{format_bytes(limit) if limit is not None else 'as much as its cluster allows'}.",
         highlight=False,
         soft_wrap=True,
     )
-    print_notes(console, plan)
+    for line in lines(plan.notes()):
+        console.print(line, highlight=False, soft_wrap=True, markup=False)
 
 
 def print_job(console: Console, profile: Profile, root: Path) -> None:
@@ -64,9 +65,3 @@ def print_job(console: Console, profile: Profile, root: Path) -> None:
         count = f"{profile.adapt[0]} to {profile.adapt[1]}" if profile.adapt else f"{profile.max_jobs}"
         console.print(f"\nThe script of each of {count} jobs:\n", highlight=False)
         console.print(script, highlight=False, soft_wrap=True, markup=False)
-
-
-def print_notes(console: Console, plan: Plan) -> None:
-    """Print what a user should know before the run."""
-    for line in lines(plan.notes()):
-        console.print(line, highlight=False, soft_wrap=True, markup=False)

@@ -1,58 +1,60 @@
-"""What a person sees while a sweep runs: a bar a stage on a terminal, a line now and then elsewhere."""
+"""Show progress while tasks run: one bar per stage on a terminal, a line from time to time elsewhere."""
 
 import time
 from collections import Counter
-from types import TracebackType
-from typing import Self
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as RichProgress
 
-from kernel_pipeline.plan.plan import Plan
+from kernel_pipeline.events import Event, TaskFinished, TasksStarted, TasksStopped
 from kernel_pipeline.stages.task import STAGES
-from kernel_pipeline.store.reports import Finished
 
 SECONDS_BETWEEN_LINES = 10.0
 
 
 class Progress:
-    """Counts finished tasks by stage and shows them."""
+    """A listener that counts finished tasks by stage and shows the counts."""
 
-    def __init__(self, console: Console, plan: Plan) -> None:
+    def __init__(self, console: Console) -> None:
         self._console = console
-        self._stages = {task.name: task.stage for task in plan.tasks}
-        totals = Counter(self._stages.values())
-        self._totals = {stage: totals[stage] for stage in STAGES if totals[stage]}
+        self._totals: dict[str, int] = {}
         self._counts: Counter[str] = Counter()
-        self._begin = self._last_line = time.monotonic()
+        self._begin = self._last_line = 0.0
         self._bars: RichProgress | None = None
         self._ids: dict[str, TaskID] = {}
-        if console.is_terminal:
+
+    def __call__(self, event: Event) -> None:
+        """Update what is shown."""
+        match event:
+            case TasksStarted():
+                self._start(event)
+            case TaskFinished():
+                self._advance(event.stage)
+            case TasksStopped() if self._bars:
+                self._bars.stop()
+                self._bars = None
+
+    def _start(self, event: TasksStarted) -> None:
+        self._totals = {stage: event.totals[stage] for stage in STAGES if event.totals.get(stage)}
+        self._counts = Counter(event.finished)
+        self._begin = self._last_line = time.monotonic()
+        if self._console.is_terminal:
             self._bars = RichProgress(
                 TextColumn("{task.description:8}"),
                 BarColumn(),
                 MofNCompleteColumn(),
                 TimeElapsedColumn(),
-                console=console,
+                console=self._console,
             )
-            self._ids = {stage: self._bars.add_task(stage, total=total) for stage, total in self._totals.items()}
-
-    def __enter__(self) -> Self:
-        if self._bars:
+            self._ids = {
+                stage: self._bars.add_task(stage, total=total, completed=self._counts[stage])
+                for stage, total in self._totals.items()
+            }
             self._bars.start()
-        return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._bars:
-            self._bars.stop()
-
-    def advance(self, entry: Finished) -> None:
-        """One more task is finished; other entries of the ledger do not count."""
-        stage = self._stages.get(entry.name)
-        if stage is None:
+    def _advance(self, stage: str) -> None:
+        if stage not in self._totals:
             return
         self._counts[stage] += 1
         if self._bars:

@@ -1,88 +1,99 @@
-"""What a person sees of a run before and after its tasks."""
-
-from collections.abc import Mapping
+"""Show a run on a terminal: what is about to run, progress, messages and results."""
 
 from rich.console import Console
 from rich.markup import escape
 
-from kernel_pipeline.cli.plan_view import print_notes
+from kernel_pipeline.cli.progress import Progress
 from kernel_pipeline.cli.summary_view import print_correlation, print_summary
+from kernel_pipeline.events import Event, Notice, ReusableRun, RunStarted, WorkersChanged
 from kernel_pipeline.plan.notes import lines
-from kernel_pipeline.plan.plan import Plan
 from kernel_pipeline.results.stored_tables import read_correlation
-from kernel_pipeline.run.tables import RunTables
-from kernel_pipeline.run.verification import Verdict
+from kernel_pipeline.run.sweeps import MAX_NAMED, Outcome
 from kernel_pipeline.stages.one_stage import EachKernelTask
 from kernel_pipeline.stages.task import Task
 from kernel_pipeline.store.files import quoted
-from kernel_pipeline.store.reports import OK, Finished
-from kernel_pipeline.store.storage import Root
+from kernel_pipeline.store.reports import OK
 from kernel_pipeline.text import format_bytes
 
-# So many of a kind are named; there may be very many.
-MOST_NAMED = 10
 
+class RunView:
+    """A listener that prints the events of a run.
 
-def announce(console: Console, plan: Plan, arrays: Root, left: int, verdict: Verdict) -> None:
-    """Say what is about to run, and why it is more than nothing in a directory that was complete."""
-    config = plan.config
-    console.print(
-        f"[bold]{config.name}[/bold]: {len(plan.datasets)} dataset(s), {len(config.methods)} method(s), "
-        f"{config.protocol.folds} trials; {left} of {len(plan.tasks)} tasks to do, "
-        f"{format_bytes(plan.disk_bytes)} of arrays in {escape(str(arrays))}",
-        highlight=False,
-        soft_wrap=True,
-    )
-    print_notes(console, plan)
-    for problem in verdict.problems[:MOST_NAMED]:
-        console.print(f"{problem}; it is computed again", highlight=False, soft_wrap=True, markup=False)
-    if len(verdict.problems) > MOST_NAMED:
-        console.print(f"... and {len(verdict.problems) - MOST_NAMED:,} more pieces", highlight=False)
-    if verdict.superseded:
-        console.print(
-            f"{len(verdict.superseded):,} finished tasks were built on something that has since changed, and are done "
-            "again",
+    Parameters
+    ----------
+    console
+        Where to print; the standard output by default.
+    config
+        Name or file of the config as the user gave it, for commands in messages.
+    """
+
+    def __init__(self, console: Console | None = None, config: str = "CONFIG") -> None:
+        self._console = console or Console()
+        self._config = config
+        self._progress = Progress(self._console)
+
+    def __call__(self, event: Event) -> None:
+        """Print an event."""
+        self._progress(event)
+        match event:
+            case Notice(text):
+                print_line(self._console, text)
+            case WorkersChanged():
+                print_line(self._console, f"{event.workers} workers; dashboard: {event.dashboard}")
+            case RunStarted():
+                self._print_start(event)
+            case ReusableRun():
+                print_line(
+                    self._console,
+                    f"note: this config only adds to the run in {event.location} ({'; '.join(event.additions)}). To "
+                    f"reuse what is finished there: `pipeline run {self._config} --out {quoted(event.location)} "
+                    "--accept-changes`",
+                )
+
+    def _print_start(self, event: RunStarted) -> None:
+        self._console.print(
+            f"[bold]{event.name}[/bold]: {event.datasets} dataset(s), {event.methods} method(s), "
+            f"{event.trials} trials; {event.pending} of {event.total} tasks to do, "
+            f"{format_bytes(event.disk_bytes)} of arrays in {escape(event.location)}",
             highlight=False,
             soft_wrap=True,
         )
-    if verdict.outdated:
-        console.print(f"{len(verdict.outdated):,} finished tasks are outdated and done again", highlight=False)
+        for line in event.notes:
+            print_line(self._console, line)
 
 
-def print_results(
-    console: Console,
-    root: Root,
-    plan: Plan,
-    tables: RunTables,
-    failed_tasks: dict[str, Finished],
-    seconds: float,
-) -> None:
-    """Show the summary, the notes, the cells that failed, and where everything is."""
-    print_summary(console, tables.summary)
+def print_line(console: Console, text: str) -> None:
+    """Print a text as it is, on one line however long."""
+    console.print(text, highlight=False, soft_wrap=True, markup=False)
+
+
+def print_outcome(console: Console, outcome: Outcome) -> None:
+    """Print the summary, the notes, the failed cells and the location of the tables."""
+    root = outcome.root
+    print_summary(console, outcome.tables.summary)
     if (correlation := read_correlation(root)) is not None:
         print_correlation(console, correlation)
-    for line in lines(tables.notes):
-        console.print(line, highlight=False, soft_wrap=True, markup=False)
-    failed = tables.rows[tables.rows["status"] != OK]
+    for line in lines(outcome.tables.notes):
+        print_line(console, line)
+    failed = outcome.tables.rows[outcome.tables.rows["status"] != OK]
     for row in failed.itertuples():
         console.print(
             f"[bold]{row.dataset}, {row.task}, {row.method}, trial {row.trial}[/bold] {escape(str(row.status))}",
             highlight=False,
         )
-    for task in _failed_kernel_fits(plan, failed_tasks)[:MOST_NAMED]:
-        console.print(f"[bold]{task.name}[/bold] {escape(failed_tasks[task.name].failed)}", highlight=False)
-    where = escape(str(root))
-    here = escape(quoted(root))
-    again = f" `pipeline resume {here} --retry-failed` tries what failed again." if failed_tasks else ""
-    console.print(
-        f"Done in {seconds:.1f} s. The tables are in {where}/results: "
+    for task in _failed_kernel_fits(outcome)[:MAX_NAMED]:
+        console.print(f"[bold]{task.name}[/bold] {escape(outcome.failed[task.name].failed)}", highlight=False)
+    here = quoted(root)
+    retry = f" `pipeline resume {here} --retry-failed` retries failed tasks." if outcome.failed else ""
+    print_line(
+        console,
+        f"Done in {outcome.seconds:.1f} s. The tables are in {root}/results: "
         "rows.csv (one row per trial), summary.md, summary.tex, path.csv, kernels.csv, notes.csv and more.\n"
-        f"Look further: `pipeline status {here}`.{again}",
-        highlight=False,
-        soft_wrap=True,
+        f"See also: `pipeline status {here}`.{retry}",
     )
 
 
-def _failed_kernel_fits(plan: Plan, failed: Mapping[str, Finished]) -> list[Task]:
+def _failed_kernel_fits(outcome: Outcome) -> list[Task]:
     """Return the failed tasks that fit single kernels, which have no row of their own."""
-    return [task for dataset in plan.datasets for task in dataset.of(EachKernelTask) if task.name in failed]
+    fits = [task for dataset in outcome.plan.datasets for task in dataset.of(EachKernelTask)]
+    return [task for task in fits if task.name in outcome.failed]

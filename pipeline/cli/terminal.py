@@ -1,4 +1,4 @@
-"""Where commands print: texts from run directories and data files reach it without control characters."""
+"""The console of commands, which shows texts of run directories and data files without control characters."""
 
 from typing import Any
 
@@ -8,8 +8,8 @@ from kernel_pipeline.text import printable
 
 
 class PlainConsole(Console):
-    """A console that shows control characters in texts instead of sending them; rich's own styles are not concerned."""
+    """A console that shows control characters in texts as escapes; the styles of rich are not affected."""
 
     def print(self, *objects: Any, **options: Any) -> None:
-        """Print objects; of rich's tables the cells have to be printable already."""
+        """Print objects. Cells of tables have to be printable already."""
         super().print(*(printable(item) if isinstance(item, str) else item for item in objects), **options)

@@ -101,12 +101,12 @@ def to_toml(config: Config) -> str:
     """Return the config as TOML, including all default values."""
     import tomli_w
 
-    return tomli_w.dumps(_values(config))
+    return tomli_w.dumps(config_values(config))
 
 
 def config_digest(config: Config) -> str:
     """Return a short digest of all values that may affect the results."""
-    values = _values(config)
+    values = config_values(config)
     del values["description"]
     canonical = json.dumps(values, sort_keys=True, allow_nan=False)
     return hashlib.sha256(canonical.encode()).hexdigest()[:8]
@@ -114,7 +114,7 @@ def config_digest(config: Config) -> str:
 
 def differences(old: Config, new: Config) -> list[str]:
     """List the fields in which two configs differ, one line per field."""
-    before, after = _flatten(_values(old)), _flatten(_values(new))
+    before, after = _flatten(config_values(old)), _flatten(config_values(new))
     return [
         f"{key}: {before.get(key, 'not set')} -> {after.get(key, 'not set')}"
         for key in sorted(before.keys() | after.keys())
@@ -122,7 +122,8 @@ def differences(old: Config, new: Config) -> list[str]:
     ]
 
 
-def _values(config: Config) -> dict[str, Any]:
+def config_values(config: Config) -> dict[str, Any]:
+    """Return a config as the values of its TOML file, with every default filled in."""
     values = config.model_dump(mode="json", by_alias=True, exclude_none=True)
     for name in config.fit.unused_extensions(config.methods):
         values["fit"].pop(name, None)  # the method may have been registered after the config was made
@@ -178,8 +179,13 @@ def _apply(values: dict[str, Any], setting: str) -> None:
         raise ConfigError(f"--set {setting[:50]}...: {error}") from None
     except tomllib.TOMLDecodeError:
         value = text  # text without quotes is a string
+    set_value(values, key.strip(), value, setting)
+
+
+def set_value(values: dict[str, Any], key: str, value: Any, setting: str) -> None:
+    """Change one value in place, given its dotted key; `setting` names it in messages."""
     place: Any = values
-    rest = key.strip()
+    rest = key
     while True:
         if isinstance(place, list):
             place, rest = _item(place, rest, setting)

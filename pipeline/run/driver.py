@@ -1,28 +1,26 @@
-"""One run in its directory: what is finished, what is left, and the tables at the end."""
+"""One run in its directory: find out what is finished, execute the pending tasks, and write the tables."""
 
 import logging
 import time
-from collections.abc import Callable
-from contextlib import AbstractContextManager, closing
-from dataclasses import dataclass
-from typing import Literal, TypeVar
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, closing, contextmanager
+from typing import TypeVar
 
-from rich.console import Console
-
-from kernel_pipeline.cli.progress import Progress
-from kernel_pipeline.cluster import open_cluster
-from kernel_pipeline.cluster.profile import Profile
 from kernel_pipeline.data.prepared import PreparedDataset
 from kernel_pipeline.errors import InterruptedRunError, StorageError
+from kernel_pipeline.events import Emitter, TaskFinished, TasksStarted, TasksStopped, WorkersChanged
 from kernel_pipeline.plan.arrays import data_identity
 from kernel_pipeline.plan.failures import failed_and_dependents, failures
 from kernel_pipeline.plan.plan import Plan
 from kernel_pipeline.run.interrupt import Interrupt
 from kernel_pipeline.run.manifest import own_arrays_root
+from kernel_pipeline.run.options import Options as Options
+from kernel_pipeline.run.options import open_workers
 from kernel_pipeline.run.schedule import Schedule
 from kernel_pipeline.run.stored_data import create_arrays
 from kernel_pipeline.run.tables import RunTables, update_tables
-from kernel_pipeline.run.verification import CLEANED, Verdict, data_entry, examine, is_left, superseded_tasks
+from kernel_pipeline.run.verification import CLEANED, CheckReport, check, data_entry, is_left, superseded_tasks
 from kernel_pipeline.stages.task import Task
 from kernel_pipeline.store.arrays import DamagedError, RunStore
 from kernel_pipeline.store.fence import Fence, guarded_arrays
@@ -36,21 +34,8 @@ log = logging.getLogger("kernel_pipeline")
 
 T = TypeVar("T")
 
-LOCAL = Profile()
-
-# Damage that shows only while a run goes on is mended so many times; more is a broken disk.
-MOST_REPAIRS = 3
-
-
-@dataclass(frozen=True)
-class Options:
-    """How to run, which changes no result."""
-
-    profile: Profile = LOCAL
-    verify: Literal["quick", "full"] = "quick"
-    fail_fast: bool = False
-    retry_failed: bool = False
-    accept_changes: bool = False
+MAX_REPAIRS = 3
+"""Number of times that damage found during a run is repaired; more than that is a broken disk."""
 
 
 class Run:
@@ -58,8 +43,12 @@ class Run:
 
     Parameters
     ----------
+    samples
+        Loads the samples of a dataset by its name.
+    emit
+        Receives the events of the run.
     token
-        That of the lock: what is written, here and by workers, is written as long as the lock holds it.
+        Token of the lock. The driver and the workers write only as long as the lock holds it.
     """
 
     def __init__(
@@ -69,102 +58,109 @@ class Run:
         samples: Callable[[str], PreparedDataset],
         ledger: Ledger,
         options: Options,
-        console: Console,
+        emit: Emitter,
         token: str = "",
     ) -> None:
-        self.root, self.plan, self.options, self.console = root, plan, options, console
+        self.root, self.plan, self.options, self.emit = root, plan, options, emit
         self._samples = samples
         self.ledger = ledger
         self.store = RunStore(own_arrays_root(root, ledger.read()), token)
         self._fence = Fence(root, token)
         self.finished: dict[str, Finished] = {}
         self._lost: dict[str, Finished] = {}
-        """What was finished and is to be done again, as the ledger has it."""
+        """Ledger entries of what was finished and has to be computed again."""
         self._inputs = InputDigests()
         self.damaged: set[str] = set()
-        """The names of what was finished and turned out to be damaged."""
+        """Names of entries that were finished and turned out to be damaged."""
         self._again: set[str] | None = None
-        """What is to be tried again and was not yet."""
+        """Names of failed tasks that are to be retried and were not yet."""
+        self._stages = {task.name: task.stage for task in plan.tasks}
 
     def guarded(self) -> AbstractContextManager[None]:
-        """Let workers see, where the arrays are, that this run has the lock."""
+        """Let workers see, at the location of the arrays, that this run holds the lock."""
         return guarded_arrays(self.root, self.store.root, self._fence.token)
 
-    def examine(self, full: bool) -> Verdict:
-        """See what is finished and sound; what failed counts as finished, unless it is to be tried again."""
+    def check(self, full: bool) -> CheckReport:
+        """Determine what is finished and intact. Failed tasks count as finished, unless they are to be retried."""
         recorded = self.ledger.read()
         if self.options.retry_failed and self._again is None:
             names = [failed_and_dependents(dataset, recorded) for dataset in self.plan.datasets]
             self._again = set().union(*names)
-        verdict = examine(self.plan, recorded, self.store.root, full, self._again or ())
-        for problem in verdict.problems:
-            log.warning("%s; %s is done again", problem, problem.entry)
+        report = check(self.plan, recorded, self.store.root, full, self._again or ())
+        for problem in report.problems:
+            log.warning("%s; %s is computed again", problem, problem.entry)
             self.store.root.make_way(problem.key)
-        for name in verdict.superseded:
-            log.warning("%s was built on something that has since changed; it is done again", name)
-        self.damaged |= {*verdict.superseded, *(problem.entry for problem in verdict.problems)}
-        self.finished, self._lost, self._inputs = verdict.valid, verdict.lost, verdict.inputs
+        for name in report.superseded:
+            log.warning("%s was computed from data that have changed since; it is computed again", name)
+        self.damaged |= {*report.superseded, *(problem.entry for problem in report.problems)}
+        self.finished, self._lost, self._inputs = report.valid, report.lost, report.inputs
         if CLEANED in recorded:
-            self._forget_cleaning(recorded[CLEANED])
-        return verdict
+            self._update_cleaned(recorded[CLEANED])
+        return report
 
     def inputs_of(self, task: Task) -> tuple[Total, ...]:
-        """The ledger's digests of what a task reads."""
+        """Return the digests of what a task reads, as the ledger has them."""
         return self._inputs.of(task)
 
-    def left(self) -> set[str]:
-        """The names of tasks that are to do: not finished, and not stuck behind one that failed."""
-        stuck = {name for dataset in self.plan.datasets for name in failures(dataset, self.finished)}
-        return {task.name for task in self.plan.known_tasks(self.finished)} - self.finished.keys() - stuck
+    def pending(self) -> set[str]:
+        """Return the names of the tasks to execute: not finished, and not blocked by a failed task."""
+        blocked = {name for dataset in self.plan.datasets for name in failures(dataset, self.finished)}
+        return {task.name for task in self.plan.known_tasks(self.finished)} - self.finished.keys() - blocked
 
-    def damaged_left(self) -> set[str]:
-        """What is left of what was damaged, and what is left before it, which it may build on."""
-        left, names = self.left(), set()
+    def pending_repairs(self) -> set[str]:
+        """Return the names of the pending tasks that were damaged, and of pending tasks that these may depend on."""
+        pending, names = self.pending(), set()
         for dataset in self.plan.datasets:
             known = dataset.known_tasks(self.finished)
-            damaged = {task.name for task in known if task.name in left and task.name in self.damaged}
-            names |= damaged | (dataset.known_graph(self.finished).ancestors(damaged) & left)
+            damaged = {task.name for task in known if task.name in pending and task.name in self.damaged}
+            names |= damaged | (dataset.known_graph(self.finished).ancestors(damaged) & pending)
         return names
 
     def complete(self) -> RunTables:
-        """Do all that is left; gives the rows of the tables, their summary and the notes."""
-        self.finish(self.left)
+        """Execute all pending tasks, and return the rows, their summary and the notes."""
+        self.execute(self.pending)
         return self.tables()
 
-    def finish(self, todo: Callable[[], set[str]]) -> None:
-        """Store data that are not stored, and run tasks; then those that were built on what came out differently."""
+    def execute(self, todo: Callable[[], set[str]]) -> None:
+        """Store missing data and execute tasks, then the tasks whose inputs came out differently.
+
+        Parameters
+        ----------
+        todo
+            Returns the names of the tasks to execute, given what is finished.
+        """
         may_differ = self.store_data()
-        while True:  # no more often than there are stages, since one that is done again is final
+        while True:  # at most as often as there are stages, since the results of a second execution are final
             if may_differ:
-                self._set_back_superseded()
+                self._forget_superseded()
             if not (names := todo()):
                 return
-            # In a new run nothing can have been built on anything else.
-            may_differ = any(task.name in self.finished for task in self.plan.tasks)
+            # In a new run, no result can have been computed from other inputs.
+            may_differ = any(name in self.finished for name in self._stages)
             self._forget_lost(names)
             self._run_tasks(names)
 
-    def _set_back_superseded(self) -> None:
-        """Take what was built on something that has since come out differently for not finished."""
+    def _forget_superseded(self) -> None:
+        """Treat tasks as not finished whose inputs have been computed again with another result."""
         for dataset in self.plan.datasets:
             for name in superseded_tasks(dataset, self.finished, self._inputs):
-                log.warning("%s was built on something that came out differently now; it is done again", name)
+                log.warning("%s was computed from data that came out differently now; it is computed again", name)
                 self._lost[name] = self.finished.pop(name)
                 self.damaged.add(name)
 
-    def mending(self, work: Callable[[], T]) -> T:
-        """Do some work, and it again when something that it reads turns out to be damaged, once that is marked so."""
-        for _ in range(MOST_REPAIRS):
+    def retry_on_damage(self, work: Callable[[], T]) -> T:
+        """Do some work, and repeat it when something that it reads turns out to be damaged."""
+        for _ in range(MAX_REPAIRS):
             try:
                 return work()
             except DamagedError as error:
-                self.ledger.journal.check_place()  # else it is not damage: all is gone
-                self.console.print(f"{error}; it is computed again", highlight=False, soft_wrap=True, markup=False)
-                self.examine(full=True)
-        raise StorageError(f"{self.root} is damaged again and again while the run goes on; look at its disk")
+                self.ledger.journal.check_place()  # otherwise it is not damage: the whole directory is gone
+                self.emit.notice(f"{error}; it is computed again")
+                self.check(full=True)
+        raise StorageError(f"{self.root} was damaged repeatedly during the run. Check its disk")
 
     def store_data(self) -> bool:
-        """Store data that are not stored; gives whether there were any."""
+        """Store the data of datasets that are not stored yet, and return whether there were any."""
         is_any = False
         for dataset in self.plan.datasets:
             name = data_entry(dataset.name)
@@ -184,50 +180,57 @@ class Run:
         return is_any
 
     def _run_tasks(self, todo: set[str]) -> None:
-        from kernel_pipeline.run.executor import Execution  # brings distributed, which a finished run does not need
+        from kernel_pipeline.run.executor import Execution  # imports distributed, which a finished run does not need
         from kernel_pipeline.run.worker_check import Welcome
 
-        console, options = self.console, self.options
+        say, logs = self.emit.notice, self.root.logs().folder
         with (
-            Interrupt(self._say) as interrupt,
-            open_cluster(options.profile, self.root.logs().folder) as opened,
-            Progress(console, self.plan) as progress,
+            Interrupt(say, self.options.owns_process) as interrupt,
+            open_workers(self.options, logs) as cluster,
+            self._reported_tasks(),
         ):
-            self._say(f"{opened.workers} workers; dashboard: {opened.dashboard}")
-            for entry in self.finished.values():
-                progress.advance(entry)
-
-            def record(entries: list[Finished]) -> None:
-                self.record(entries)
-                for entry in entries:
-                    log.info("done %s in %.3f s %s", entry.name, entry.seconds, entry.failed)
-                    progress.advance(entry)
-
+            self.emit(WorkersChanged(cluster.workers, cluster.dashboard))
             schedule = self.schedule(todo)
-            with closing(Welcome(opened, self.store, self._witness(), self.root.logs().folder)) as welcome:
+            with closing(Welcome(cluster, self.store, self._witness(), logs)) as welcome:
                 Execution(
-                    opened,
+                    cluster,
                     schedule,
                     self.store,
-                    record,
+                    self._record_tasks,
                     welcome,
                     interrupt,
-                    options.fail_fast,
-                    self._say,
+                    self.options.fail_fast,
+                    say,
                     self.inputs_of,
                 ).run()
-            if interrupt.requested and (left := len(self.left())):
+            if interrupt.requested and (pending := len(self.pending())):
                 raise InterruptedRunError(
-                    f"stopped; {left:,} of {len(self.plan.tasks):,} tasks are left. `pipeline resume "
-                    f"{quoted(self.root)}`, or the same command, goes on"
+                    f"stopped; {pending:,} of {len(self._stages):,} tasks are left. `pipeline resume "
+                    f"{quoted(self.root)}`, or the same command, continues the run"
                 )
 
     def schedule(self, todo: set[str]) -> Schedule:
-        """Return the schedule of some of the tasks; what open-ended ones ask for is added as they finish."""
+        """Return the schedule of some of the tasks; those that open-ended tasks ask for are added later."""
         known = self.plan.known_tasks(self.finished)
         failed = {name for name, entry in self.finished.items() if entry.failed}
         results = {t.name: self.finished[t.name].result for t in known if t.is_open_ended and t.name in self.finished}
         return Schedule(self.plan.tasks, {task.name for task in known} - todo, failed, results)
+
+    @contextmanager
+    def _reported_tasks(self) -> Iterator[None]:
+        """Emit the events that begin and end the execution of tasks."""
+        finished = (self._stages[name] for name in self.finished if name in self._stages)
+        self.emit(TasksStarted(Counter(self._stages.values()), Counter(finished)))
+        try:
+            yield
+        finally:
+            self.emit(TasksStopped())
+
+    def _record_tasks(self, entries: list[Finished]) -> None:
+        self.record(entries)
+        for entry in entries:
+            stage = self._stages.get(entry.name, "")
+            self.emit(TaskFinished(entry.name, stage, entry.seconds, entry.failed))
 
     def _forget_lost(self, todo: set[str]) -> None:
         """Leave out of the digests of inputs what is about to be computed again."""
@@ -235,14 +238,12 @@ class Run:
             self._inputs.replace(self._lost.pop(name).digests, {})
 
     def _witness(self) -> tuple[str, str]:
-        """A file of the arrays that workers have to see, and its digest."""
+        """Return the key of a stored file that workers have to see, and its digest."""
         digests = self.finished[data_entry(self.plan.datasets[0].name)].digests
         return next((key, digest) for key, digest in digests.items() if key.endswith("/zarr.json"))
 
-    def _say(self, line: str) -> None:
-        self.console.print(line, highlight=False, soft_wrap=True, markup=False)
-
     def record(self, entries: list[Finished]) -> None:
+        """Append entries to the ledger, as long as the lock is held."""
         if entries:
             self.ledger.journal.check_place()
             self._fence.check()
@@ -254,13 +255,13 @@ class Run:
             if self._again:
                 self._again -= {entry.name for entry in entries}
 
-    def _forget_cleaning(self, cleaned: Finished) -> None:
-        """Datasets whose arrays are computed anew are not clean any longer."""
-        anew = {dataset.name for dataset in self.plan.datasets if is_left(dataset, self.finished)}
-        still = [name for name in cleaned.result["datasets"] if name not in anew]
+    def _update_cleaned(self, cleaned: Finished) -> None:
+        """Record that datasets whose arrays are computed again are no longer cleaned."""
+        pending = {dataset.name for dataset in self.plan.datasets if is_left(dataset, self.finished)}
+        still = [name for name in cleaned.result["datasets"] if name not in pending]
         if still != cleaned.result["datasets"]:
             self.ledger.append(Finished(CLEANED, "", {}, {"datasets": still}, 0.0, 0))
 
     def tables(self) -> RunTables:
-        """Return what is shown at the end; the tables are written unless they are up to date."""
+        """Return the rows, their summary and the notes; write the tables unless they exist and would be the same."""
         return update_tables(self.root, self.store, self.plan, self.finished, self.ledger, self._fence)

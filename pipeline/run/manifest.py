@@ -1,4 +1,4 @@
-"""What a run directory says of itself: its config, its data and what is finished."""
+"""The manifest of a run directory: its config, its data and what is finished."""
 
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -27,63 +27,68 @@ from kernel_pipeline.store.regular_files import MAX_RECORD_BYTES
 from kernel_pipeline.store.reports import Finished
 from kernel_pipeline.store.storage import Root
 
-WAYS_OUT = f"{ELSEWHERE}, or give --accept-changes to go on here and do again only what depends on them"
+WAYS_OUT = f"{ELSEWHERE}, or give --accept-changes to continue here and compute only what depends on them again"
 
 
 @dataclass(frozen=True)
-class Record:
-    """The config of a run, where its data came from, and the ledger."""
+class Manifest:
+    """The config of a run, the origin of its data, and the ledger."""
 
     root: Root
     config: Config
     data_folder: Path
     fingerprints: dict[str, str]
-    """Of the data that the config is run with, by dataset."""
+    """Fingerprints of the data that the config is run with, by dataset."""
     finished: dict[str, Finished]
     sources: Sources
-    """The files that the data came from, as they were when the config was accepted."""
+    """The source files of the data, as they were when the config was accepted."""
     format: int
-    """Version of the layout of the directory."""
+    """Version of the layout of the run directory."""
 
     @property
     def is_current(self) -> bool:
-        """Whether its layout is the one that this version writes."""
+        """Whether the layout is the one that this version writes."""
         return self.format == FORMAT
 
     @property
     def is_complete(self) -> bool:
-        """Whether its tables were written for the config that it has now."""
+        """Whether the tables were written for the present config."""
         done_for = self.finished[TABLES].result["sweep"] if TABLES in self.finished else None
         return SWEEP in self.finished and done_for == self.finished[SWEEP].identity
 
     def arrays(self) -> Root:
-        """Where its arrays are."""
+        """Return the storage of the arrays."""
         return arrays_root(self.root, self.finished)
 
     def outline(self, dataset: str) -> Outline | None:
-        """What is known of a dataset, once its data are stored; those of an earlier config do not count."""
+        """Return the sizes of a dataset once its data are stored; data of an earlier config do not count."""
         entry = self.finished.get(data_entry(dataset))
         outline = Outline.of(entry.result["outline"]) if entry else None
         return outline if outline and outline.fingerprint == self.fingerprints.get(dataset) else None
 
     def plan(self) -> Plan | None:
-        """The plan of the run, as far as the directory alone tells: None before all data are stored."""
+        """Return the plan of the run from its directory alone; None before all data are stored."""
         outlines = [self.outline(dataset.name) for dataset in self.config.dataset]
         known = [outline for outline in outlines if outline]
         return self.plan_of(known) if len(known) == len(outlines) else None
 
     def plan_of(self, outlines: Sequence[Outline]) -> Plan:
-        """The plan of the run for outlines of its data."""
+        """Return the plan of the run, given the sizes of its data."""
         try:
             return make_plan(self.config, outlines)
         except (ConfigError, TooLargeError) as error:
-            raise RefusedError(f"{self.root} has no plan that can be run: {error}") from None
+            raise RefusedError(f"{self.root} cannot be planned: {error}") from None
 
 
-def read_record(root: Root, ledger: Ledger | None = None) -> Record:
-    """Read what a run directory says of itself, or refuse: no run directory, another format, or damaged.
+def read_manifest(root: Root, ledger: Ledger | None = None) -> Manifest:
+    """Read the manifest of a run directory.
 
-    The ledger holds the config and the environment too, and is believed rather than the files.
+    The ledger has a copy of config and environment, which takes precedence over the files.
+
+    Raises
+    ------
+    RefusedError
+        If it is not a run directory, or its format is not known, or it is damaged.
     """
     if not is_run_directory(root):
         raise no_run_directory(root)
@@ -99,7 +104,7 @@ def read_record(root: Root, ledger: Ledger | None = None) -> Record:
     _check_arrays(root, config, finished)
     try:
         facts = parse_json(files[ENVIRONMENT].encode())
-        return Record(
+        return Manifest(
             root,
             config,
             Path(facts["data_folder"]),
@@ -113,47 +118,47 @@ def read_record(root: Root, ledger: Ledger | None = None) -> Record:
 
 
 def no_run_directory(root: Root) -> RefusedError:
-    """For a place where no run was begun."""
+    """Return the error for a directory in which no run was started."""
     return RefusedError(f"{root} is not a run directory: there is no {CONFIG} in it")
 
 
-def check_same_sweep(record: Record, config: Config, outlines: Sequence[Outline]) -> None:
-    """Refuse a config or data that differ from those of a run directory."""
-    if changes := differences(record.config, config):
+def check_same_sweep(manifest: Manifest, config: Config, outlines: Sequence[Outline]) -> None:
+    """Reject a config or data that differ from those of a run directory."""
+    if changes := differences(manifest.config, config):
         listed = "\n".join(f"  {line}" for line in changes)
-        raise RefusedError(f"{record.root} holds another sweep; its config differs:\n{listed}\n{WAYS_OUT}")
+        raise RefusedError(f"{manifest.root} contains another sweep; its config differs:\n{listed}\n{WAYS_OUT}")
     for outline in outlines:
-        check_same_data(record, outline)
+        check_same_data(manifest, outline)
 
 
-def check_same_data(record: Record, outline: Outline) -> None:
-    """Refuse data that are not those that a run was begun with."""
-    if record.fingerprints.get(outline.name, outline.fingerprint) != outline.fingerprint:
+def check_same_data(manifest: Manifest, outline: Outline) -> None:
+    """Reject data that differ from those that a run was started with."""
+    if manifest.fingerprints.get(outline.name, outline.fingerprint) != outline.fingerprint:
         raise RefusedError(
-            f"the data of {outline.name!r} have changed since {record.root} was begun. Put the old data back. "
-            f"{WAYS_OUT}"
+            f"the data of {outline.name!r} have changed since {manifest.root} was started. Restore the old "
+            f"data. {WAYS_OUT}"
         )
 
 
-def write_record(root: Root, plan: Plan, data_folder: Path, ledger: Ledger) -> None:
-    """Say in a run directory what it is for: first in the ledger, from which the files can be restored."""
+def write_manifest(root: Root, plan: Plan, data_folder: Path, ledger: Ledger) -> None:
+    """Write the manifest of a run: first to the ledger, from which the files can be restored."""
     outlines = [dataset.outline for dataset in plan.datasets]
     sources = describe_sources(plan.config, data_folder)
     files = {CONFIG: to_toml(plan.config), ENVIRONMENT: environment(outlines, data_folder, sources)}
     digests = {name: content_digest(content.encode()) for name, content in files.items()}
     result = {"files": files} | _choose_arrays(plan.config, ledger)
     ledger.append(Finished(SWEEP, plan.identity, digests, result, 0.0, 0))
-    restore_record(root, ledger)
+    restore_manifest(root, ledger)
 
 
 def arrays_root(root: Root, finished: Mapping[str, Finished]) -> Root:
-    """Where the arrays of a run are: where all else is, unless its config says otherwise."""
+    """Return the storage of the arrays: the run directory, unless the config names another one."""
     elsewhere = finished[SWEEP].result.get(ARRAYS) if SWEEP in finished else None
     return open_root(elsewhere) if elsewhere else root
 
 
 def own_arrays_root(root: Root, finished: Mapping[str, Finished]) -> Root:
-    """Where the arrays of a run are, to write or remove them: a place that has the mark of this run, if elsewhere."""
+    """Return the storage of the arrays for writing. Outside the run directory it must have the mark of this run."""
     arrays = arrays_root(root, finished)
     if arrays is root:
         return root
@@ -165,15 +170,15 @@ def own_arrays_root(root: Root, finished: Mapping[str, Finished]) -> Root:
     if not run or mark != run:
         found = f"{MARK} is {mark!r} there" if mark else f"there is no {MARK} there"
         raise RefusedError(
-            f"{arrays} does not say that it belongs to the run in {root}: {found}, and the ledger has {run!r}. Nothing "
-            "is written to or removed from a place of another run, or of a version that left no mark. Run the sweep "
-            "again in another directory with --out, and remove that place yourself if nobody needs it"
+            f"{arrays} is not marked as belonging to the run in {root}: {found}, and the ledger has {run!r}. Nothing "
+            "is written to or removed from the arrays of another run, or of a version that left no mark. Run the sweep "
+            "again in another directory with --out, and remove these arrays yourself if nobody needs them"
         )
     return arrays
 
 
 def _check_arrays(root: Root, config: Config, finished: Mapping[str, Finished]) -> None:
-    """Refuse arrays elsewhere that are not right below the place that the config names."""
+    """Reject arrays outside the run directory that are not directly below the URL of the config."""
     elsewhere = finished[SWEEP].result.get(ARRAYS) if SWEEP in finished else None
     if elsewhere is None:
         return
@@ -183,13 +188,13 @@ def _check_arrays(root: Root, config: Config, finished: Mapping[str, Finished]) 
         above = ""
     if not above or above != config.storage.url:
         raise RefusedError(
-            f"the ledger of {root} says that the arrays are in {elsewhere!r}, which is not below [storage] url of its "
-            f"config ({config.storage.url}): something else changed the file. {ELSEWHERE}"
+            f"the ledger of {root} names {elsewhere!r} for the arrays, which is not below [storage] url of the config "
+            f"({config.storage.url}): another program changed the file. {ELSEWHERE}"
         )
 
 
 def _choose_arrays(config: Config, ledger: Ledger) -> dict[str, str]:
-    """Where the arrays go, if not into the run directory: a place of this run's own, chosen and marked once."""
+    """Choose and mark, once, a location of its own for the arrays of a run outside its directory."""
     if config.storage.url is None:
         return {}
     before = ledger.read().get(SWEEP)
@@ -201,8 +206,8 @@ def _choose_arrays(config: Config, ledger: Ledger) -> dict[str, str]:
     return {ARRAYS: chosen, RUN: run}
 
 
-def restore_record(root: Root, ledger: Ledger) -> list[str]:
-    """Write config and environment as the ledger has them, where they are not so; gives their names."""
+def restore_manifest(root: Root, ledger: Ledger) -> list[str]:
+    """Write config and environment as the ledger has them where the files differ, and return their names."""
     finished = ledger.read()
     if SWEEP not in finished:
         return []
@@ -213,7 +218,7 @@ def restore_record(root: Root, ledger: Ledger) -> list[str]:
 
 
 def check_format(root: Root) -> int:
-    """Return the format of a run directory, and refuse one that cannot be read; damage is reported by other checks."""
+    """Return the format of a run directory. Reject one that cannot be read; other checks report damage."""
     try:
         version = int(parse_json(root.read(ENVIRONMENT, MAX_RECORD_BYTES))["format"])
     except UnreachableError:
@@ -223,12 +228,12 @@ def check_format(root: Root) -> int:
     if not OLDEST_FORMAT <= version <= FORMAT:
         age = "a newer" if version > FORMAT else "an older"
         raise RefusedError(
-            f"{root} is of format {version}, which {age} version of this software wrote; this one reads formats "
+            f"{root} has format {version}, which {age} version of this software wrote; this version reads formats "
             f"{OLDEST_FORMAT} to {FORMAT}. {'Update it' if version > FORMAT else ELSEWHERE}"
         )
     return version
 
 
 def _read_files(root: Root) -> dict[str, str]:
-    """Config and environment of a directory whose ledger does not have them."""
+    """Read config and environment of a run whose ledger does not have them."""
     return {name: root.read(name, MAX_RECORD_BYTES).decode(errors="replace") for name in (CONFIG, ENVIRONMENT)}

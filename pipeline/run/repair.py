@@ -1,25 +1,27 @@
-"""Verify a run directory byte by byte, and compute again what is not as it was written."""
+"""Verify a run directory byte by byte, and recompute only the parts that fail verification."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-
-from rich.console import Console
 
 from kernel_pipeline.config.loading import load_toml
 from kernel_pipeline.errors import FailedError, RefusedError
+from kernel_pipeline.events import Emitter, Listener
 from kernel_pipeline.plan.plan import Plan
 from kernel_pipeline.run.directory import is_run_directory
-from kernel_pipeline.run.driver import Options
 from kernel_pipeline.run.environment import FORMAT
-from kernel_pipeline.run.manifest import SWEEP, check_format, no_run_directory, read_record, restore_record
-from kernel_pipeline.run.sweeps import open_run, storage_errors
+from kernel_pipeline.run.manifest import SWEEP, check_format, no_run_directory, read_manifest, restore_manifest
+from kernel_pipeline.run.options import Options
+from kernel_pipeline.run.storage_errors import storage_errors
+from kernel_pipeline.run.sweeps import make_emitter, open_run
 from kernel_pipeline.run.tables import tables_identity
 from kernel_pipeline.run.verification import (
     FOREIGN,
     TABLES,
+    CheckReport,
     Problem,
-    Verdict,
+    check,
     check_files,
-    examine,
     foreign_files,
     is_left,
     sweep_temporary_files,
@@ -33,48 +35,74 @@ from kernel_pipeline.store.reports import Finished
 from kernel_pipeline.store.storage import Root
 
 
-def verify_run(root: Root, console: Console) -> int:
-    """Name every piece that is not as it was written; gives the exit code."""
+@dataclass(frozen=True)
+class Verification:
+    """Result of reading every byte of a run."""
+
+    root: Root
+    problems: Sequence[Problem]
+    files: int
+    """Number of files that are as they were written."""
+    is_current: bool
+    """Whether the run has the format that this version writes."""
+
+    @property
+    def exit_code(self) -> int:
+        """Exit code of the command."""
+        return RefusedError.exit_code if self.problems else 0
+
+    @property
+    def foreign(self) -> int:
+        """Number of files that no task of the run wrote."""
+        return sum(problem.what == FOREIGN for problem in self.problems)
+
+
+@dataclass(frozen=True)
+class Repair:
+    """Result of a repair."""
+
+    repaired: int
+    """Number of files and tasks that were not as they were written, and now are."""
+    failed: dict[str, str]
+    """Why tasks failed that were executed again, by name."""
+    foreign: int
+    """Number of files that no task of the run wrote; they are left in place."""
+
+    @property
+    def exit_code(self) -> int:
+        """Exit code of the command."""
+        return FailedError.exit_code if self.failed else 0
+
+
+def verify_run(root: Root) -> Verification:
+    """Read every byte of a run, and find everything that is not as it was written."""
     if not is_run_directory(root):
         raise no_run_directory(root)
     if (held := root.holder()) is not None:
-        raise RefusedError(f"{root} is in use by {held}; what it is writing cannot be told from damage. Wait for it")
-    record = read_record(root)
-    plan = record.plan()
-    arrays, ledger = record.arrays(), Ledger(root)
-    verdict = (
-        examine(plan, record.finished, arrays, full=True, any_version=not record.is_current) if plan else Verdict()
+        raise RefusedError(
+            f"{root} is in use by {held}; files that are being written cannot be told from damage. Wait for it"
+        )
+    manifest = read_manifest(root)
+    plan = manifest.plan()
+    arrays, ledger = manifest.arrays(), Ledger(root)
+    report = (
+        check(plan, manifest.finished, arrays, full=True, any_version=not manifest.is_current)
+        if plan
+        else CheckReport()
     )
-    unfinished = _is_unfinished(plan, verdict)
-    problems = [*verdict.problems, *_superseded(verdict), *_others(root, arrays, record.finished, ledger, unfinished)]
-    if plan and record.is_current and not problems:
-        problems += _outdated_tables(plan, verdict, record.finished)
+    unfinished = _is_unfinished(plan, report)
+    problems = [*report.problems, *_superseded(report), *_others(root, arrays, manifest.finished, ledger, unfinished)]
+    if plan and manifest.is_current and not problems:
+        problems += _outdated_tables(plan, report, manifest.finished)
     problems += [Problem(LEDGER, f"line {number} is lost, zeroed by a power cut", "") for number in ledger.zeroed()]
     if not ledger.journal.exists():
-        problems.insert(0, Problem(LEDGER, "is missing, and with it all that says what is finished", ""))
-    _print(console, problems)
-    if not problems:
-        console.print(f"All is well: {verdict.files:,} files are as they were written.", highlight=False)
-        return 0
-    foreign = sum(problem.what == FOREIGN for problem in problems)
-    but = f" {foreign:,} of them are not of this run, and stay." if foreign else ""
-    way_out = (
-        f"`pipeline verify {quoted(root)} --repair` computes them again, and only them"
-        if record.is_current
-        else f"`pipeline resume {quoted(root)}` computes the whole run again, in format {FORMAT}"
-    )
-    console.print(
-        f"{len(problems):,} pieces are not as they were written, {verdict.files:,} are. {way_out}.{but}",
-        highlight=False,
-        soft_wrap=True,
-        markup=False,
-    )
-    return RefusedError.exit_code
+        problems.insert(0, Problem(LEDGER, "is missing, so nothing records what is finished", ""))
+    return Verification(root, problems, report.files, manifest.is_current)
 
 
-def restore_run(root: Root, console: Console) -> None:
-    """Restore what a run directory says about itself: its ledger, its config, its environment."""
-    version = check_format(root)
+def restore_run(root: Root, listeners: Sequence[Listener] = ()) -> None:
+    """Restore the manifest of a run directory: its ledger, its config and its environment."""
+    emit, version = Emitter(listeners), check_format(root)
     if version != FORMAT:
         raise RefusedError(
             f"{root} was written by an earlier version (format {version}), whose parts cannot be repaired one by one. "
@@ -85,82 +113,71 @@ def restore_run(root: Root, console: Console) -> None:
     with root.locked():
         ledger = Ledger(root)
         for number in ledger.drop_garbage():
-            console.print(f"{LEDGER}, line {number} is not a ledger line and is left out", highlight=False)
-        for name in restore_record(root, ledger):
-            console.print(f"{name} is restored", highlight=False)
+            emit.notice(f"{LEDGER}, line {number} is not a ledger line and is left out")
+        for name in restore_manifest(root, ledger):
+            emit.notice(f"{name} is restored")
 
 
-def repair_run(root: Root, data_dir: Path | None, options: Options, console: Console) -> int:
-    """Compute again what is not as it was written, and nothing else; gives the exit code."""
+def repair_run(root: Root, data_dir: Path | None, options: Options, listeners: Sequence[Listener] = ()) -> Repair:
+    """Recompute everything that is not as it was written, and nothing else."""
     if not is_run_directory(root):
         raise no_run_directory(root)
+    emit = make_emitter(listeners)
     with root.locked() as token:
-        run = open_run(root, data_dir, options, console, token)
+        run = open_run(root, data_dir, options, emit, token)
         arrays = run.store.root
         sweep_temporary_files(root, arrays)
         recorded = run.ledger.read()
-        # Of a run that was complete all that is missing was lost; of another some was never done.
-        was_complete = read_record(root, run.ledger).is_complete or not any(map(_is_task, recorded))
+        # In a run that was complete, everything missing was lost; in another one, some was never computed.
+        was_complete = read_manifest(root, run.ledger).is_complete or not any(map(_is_task, recorded))
         with driver_log(root), storage_errors(run), run.guarded():
-            verdict = run.examine(full=True)
-            others = _others(root, arrays, recorded, run.ledger, _is_unfinished(run.plan, verdict))
-            _print(console, [*verdict.problems, *_superseded(verdict), *others])
-            run.mending(lambda: run.finish(run.left if was_complete else run.damaged_left))
-            if not run.left():
-                run.mending(run.tables)
-            foreign = foreign_files(root, arrays, run.ledger.named_files(), bool(run.left()))
-    failed = [name for name in sorted(run.damaged & run.finished.keys()) if run.finished[name].failures]
-    for name in failed:
-        console.print(f"{name} {run.finished[name].failures[0]}", highlight=False, soft_wrap=True, markup=False)
-    but = f", but for {len(failed):,} task(s) that failed" if failed else ""
-    repaired = len(verdict.problems) + len(verdict.superseded) + len(others) - len(foreign)
-    console.print(f"Repaired: {repaired:,} pieces{but}.", highlight=False)
-    if foreign:
-        console.print(
-            f"{len(foreign):,} files that are not of this run are left in place. Move them away, or leave them: no "
-            "result depends on them.",
-            highlight=False,
-            soft_wrap=True,
-        )
-    return FailedError.exit_code if failed else 0
+            report = run.check(full=True)
+            others = _others(root, arrays, recorded, run.ledger, _is_unfinished(run.plan, report))
+            for problem in (*report.problems, *_superseded(report), *others):
+                emit.notice(str(problem))
+            run.retry_on_damage(lambda: run.execute(run.pending if was_complete else run.pending_repairs))
+            if not run.pending():
+                run.retry_on_damage(run.tables)
+            foreign = foreign_files(root, arrays, run.ledger.named_files(), bool(run.pending()))
+    again = {name: run.finished[name] for name in sorted(run.damaged & run.finished.keys())}
+    return Repair(
+        repaired=len(report.problems) + len(report.superseded) + len(others) - len(foreign),
+        failed={name: entry.failures[0] for name, entry in again.items() if entry.failures},
+        foreign=len(foreign),
+    )
 
 
 def _is_task(name: str) -> bool:
     return name.partition("/")[0] in STAGES
 
 
-def _print(console: Console, problems: list[Problem]) -> None:
-    for problem in problems:
-        console.print(str(problem), highlight=False, soft_wrap=True, markup=False)
-
-
-def _is_unfinished(plan: Plan | None, verdict: Verdict) -> bool:
-    done = {name for name, entry in verdict.valid.items() if not entry.failed}
+def _is_unfinished(plan: Plan | None, report: CheckReport) -> bool:
+    done = {name for name, entry in report.valid.items() if not entry.failed}
     return plan is None or any(task.name not in done for task in plan.tasks)
 
 
-def _superseded(verdict: Verdict) -> list[Problem]:
-    what = "was built on something that has since been computed again with another result"
-    return [Problem(name, what, name) for name in verdict.superseded]
+def _superseded(report: CheckReport) -> list[Problem]:
+    what = "was computed from something that has since been computed again with another result"
+    return [Problem(name, what, name) for name in report.superseded]
 
 
-def _outdated_tables(plan: Plan, verdict: Verdict, recorded: dict[str, Finished]) -> list[Problem]:
-    """The tables of a finished run, if they were made of something else than what is finished now."""
-    if TABLES not in recorded or any(is_left(dataset, verdict.valid) for dataset in plan.datasets):
+def _outdated_tables(plan: Plan, report: CheckReport, recorded: dict[str, Finished]) -> list[Problem]:
+    """Return a problem if the tables of a finished run were made from other results than the present ones."""
+    if TABLES not in recorded or any(is_left(dataset, report.valid) for dataset in plan.datasets):
         return []
-    is_current = recorded[TABLES].identity == tables_identity(plan, verdict.valid)
+    is_current = recorded[TABLES].identity == tables_identity(plan, report.valid)
     return [] if is_current else [Problem(RESULTS, "holds tables of an earlier state of this run", TABLES)]
 
 
 def _others(root: Root, arrays: Root, recorded: dict[str, Finished], ledger: Ledger, unfinished: bool) -> list[Problem]:
-    """Problems of what no task wrote: tables, and files that are no one's."""
+    """Return the problems of files that no task wrote: manifest, tables and foreign files."""
     known = [recorded[name] for name in (SWEEP, TABLES) if name in recorded]
     problems = [problem for entry in known for problem in check_files(entry, recorded, root)]
     return problems + foreign_files(root, arrays, ledger.named_files(), unfinished, _abandoned(ledger))
 
 
 def _abandoned(ledger: Ledger) -> set[str]:
-    """The datasets of all configs that a run ever had, if it had several and so may have left one unfinished."""
+    """Return the datasets of all configs of a run, if it had several and may have left one of them unfinished."""
     sweeps = ledger.versions(SWEEP)
     if len({sweep.identity for sweep in sweeps}) < 2:
         return set()

@@ -19,7 +19,7 @@ def create_arrays(store: RunStore, plan: DatasetPlan, samples: PreparedDataset) 
     -------
     The digests of all that is then there, by key.
     """
-    stored = _stored_values(plan, samples)
+    stored = stored_values(plan, samples)
     digests: dict[str, str] = {}
     for array in planned_arrays(plan):
         values = stored.get(array.key)
@@ -32,7 +32,7 @@ def create_arrays(store: RunStore, plan: DatasetPlan, samples: PreparedDataset) 
     return digests
 
 
-def _stored_values(plan: DatasetPlan, samples: PreparedDataset) -> dict[str, Any]:
+def stored_values(plan: DatasetPlan, samples: PreparedDataset) -> dict[str, Any]:
     """The arrays that hold the data themselves, by key."""
     values = {
         f"{GRAM}/{plan.name}/order": samples.order,

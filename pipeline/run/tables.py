@@ -51,7 +51,7 @@ def update_tables(
     fence.check()
     for name in REGISTERED:
         context.frames(name)
-    _check_read(context.store.access.read, finished)
+    check_read(context.store.access.read, finished)
     written = [*write_tables(root, context), *write_figures(root, context)]
     _remove_old(root, entry.digests if entry else {}, written)
     fence.check()
@@ -68,7 +68,7 @@ def tables_identity(plan: Plan, finished: Mapping[str, Finished]) -> str:
     return hashlib.sha256(json.dumps([TABLES_VERSION, plan.identity, done, *added]).encode()).hexdigest()[:16]
 
 
-def _check_read(read: Mapping[str, str], finished: Mapping[str, Finished]) -> None:
+def check_read(read: Mapping[str, str], finished: Mapping[str, Finished]) -> None:
     """Raise a `DamagedError` for a chunk that was read and differs from the ledger."""
     for entry in finished.values():
         for key, digest in entry.digests.items():

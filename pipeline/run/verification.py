@@ -43,7 +43,7 @@ class Problem:
 
 
 @dataclass
-class Verdict:
+class CheckReport:
     """What holds, and what does not."""
 
     valid: dict[str, Finished] = field(default_factory=dict)
@@ -71,14 +71,14 @@ def big_arrays(dataset: str) -> tuple[str, ...]:
     )
 
 
-def examine(
+def check(
     plan: Plan,
     recorded: Mapping[str, Finished],
     arrays: Root,
     full: bool,
     again: Container[str] = (),
     any_version: bool = False,
-) -> Verdict:
+) -> CheckReport:
     """Compare what the ledger says about a plan's tasks and data with the plan and the files.
 
     Parameters
@@ -89,20 +89,20 @@ def examine(
         Whether what other versions of this software did counts as well: to read a run, not to resume it.
     """
     recorded = {name: entry for name, entry in recorded.items() if name not in again}
-    verdict = Verdict()
+    report = CheckReport()
     cleaned = recorded[CLEANED].result["datasets"] if CLEANED in recorded else []
     for dataset in plan.datasets:
         without = big_arrays(dataset.name) if dataset.name in cleaned else ()
-        current = _current(dataset, recorded, any_version, verdict)
-        sound = _built_on_what_is_there(dataset, current, verdict)
-        found = _examine_files(dataset, sound, recorded, arrays, full, without, any_version)
+        current = _current(dataset, recorded, any_version, report)
+        sound = _built_on_what_is_there(dataset, current, report)
+        found = _check_stored(dataset, sound, recorded, arrays, full, without, any_version)
         if without and is_left(dataset, found.valid):  # it needs what was removed
-            found = _examine_files(dataset, sound, recorded, arrays, full, (), any_version)
-        verdict.valid |= found.valid
-        verdict.problems += found.problems
-        verdict.files += found.files
-        verdict.lost |= {entry.name: entry for entry in current if entry.name not in found.valid}
-    return verdict
+            found = _check_stored(dataset, sound, recorded, arrays, full, (), any_version)
+        report.valid |= found.valid
+        report.problems += found.problems
+        report.files += found.files
+        report.lost |= {entry.name: entry for entry in current if entry.name not in found.valid}
+    return report
 
 
 def is_left(dataset: DatasetPlan, valid: Mapping[str, Finished]) -> bool:
@@ -112,25 +112,25 @@ def is_left(dataset: DatasetPlan, valid: Mapping[str, Finished]) -> bool:
 
 
 def _current(
-    dataset: DatasetPlan, recorded: Mapping[str, Finished], any_version: bool, verdict: Verdict
+    dataset: DatasetPlan, recorded: Mapping[str, Finished], any_version: bool, report: CheckReport
 ) -> list[Finished]:
     """What is finished of a dataset and belongs to the plan; what does not is noted as outdated."""
     expected = {data_entry(dataset.name): data_identity(dataset)}
     expected |= {task.name: task.identity for task in dataset.known_tasks(recorded)}
     known = [recorded[name] for name in expected if name in recorded]
-    verdict.outdated += [e.name for e in known if not any_version and e.identity != expected[e.name]]
+    report.outdated += [e.name for e in known if not any_version and e.identity != expected[e.name]]
     return [entry for entry in known if any_version or entry.identity == expected[entry.name]]
 
 
-def _built_on_what_is_there(dataset: DatasetPlan, current: list[Finished], verdict: Verdict) -> list[Finished]:
+def _built_on_what_is_there(dataset: DatasetPlan, current: list[Finished], report: CheckReport) -> list[Finished]:
     """Leave out what was built on something else than the ledger has now.
 
     Damage does not count: what is damaged may well come out the same when it is computed again.
     """
     for entry in current:
-        verdict.inputs.add(entry.digests)
-    superseded = superseded_tasks(dataset, {entry.name: entry for entry in current}, verdict.inputs)
-    verdict.superseded += superseded
+        report.inputs.add(entry.digests)
+    superseded = superseded_tasks(dataset, {entry.name: entry for entry in current}, report.inputs)
+    report.superseded += superseded
     return [entry for entry in current if entry.name not in set(superseded)]
 
 
@@ -145,7 +145,7 @@ def superseded_tasks(dataset: DatasetPlan, finished: Mapping[str, Finished], inp
     ]
 
 
-def _examine_files(
+def _check_stored(
     dataset: DatasetPlan,
     current: list[Finished],
     recorded: Mapping[str, Finished],
@@ -153,8 +153,8 @@ def _examine_files(
     full: bool,
     without: tuple[str, ...],
     any_version: bool,
-) -> Verdict:
-    verdict = Verdict()
+) -> CheckReport:
+    report = CheckReport()
     wanted = {entry.name: [key for key in entry.digests if not key.startswith(without)] for entry in current}
     # Layouts of other versions are not known here; nothing but digests is read of them.
     misdescribed, unplanned = ({}, {}) if any_version else unplanned_files(dataset, current, arrays, without)
@@ -168,11 +168,11 @@ def _examine_files(
         problems = list(_problems(entry, recorded, checked, misdescribed | unplanned))
         if entry.name in tasks and (why := result_problem(dataset, tasks[entry.name], entry)):
             problems.append(Problem(LEDGER, f"holds a result of {entry.name} that no task writes: {why}", entry.name))
-        verdict.problems += problems
+        report.problems += problems
         if not problems:
-            verdict.valid[entry.name] = entry
-            verdict.files += len(wanted[entry.name])
-    return verdict
+            report.valid[entry.name] = entry
+            report.files += len(wanted[entry.name])
+    return report
 
 
 def check_files(entry: Finished, recorded: Mapping[str, Finished], root: Root) -> Iterator[Problem]:

@@ -19,17 +19,17 @@ from pathlib import Path
 from typing import Any
 
 import tomli_w
-from rich.console import Console
 
 from kernel_pipeline.cluster import worker_limits
 from kernel_pipeline.cluster.profile import Profile
 from kernel_pipeline.config.loading import read_config
 from kernel_pipeline.data.prepared import load_samples
+from kernel_pipeline.events import Emitter
 from kernel_pipeline.plan.plan import make_plan
 from kernel_pipeline.run.driver import Options, Run
-from kernel_pipeline.run.manifest import read_record, write_record
+from kernel_pipeline.run.manifest import read_manifest, write_manifest
 from kernel_pipeline.run.sweeps import run_sweep
-from kernel_pipeline.run.verification import examine
+from kernel_pipeline.run.verification import check
 from kernel_pipeline.run.worker import run_tasks
 from kernel_pipeline.store.arrays import RunStore
 from kernel_pipeline.store.ledger import Ledger
@@ -65,8 +65,8 @@ def make_run(folder: Path) -> tuple[Path, int]:
     plan = make_plan(config, [loaded.outline for loaded in samples.values()])
     root.mkdir(parents=True, exist_ok=True)
     ledger = Ledger(LocalRoot(root))
-    run = Run(LocalRoot(root), plan, samples.__getitem__, ledger, Options(), Console(quiet=True))
-    write_record(LocalRoot(root), plan, folder, ledger)
+    run = Run(LocalRoot(root), plan, samples.__getitem__, ledger, Options(), Emitter())
+    write_manifest(LocalRoot(root), plan, folder, ledger)
     run.store_data()
     for task in plan.tasks:
         run.record(run_tasks([task], RunStore(LocalRoot(root))))
@@ -89,21 +89,21 @@ def measure_sweep(name: str, data_dir: Path) -> None:
 
         return wrapped
 
-    for owner, method in ((Ledger, "append"), (Ledger, "read"), (Run, "examine")):
+    for owner, method in ((Ledger, "append"), (Ledger, "read"), (Run, "check")):
         setattr(owner, method, timed(f"{owner.__name__}.{method}", getattr(owner, method)))
     config, _ = read_config(name)
     with tempfile.TemporaryDirectory() as temporary:
         root = Path(temporary) / "run"
         begin = time.perf_counter()
-        run_sweep(config, data_dir, LocalRoot(root), Options(), Console(quiet=True))
+        run_sweep(config, data_dir, LocalRoot(root), Options())
         total = time.perf_counter() - begin
-        record = read_record(LocalRoot(root))
-        plan = record.plan()
+        manifest = read_manifest(LocalRoot(root))
+        plan = manifest.plan()
         assert plan is not None
         begin = time.perf_counter()
-        verdict = examine(plan, record.finished, LocalRoot(root), full=True)
+        report = check(plan, manifest.finished, LocalRoot(root), full=True)
         spent["digests by workers"] = (time.perf_counter() - begin) / worker_limits(Profile())[0]
-        files = sum(len(entry.digests) for entry in verdict.valid.values())
+        files = sum(len(entry.digests) for entry in report.valid.values())
     for what, seconds in spent.items():
         print(f"{what}: {seconds:.3f} s")
     share = sum(spent.values()) / total

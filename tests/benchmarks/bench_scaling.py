@@ -18,12 +18,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from rich.console import Console
-
 from kernel_pipeline.cluster import open_cluster, warm_up
 from kernel_pipeline.cluster.profile import Profile
 from kernel_pipeline.config.sweep import Config
 from kernel_pipeline.data.prepared import load_samples
+from kernel_pipeline.events import Emitter
 from kernel_pipeline.plan.plan import make_plan
 from kernel_pipeline.run.driver import Options, Run
 from kernel_pipeline.run.executor import Execution
@@ -77,7 +76,7 @@ def measure(config: Config, folder: Path, workers: int, stages: Iterable[str]) -
         samples = {dataset.name: load_samples(config, dataset, folder) for dataset in config.dataset}
         plan = make_plan(config, [loaded.outline for loaded in samples.values()])
         ledger = Ledger(LocalRoot(root))
-        run = Run(LocalRoot(root), plan, samples.__getitem__, ledger, Options(), Console(quiet=True))
+        run = Run(LocalRoot(root), plan, samples.__getitem__, ledger, Options(), Emitter())
         run.store_data()
         done = {task.name for task in plan.tasks if task.stage not in stages}
         with Interrupt() as interrupt, open_cluster(Profile(jobs=workers), root) as cluster:

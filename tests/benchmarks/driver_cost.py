@@ -11,11 +11,10 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from rich.console import Console
-
 from kernel_pipeline.cluster import open_cluster, warm_up
 from kernel_pipeline.cluster.profile import Profile
 from kernel_pipeline.data.prepared import PreparedDataset
+from kernel_pipeline.events import Emitter
 from kernel_pipeline.run.driver import Options, Run
 from kernel_pipeline.run.executor import Execution
 from kernel_pipeline.run.interrupt import Interrupt
@@ -78,7 +77,7 @@ def measure_driver(tiles: int, cells: int, datasets: int, workers: int | None) -
         root = Path(folder)
         plan = empty_plan(tiles, cells, datasets)
         ledger = Ledger(LocalRoot(root))
-        run = Run(LocalRoot(root), plan, _no_samples, ledger, Options(), Console(quiet=True))
+        run = Run(LocalRoot(root), plan, _no_samples, ledger, Options(), Emitter())
         with Interrupt() as interrupt, open_cluster(Profile(jobs=workers), root) as cluster:
             cost = DriverCost(len(plan.tasks), cluster.workers)
             execution = Execution(

@@ -264,7 +264,7 @@ def test_a_submitted_sweep_can_be_stopped_and_goes_on(tmp_path: Path, undisturbe
     slurm("scancel", job)
     assert wait_until(lambda: not queue(), 60), slurm("squeue")
     said = (tmp_path / "run" / "logs" / f"submitted-{job}.out").read_text()
-    assert "Stopping: what is in flight is finished first" in said
+    assert "Stopping: running tasks get at most 30 s to finish" in said
     assert pipeline(*submit, cwd=tmp_path).returncode == 0
     assert wait_until(lambda: not queue(), 120), slurm("squeue")
     assert_same(tmp_path / "run", undisturbed)

@@ -189,5 +189,5 @@ def no_workers(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Run, "_run_tasks", run_here)
         patch.setattr("kernel_pipeline.cluster.warm_up", lambda *_: None)
-        patch.setattr("kernel_pipeline.run.sweeps.warm_up", lambda *_: None)
+        patch.setattr("kernel_pipeline.run.options.warm_up", lambda *_: None)
         yield

@@ -56,10 +56,18 @@ def scheduler(folder: Path) -> Iterator[subprocess.Popen[bytes]]:
 
 def test_the_first_signal_is_answered_by_its_handler() -> None:
     said: list[str] = []
-    with Interrupt(said.append) as interrupt:
+    with Interrupt(said.append, owns_process=True) as interrupt:
         os.kill(os.getpid(), signal.SIGTERM)
-        assert said == ["Stopping: what is in flight is finished first, for at most 30 s. Once more stops at once."]
+        assert said == ["Stopping: running tasks get at most 30 s to finish. A second request stops at once."]
         assert interrupt.requested
+
+
+def test_a_program_that_uses_the_library_keeps_its_own_handler_of_sigterm() -> None:
+    before = signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)
+    with Interrupt():
+        assert signal.getsignal(signal.SIGTERM) is before[0]
+        assert signal.getsignal(signal.SIGINT) is not before[1]
+    assert (signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)) == before
 
 
 def test_tasks_in_flight_are_counted_and_abandoned_in_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -73,10 +81,10 @@ def test_tasks_in_flight_are_counted_and_abandoned_in_the_end(monkeypatch: pytes
             now[0] += 1
         assert interrupt.count_down(1)
     assert said[1:] == [
-        "2 tasks still run; at most 30 s are left",
-        "2 tasks still run; at most 20 s are left",
-        "2 tasks still run; at most 10 s are left",
-        "1 task still runs after 30 s, abandoned: the same command does that work again",
+        "2 tasks are still running; they have at most 30 s left",
+        "2 tasks are still running; they have at most 20 s left",
+        "2 tasks are still running; they have at most 10 s left",
+        "1 task is still running after 30 s and abandoned; the same command repeats that work",
     ]
 
 
@@ -113,8 +121,8 @@ def test_a_run_that_is_told_twice_stops_within_seconds(folder: Path) -> None:
         stopped = run.end(30)
         seconds = time.monotonic() - begin
     assert stopped.returncode == 130
-    assert "Stopped at once. The same command goes on from here." in stopped.stderr
-    assert "2 tasks still run; at most 30 s are left" in stopped.stdout
+    assert "Stopped. The same command continues from here." in stopped.stderr
+    assert "2 tasks are still running; they have at most 30 s left" in stopped.stdout
     assert seconds < 10, "5 s, and some for a machine with more to do"
 
 
@@ -122,14 +130,13 @@ def test_a_run_that_is_told_twice_stops_within_seconds(folder: Path) -> None:
 def test_tasks_that_do_not_end_are_abandoned(folder: Path) -> None:
     with FaultyRun(*RUN, cwd=folder, faults=[HELD]) as run:
         assert wait_until(lambda: run.calls() == 2, 60)
-        before = done_by(folder / "run")
         os.kill(run.process.pid, signal.SIGTERM)
         stopped = run.end(60)
     assert stopped.returncode == 130, stopped.stderr
-    assert stopped.stdout.count("2 tasks still run; at most") == 3
-    assert "2 tasks still run after 30 s, abandoned" in stopped.stdout
-    assert "of 28 tasks are left. `pipeline resume run`, or the same command, goes on" in stopped.stderr
-    assert done_by(folder / "run") == before
+    assert stopped.stdout.count("2 tasks are still running; they have at most") == 3
+    assert "2 tasks are still running after 30 s and abandoned" in stopped.stdout
+    assert "of 28 tasks are left. `pipeline resume run`, or the same command, continues the run" in stopped.stderr
+    assert not any(name.startswith("fits/wave") for name in done_by(folder / "run"))
     assert not (folder / "run/lock").exists()
 
 
@@ -153,5 +160,5 @@ def test_a_frozen_scheduler_is_reported_and_the_run_can_be_stopped(
         collector.join()
     said = output.read_text()
     assert "the scheduler has not answered for 3" in said
-    assert "Stopping: what is in flight is finished first" in said
+    assert "Stopping: running tasks get at most 30 s to finish" in said
     assert run.process.returncode == 130

@@ -97,7 +97,7 @@ def assert_named(root: Path, *keys: str) -> str:
     assert found.exit_code == 4, found.output
     *named, last = found.output.splitlines()
     assert {line.split(" ")[0] for line in named} == set(keys), found.output
-    assert f"{len(keys)} pieces are not as they were written" in last
+    assert f"Found {len(keys)} problems;" in last
     assert listing(root) == before
     return found.output
 
@@ -166,7 +166,7 @@ def test_repair_mends_every_kind_of_damage_at_once_and_only_that(root: Path, und
     repaired = pipeline("verify", root, "--repair", cwd=root.parent)
     assert repaired.returncode == 0, repaired.stderr
     assert all(f"\n{key} " in f"\n{repaired.stdout}" for key in keys)
-    assert f"Repaired: {len(keys)} pieces." in repaired.stdout
+    assert f"Repaired {len(keys)} problems." in repaired.stdout
     assert_same_and_tidy(root, undisturbed)
     assert added(root, undisturbed) == AGAIN
 

@@ -70,8 +70,8 @@ def assert_in_words(done: subprocess.CompletedProcess[str], root: Path) -> None:
     assert done.returncode == 1, done.stdout + done.stderr
     assert "Traceback" not in done.stdout + done.stderr
     assert f"Error: cannot write {root}" in done.stderr
-    assert "The arrays still to be written need about " in done.stderr
-    assert "the same command goes on" in done.stderr
+    assert "The remaining arrays need about " in done.stderr
+    assert "the same command continues" in done.stderr
 
 
 def test_a_disk_that_fills_up_in_any_stage_stops_the_run_in_words_and_more_space_lets_it_go_on(

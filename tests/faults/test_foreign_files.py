@@ -47,11 +47,11 @@ def test_verify_names_foreign_files_and_repair_leaves_them(root: Path) -> None:
     put_foreign_files(root)
     shown = said("verify", root, code=4)
     assert all(f"{key} belongs to no finished task" in shown for key in FOREIGN)
-    assert "4 of them are not of this run, and stay." in shown
+    assert "4 files do not belong to this run, and are left in place." in shown
     (root / DAMAGED).unlink()
     repaired = said("verify", root, "--repair")
-    assert "Repaired: 1 pieces.\n4 files that are not of this run are left in place." in repaired
-    assert "Repaired: 0 pieces." in said("verify", root, "--repair")
+    assert "Repaired 1 problems.\n4 files that do not belong to this run are left in place." in repaired
+    assert "Repaired 0 problems." in said("verify", root, "--repair")
     assert_left(root)
 
 
@@ -59,8 +59,8 @@ def test_clean_and_resume_leave_foreign_files(root: Path) -> None:
     put_foreign_files(root)
     said("resume", root)
     assert_left(root)
-    shown = said("clean", root, "--keep", "results")
-    assert "combined.zarr/wave/notes.txt is not of this run, and is left in place" in shown
+    shown = said("clean", root)
+    assert "combined.zarr/wave/notes.txt does not belong to this run, and is left in place" in shown
     assert_left(root)
     assert [path.name for path in (root / "combined.zarr/wave").iterdir()] == ["notes.txt"]
     assert not (root / "data.zarr/wave").exists()
@@ -101,6 +101,6 @@ def test_a_run_directory_may_be_reached_through_a_link(root: Path) -> None:
     link = root.parent / "link"
     assert f"{DAMAGED} is missing" in said("verify", link, code=4)
     said("resume", link)
-    assert "All is well" in said("verify", link)
-    said("clean", link, "--keep", "results")
+    assert "files are as they were written." in said("verify", link)
+    said("clean", link)
     assert not (root / "combined.zarr/wave").exists()

@@ -168,8 +168,8 @@ def test_a_directory_that_an_earlier_day_left_is_read_as_ever(name: str, version
     assert version is None or f"written by an earlier version (format {version})" in status.output
     verified = command("verify", unpacked)
     assert verified.exit_code == 0, verified.output
-    assert "All is well" in verified.output
-    assert "All is well: 0 files" not in verified.output
+    assert "files are as they were written." in verified.output
+    assert "All 0 files" not in verified.output
     listed = command("runs", unpacked.parent)
     assert f"{unpacked}" in listed.output
     assert " done " in listed.output
@@ -197,7 +197,7 @@ def test_a_run_of_an_earlier_format_is_computed_again_when_it_is_resumed(name: s
     before = lines(unpacked)
     done = pipeline("resume", unpacked, "--workers", "1", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert "finished tasks are outdated and done again" in done.stdout
+    assert "finished tasks are outdated and are computed again" in done.stdout
     assert json.loads((unpacked / "environment.json").read_text())["format"] == FORMAT
     assert all(lines(unpacked)[name] == 2 * before[name] for name in before if name.startswith(("tiles", "fits")))
     assert "at_edge" in (unpacked / "results/rows.csv").read_text()
@@ -215,10 +215,10 @@ def newer(root: Path) -> None:
 
 def test_a_directory_of_a_newer_format_is_refused_in_words(unpacked: Path) -> None:
     newer(unpacked)
-    assert_refused(unpacked, "is of format 99, which a newer version of this software wrote", "Update it")
+    assert_refused(unpacked, "has format 99, which a newer version of this software wrote", "Update it")
     listed = command("runs", unpacked.parent)
     assert listed.exit_code == 0
-    assert "is of format 99" in listed.output
+    assert "has format 99" in listed.output
 
 
 @pytest.mark.parametrize("arguments", [("run", "default", "--accept-changes", "--out"), ("verify", "--repair")])
@@ -227,5 +227,5 @@ def test_a_directory_of_a_newer_format_is_not_written_to(unpacked: Path, argumen
     before = listing(unpacked)
     done = pipeline(*arguments, unpacked, cwd=unpacked.parent)
     assert done.returncode == 4, done.stdout + done.stderr
-    assert "is of format 99" in done.stderr
+    assert "has format 99" in done.stderr
     assert listing(unpacked) == before

@@ -61,7 +61,7 @@ def test_a_run_that_is_told_to_stop_finishes_what_is_in_flight_and_begins_no_mor
         run.let_go()
         stopped = run.end()
     assert "`pipeline resume run`" in stopped.stderr
-    assert "Stopping: what is in flight is finished first" in stopped.stdout
+    assert "Stopping: running tasks get at most 30 s to finish" in stopped.stdout
     assert run.calls(FAULTS.index(BEGUN)) == begun
     after = done_by(folder / "run")
     assert before < after
@@ -83,7 +83,7 @@ def test_a_run_that_is_told_twice_stops_at_once(folder: Path, undisturbed: Path)
         stopped = run.end()
         seconds = time.monotonic() - begin
     assert seconds < 30
-    assert "Stopped at once. The same command goes on from here." in stopped.stderr
+    assert "Stopped. The same command continues from here." in stopped.stderr
     assert not any(name.startswith("fits/wave") for name in done_by(folder / "run"))
     assert_goes_on(folder, undisturbed, stopped)
 
@@ -117,7 +117,7 @@ def test_a_run_that_is_told_to_stop_before_it_has_workers_stops_in_words(
         stopped = run.end()
     assert stopped.returncode == 130, stopped.stderr
     assert "Traceback" not in stopped.stderr, stopped.stderr
-    assert "goes on" in stopped.stderr
+    assert "continues" in stopped.stderr
     assert not any(name.startswith(("tiles", "reduce")) for name in done_by(folder / "run"))
     assert not (folder / "run/lock").exists()
     _, done = run_with(*RUN, cwd=folder)

@@ -12,7 +12,7 @@ import pytest
 
 from kernel_pipeline.run.environment import environment
 from kernel_pipeline.run.interrupt import Interrupt
-from kernel_pipeline.run.manifest import read_record
+from kernel_pipeline.run.manifest import read_manifest
 from kernel_pipeline.run.schedule import Schedule
 from kernel_pipeline.run.stored_data import create_arrays
 from kernel_pipeline.run.worker import run_tasks
@@ -72,7 +72,7 @@ def test_another_machine_is_said_when_tasks_are_left(
     with no_workers():
         done = command("resume", root)
     assert done.exit_code == 0, done.output
-    assert f"note: last digits may differ from what is done: {words}" in done.output
+    assert f"note: last digits may differ from earlier results: {words}" in done.output
     again = command("resume", root)  # nothing is left that could differ
     assert "last digits" not in again.output
 
@@ -197,10 +197,10 @@ def test_a_run_that_is_told_to_stop_when_nothing_is_left_writes_its_tables(
     rewrite_ledger(root, lambda name: name not in (LAST, "tables"))
     shutil.rmtree(root / "results")
     opened = SimpleNamespace(workers=1, dashboard="", client=SimpleNamespace(scheduler=None), is_external=False)
-    monkeypatch.setattr("kernel_pipeline.run.driver.open_cluster", lambda *_: nullcontext(opened))
-    monkeypatch.setattr("kernel_pipeline.run.sweeps.warm_up", lambda *_: None)
+    monkeypatch.setattr("kernel_pipeline.run.options.open_cluster", lambda *_: nullcontext(opened))
+    monkeypatch.setattr("kernel_pipeline.run.options.warm_up", lambda *_: None)
     monkeypatch.setattr("kernel_pipeline.run.executor.Execution", InterruptedExecution)
     done = command("resume", root)
     assert done.exit_code == 0, done.output
-    assert read_record(LocalRoot(root)).is_complete
+    assert read_manifest(LocalRoot(root)).is_complete
     assert_same(root, undisturbed)

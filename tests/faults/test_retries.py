@@ -9,7 +9,7 @@ import pytest
 
 from kernel_pipeline.cluster.versions import fingerprint
 from kernel_pipeline.plan.plan import make_plan
-from kernel_pipeline.run.manifest import read_record
+from kernel_pipeline.run.manifest import read_manifest
 from kernel_pipeline.run.worker import run_batch
 from kernel_pipeline.store.arrays import DamagedError, RunStore
 from kernel_pipeline.store.local_storage import LocalRoot
@@ -56,7 +56,7 @@ def test_weights_that_are_found_later_are_combined_and_fitted(root: Path, failed
 
 
 def test_also_where_the_arrays_were_cleaned_away(root: Path, undisturbed: Path) -> None:
-    assert command("clean", root, "--keep", "results").exit_code == 0
+    assert command("clean", root).exit_code == 0
     retry(root)
     assert_same(root, undisturbed)
 
@@ -110,16 +110,16 @@ def test_cleaning_frees_datasets_that_the_config_no_longer_has(undisturbed: Path
     with no_workers():
         assert command("run", config, "--out", root).exit_code == 0
         assert command("run", only, "--out", root, "--accept-changes").exit_code == 0
-    assert command("clean", root, "--keep", "results").exit_code == 0
+    assert command("clean", root).exit_code == 0
     assert not (root / "data.zarr/columns").exists()
-    assert command("clean", root, "--keep", "results").output.startswith("0 B are free")
+    assert command("clean", root).output.startswith("Freed 0 B;")
 
 
 def test_damage_reaches_the_driver_as_what_it_is(
     undisturbed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     root = shutil.copytree(undisturbed, tmp_path / "run")
-    record = read_record(LocalRoot(root))
+    record = read_manifest(LocalRoot(root))
     plan = record.plan()
     assert plan is not None
     assert plan == make_plan(record.config, [dataset.outline for dataset in plan.datasets])

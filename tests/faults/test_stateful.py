@@ -1,6 +1,5 @@
 """Any history of runs, crashes, damage, checks and repairs: what says that it is done has the right tables."""
 
-import io
 import os
 import random
 import shutil
@@ -13,7 +12,6 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
-from rich.console import Console
 
 from kernel_pipeline.config.loading import parse_config
 from kernel_pipeline.errors import PipelineError
@@ -62,7 +60,7 @@ def contents(root: Path) -> dict[str, bytes]:
 def reference() -> dict[str, bytes]:
     """What every run is to end with."""
     with tempfile.TemporaryDirectory() as folder, no_workers():
-        assert run_sweep(CONFIG, FOLDER, LocalRoot(Path(folder) / "run"), Options(), Console(file=io.StringIO())) == 0
+        assert run_sweep(CONFIG, FOLDER, LocalRoot(Path(folder) / "run"), Options()).exit_code == 0
         return contents(Path(folder) / "run")
 
 
@@ -80,17 +78,13 @@ class Histories(RuleBasedStateMachine):
         """The exit code of some work; None if it crashed, or if it refused with reason."""
         with no_workers(random.Random(order), most):
             try:
-                return int(work(*arguments))
+                return int(work(*arguments).exit_code)
             except CrashError:
                 return None
             except PipelineError:
                 if not self.may_refuse:
                     raise
                 return None
-
-    @property
-    def console(self) -> Console:
-        return Console(file=io.StringIO())
 
     @property
     def ledger(self) -> Path:
@@ -105,16 +99,13 @@ class Histories(RuleBasedStateMachine):
 
     @rule(most=st.none() | st.integers(0, 12), order=st.integers(0, 9))
     def run(self, most: int | None, order: int) -> None:
-        if (
-            self.do(run_sweep, CONFIG, FOLDER, LocalRoot(self.root), Options(), self.console, order=order, most=most)
-            == 0
-        ):
+        if self.do(run_sweep, CONFIG, FOLDER, LocalRoot(self.root), Options(), order=order, most=most) == 0:
             self.assert_right_tables()
 
     @precondition(is_begun)
     @rule(how=st.sampled_from(["quick", "full"]), most=st.none() | st.integers(0, 3))
     def resume(self, how: Any, most: int | None) -> None:
-        if self.do(resume_sweep, LocalRoot(self.root), FOLDER, Options(verify=how), self.console, most=most) == 0:
+        if self.do(resume_sweep, LocalRoot(self.root), FOLDER, Options(verify=how), most=most) == 0:
             self.assert_right_tables()
 
     @precondition(is_begun)
@@ -159,7 +150,7 @@ class Histories(RuleBasedStateMachine):
     def verify(self) -> None:
         before = contents(self.root)
         refusing, self.may_refuse = self.may_refuse, True
-        code = self.do(verify_run, LocalRoot(self.root), self.console)
+        code = self.do(verify_run, LocalRoot(self.root))
         self.may_refuse = refusing
         assert contents(self.root) == before
         if code == 0:
@@ -170,10 +161,10 @@ class Histories(RuleBasedStateMachine):
     @precondition(is_begun)
     @rule()
     def repair(self) -> None:
-        restore_run(LocalRoot(self.root), self.console)
+        restore_run(LocalRoot(self.root))
         self.may_refuse = False
-        assert self.do(repair_run, LocalRoot(self.root), FOLDER, Options(), self.console) == 0
-        assert self.do(verify_run, LocalRoot(self.root), self.console) == 0
+        assert self.do(repair_run, LocalRoot(self.root), FOLDER, Options()) == 0
+        assert self.do(verify_run, LocalRoot(self.root)) == 0
         # What tasks left whose line is lost is written over when they run again.
         named = Ledger(LocalRoot(self.root)).named_files() & contents(self.root).keys()
         assert all(contents(self.root)[key] == self.expected[key] for key in named)
@@ -183,7 +174,7 @@ class Histories(RuleBasedStateMachine):
         try:
             if self.is_begun():
                 self.repair()
-                assert self.do(resume_sweep, LocalRoot(self.root), FOLDER, Options(verify="full"), self.console) == 0
+                assert self.do(resume_sweep, LocalRoot(self.root), FOLDER, Options(verify="full")) == 0
                 assert contents(self.root) == self.expected
         finally:
             shutil.rmtree(self.folder)

@@ -61,7 +61,7 @@ def test_a_submit_that_is_killed_after_sbatch_does_not_queue_the_run_twice(
     assert len(jobs(queue)) == 1
     again = submit()
     assert again.exit_code == 4, again.output
-    assert "was handed to the queue already: job 71, PENDING Resources" in again.output
+    assert "was already submitted: job 71, PENDING Resources" in again.output
     assert len(jobs(queue)) == 1
     assert "job 71, PENDING Resources; `scancel 71` stops it" in command("status", "run").output
     (queue / "jobs").write_text("")  # the job is over
@@ -110,7 +110,7 @@ def test_a_queue_that_does_not_answer_is_named_and_soon(queue: Path, monkeypatch
     status = command("status", "run")
     assert time.monotonic() - begin < 20
     assert status.exit_code == 0
-    assert "job 71; the queue did not answer within 0.5 s" in status.output
+    assert "job 71; its state is unknown: the queue did not answer within 0.5 s" in status.output
     again = submit()
     assert again.exit_code == 4
     assert "the queue did not answer within 0.5 s" in again.output

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.faults
 
 TILE = "gram.zarr/wave/gram/c/0/0/0"
 TILES, REDUCE = "tiles/wave/0", "reduce/wave/regression"
-BUILT_ON_OTHERS = "was built on something that has since been computed again with another result"
+BUILT_ON_OTHERS = "was computed from something that has since been computed again with another result"
 
 
 @pytest.fixture
@@ -95,7 +95,7 @@ def test_a_run_that_dies_after_such_a_tile_is_found_and_goes_on(
     verified = command("verify", wrong)
     assert verified.exit_code == 4, verified.output
     assert f"{REDUCE} {BUILT_ON_OTHERS}" in verified.output
-    assert "built on something that has since changed" in command("status", wrong).output
+    assert "computed from results that have changed since" in command("status", wrong).output
     with no_workers():
         done = command(arguments[0], wrong, *arguments[1:])
     assert done.exit_code == 0, done.output

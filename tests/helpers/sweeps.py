@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 from rich.console import Console
 
+from kernel_pipeline.cli.run_view import RunView, print_outcome
 from kernel_pipeline.config.loading import parse_config
 from kernel_pipeline.config.sweep import Config
 from kernel_pipeline.data.prepared import PreparedDataset, load_samples
@@ -20,7 +21,7 @@ from kernel_pipeline.plan.plan import Plan, make_plan
 from kernel_pipeline.results.context import TableContext
 from kernel_pipeline.results.writing import write_tables
 from kernel_pipeline.run.driver import Options
-from kernel_pipeline.run.manifest import write_record
+from kernel_pipeline.run.manifest import write_manifest
 from kernel_pipeline.run.stored_data import create_arrays
 from kernel_pipeline.run.sweeps import resume_sweep
 from kernel_pipeline.run.verification import data_entry
@@ -75,7 +76,7 @@ def plan_in(root: Path, config: Config, data: Path | None = None) -> tuple[Plan,
     plan = make_plan(config, [loaded.outline for loaded in samples])
     root.mkdir(parents=True, exist_ok=True)
     ledger = Ledger(LocalRoot(root))
-    write_record(LocalRoot(root), plan, data or root, ledger)
+    write_manifest(LocalRoot(root), plan, data or root, ledger)
     for dataset, loaded in zip(plan.datasets, samples, strict=True):
         digests, result = (
             create_arrays(RunStore(LocalRoot(root)), dataset, loaded),
@@ -105,8 +106,11 @@ def resume_here(root: Path) -> tuple[int, str]:
     """Go on with a run that has nothing left to run; gives the exit code and what is said."""
     said = io.StringIO()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("kernel_pipeline.run.driver.open_cluster", None)  # no worker may be started
-        return resume_sweep(LocalRoot(root), None, Options(), Console(file=said, width=200)), said.getvalue()
+        patch.setattr("kernel_pipeline.run.options.open_cluster", None)  # no worker may be started
+        console = Console(file=said, width=200)
+        outcome = resume_sweep(LocalRoot(root), None, Options(), [RunView(console)])
+        print_outcome(console, outcome)
+        return outcome.exit_code, said.getvalue()
 
 
 def fail(root: Path, plan: Plan, name: str, reason: str) -> set[str]:

@@ -25,7 +25,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         raise AssertionError("a cluster is started")
 
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("kernel_pipeline.run.driver.open_cluster", no_cluster)
+    monkeypatch.setattr("kernel_pipeline.run.options.open_cluster", no_cluster)
     return tmp_path
 
 
@@ -219,7 +219,7 @@ def test_a_directory_of_another_sweep(begun: Path, folder: Path) -> None:
     text = refused(
         folder, "sweep.toml", "--out", "begun", "--set", "protocol.folds=4", "--set", "seed=2", code=OCCUPIED
     )
-    assert text.startswith("Error: begun holds another sweep")
+    assert text.startswith("Error: begun contains another sweep")
     for word in ("protocol.folds: 3 -> 4", "seed: 0 -> 2", "--out", "--accept-changes"):
         assert word in text
 
@@ -296,7 +296,7 @@ def test_the_same_sweep_in_its_own_directory_is_not_refused(begun: Path) -> None
 def test_a_sweep_too_large_for_memory(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     put(folder, ROWS)
     put_config(folder, config_values())
-    monkeypatch.setattr("kernel_pipeline.run.sweeps.worker_limits", lambda profile: (7, 3 << 20))
+    monkeypatch.setattr("kernel_pipeline.run.options.worker_limits", lambda profile: (7, 3 << 20))
     text = refused(folder, "sweep.toml")
     for word in ("Error: dataset 'things'", "stage", "MiB", "7 worker(s)", "3 MiB", "--workers 1"):
         assert word in text
@@ -313,7 +313,7 @@ def test_what_to_change_depends_on_the_stage_that_is_too_large(
     values = changed(config_values(task="regression"), GAMMA, [-9, 9] if stage == "tiles" else [0, 1])
     put(folder, "".join(f"{i},{i * i % 97}\n" for i in range(rows)))
     put_config(folder, values | {"storage": {"tile": tile}})
-    monkeypatch.setattr("kernel_pipeline.run.sweeps.worker_limits", lambda profile: (1, 1 << 20))
+    monkeypatch.setattr("kernel_pipeline.run.options.worker_limits", lambda profile: (1, 1 << 20))
     text = refused(folder, "sweep.toml")
     assert f"stage {stage!r}" in text
     assert advice in text

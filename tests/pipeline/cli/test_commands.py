@@ -106,10 +106,13 @@ def test_a_run_that_is_stopped_goes_on_to_the_same_tables(folder: Path, warning:
     os.killpg(process.pid, warning)  # as a terminal or a batch system does: to the workers too
     output, errors = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert "Stopping: what is in flight is finished first" in output
+    assert "Stopping: running tasks get at most 30 s to finish" in output
     left = 76 - sum(name.partition("/")[0] in STAGES for name in names(root))
     assert left > 0
-    assert errors == f"stopped; {left} of 76 tasks are left. `pipeline resume {root}`, or the same command, goes on\n"
+    assert (
+        errors
+        == f"stopped; {left} of 76 tasks are left. `pipeline resume {root}`, or the same command, continues the run\n"
+    )
     assert not (root / "results").exists()
     done = pipeline("resume", root, "--workers", "1", cwd=folder)
     assert done.returncode == 0, done.stderr
@@ -181,7 +184,7 @@ def test_an_input_that_stays_damaged_stops_the_run_in_one_message(folder: Path) 
     note(root, Finished(**combined.values() | {"digests": {}}))
     done = pipeline("run", "small.toml", "--workers", "1", "--out", root, cwd=folder)
     assert done.returncode == 1
-    assert done.stderr.startswith(f"Error: {root} is damaged again and again")
+    assert done.stderr.startswith(f"Error: {root} was damaged repeatedly during the run")
     assert "Traceback" not in done.stderr
 
 
@@ -191,5 +194,5 @@ def test_status_of_a_run_that_has_only_begun(tmp_path: Path) -> None:
     assert shown.exit_code == 0
     assert "small: 0 of 76 tasks are done" in shown.output
     assert "76 are left: 76 not run yet." in shown.output
-    assert f"To go on: `pipeline resume {tmp_path}`" in shown.output
+    assert f"`pipeline resume {tmp_path}` continues the run" in shown.output
     assert "The tables are in" not in shown.output

@@ -1,4 +1,5 @@
 import io
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -6,7 +7,7 @@ import pytest
 from rich.console import Console
 
 from kernel_pipeline.cli.progress import Progress
-from kernel_pipeline.store.reports import Finished
+from kernel_pipeline.events import TaskFinished, TasksStarted, TasksStopped
 from tests.helpers.sweeps import plan_in, small_config
 
 
@@ -24,10 +25,11 @@ def shown(
 
     if not console.is_terminal:
         monkeypatch.setattr("kernel_pipeline.cli.progress.time.monotonic", now)
-    ended = Finished("tiles/wave/0", "", {}, {}, seconds=0.0, peak_memory=0)
-    with Progress(console, plan) as progress:
-        for _ in seconds:
-            progress.advance(ended)
+    progress = Progress(console)
+    progress(TasksStarted(Counter(task.stage for task in plan.tasks), {}))
+    for _ in seconds:
+        progress(TaskFinished("tiles/wave/0", "tiles", 0.0))
+    progress(TasksStopped())
     stream = console.file
     assert isinstance(stream, io.StringIO)
     return stream.getvalue()

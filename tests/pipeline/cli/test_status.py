@@ -29,7 +29,7 @@ def lines(root: Path) -> list[str]:
 
 
 def go_on(root: Path) -> str:
-    return f"To go on: `pipeline resume {root}`; what is done is not done twice."
+    return f"`pipeline resume {root}` continues the run; finished tasks are not repeated."
 
 
 def test_a_finished_run_has_nothing_left(root: Path) -> None:
@@ -66,7 +66,7 @@ def test_what_failed_is_named_with_its_reason_and_not_left(root: Path, plan: Pla
     assert len(reasons) == 1 + 3
     first, advice, *named = lines(root)
     assert first == f"small: 29 of 34 tasks are done: {shown}."
-    assert advice == f"5 failed; `pipeline resume {root} --retry-failed` tries them again:"
+    assert advice == f"5 failed; `pipeline resume {root} --retry-failed` retries them:"
     reasons[WEIGHTS] = "failed: it was [too] hot"
     assert sorted(named) == sorted(f"  {name}: {why}" for name, why in reasons.items())
 
@@ -95,4 +95,4 @@ def test_a_run_that_goes_on_is_not_to_be_resumed(root: Path) -> None:
 
 def test_before_the_data_are_stored_there_is_not_much_to_say(root: Path, plan: Plan) -> None:
     forget(root, "data/wave", "tables", *(task.name for task in plan.tasks))
-    assert lines(root) == ["small: the run has just begun; its data are not stored yet", go_on(root)]
+    assert lines(root) == ["small: the run has just started; its data are not stored yet", go_on(root)]

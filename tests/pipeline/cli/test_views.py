@@ -185,4 +185,4 @@ def test_ctrl_c_while_modules_are_imported_is_one_sentence(wrapped: bool, monkey
     monkeypatch.setattr("kernel_pipeline.config.loading.shipped_configs", interrupted)
     result = CliRunner().invoke(main, ["configs"])
     assert result.exit_code == 130
-    assert result.stderr == "Stopped at once. The same command goes on from here.\n"
+    assert result.stderr == "Stopped. The same command continues from here.\n"

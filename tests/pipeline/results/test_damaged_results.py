@@ -1,18 +1,16 @@
 """Results in the ledger that no task can have written are damage: reported, and computed again."""
 
-import io
 from pathlib import Path
 from typing import Any
 
 import pytest
-from rich.console import Console
 
 from kernel_pipeline.plan.plan import Plan
 from kernel_pipeline.results.context import Results, TableContext, conform
 from kernel_pipeline.results.notes import result_notes
 from kernel_pipeline.results.table import TABLES
 from kernel_pipeline.run.repair import verify_run
-from kernel_pipeline.run.verification import examine
+from kernel_pipeline.run.verification import check
 from kernel_pipeline.store.arrays import DamagedError, RunStore
 from kernel_pipeline.store.ledger import Ledger
 from kernel_pipeline.store.local_storage import LocalRoot
@@ -44,13 +42,14 @@ def test_a_forged_result_is_damage(root: Path, plan: Plan, forgery: str) -> None
     context = TableContext(plan, finished, RunStore(LocalRoot(root)))
     with pytest.raises(DamagedError, match=f"the ledger holds a result of {name} that"):
         _ = [frame for table in TABLES for frame in context.frames(table)]
-    report = examine(plan, finished, LocalRoot(root), full=True)
+    report = check(plan, finished, LocalRoot(root), full=True)
     assert [problem.entry for problem in report.problems] == [name]
     assert name not in report.valid
     assert name in report.lost
-    said = io.StringIO()
-    assert verify_run(LocalRoot(root), Console(file=said, width=200)) == 4
-    assert f"ledger.jsonl holds a result of {name} that no task writes: " in said.getvalue()
+    found = verify_run(LocalRoot(root))
+    assert found.exit_code == 4
+    said = "\n".join(map(str, found.problems))
+    assert f"ledger.jsonl holds a result of {name} that no task writes: " in said
 
 
 def test_notes_read_the_same_results(root: Path, plan: Plan) -> None:

@@ -53,7 +53,7 @@ def test_while_the_job_waits_nothing_of_the_run_is_changed(slurm: Path, tmp_path
     before = {path: path.read_bytes() for path in (tmp_path / "run").rglob("*") if path.is_file()}
     again = submit("--set", "seed=7", "--accept-changes")
     assert again.exit_code == 4
-    assert "was handed to the queue already: job 71, PENDING Resources" in again.stderr
+    assert "was already submitted: job 71, PENDING Resources" in again.stderr
     assert {path: path.read_bytes() for path in (tmp_path / "run").rglob("*") if path.is_file()} == before
     (slurm / "state").write_text("")  # the job is over
     assert submit("--set", "seed=7", "--accept-changes").exit_code == 0

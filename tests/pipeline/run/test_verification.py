@@ -8,7 +8,14 @@ import pytest
 
 from kernel_pipeline.plan.plan import Plan, make_plan
 from kernel_pipeline.run.manifest import SWEEP
-from kernel_pipeline.run.verification import CLEANED, Verdict, big_arrays, examine, foreign_files, sweep_temporary_files
+from kernel_pipeline.run.verification import (
+    CLEANED,
+    CheckReport,
+    big_arrays,
+    check,
+    foreign_files,
+    sweep_temporary_files,
+)
 from kernel_pipeline.stages.fits import FitTask
 from kernel_pipeline.stages.task import Task
 from kernel_pipeline.stages.weights import WeightsTask
@@ -41,17 +48,17 @@ def recorded(root: Path) -> dict[str, Finished]:
     return Ledger(LocalRoot(root)).read()
 
 
-def look(root: Path, plan: Plan, full: bool = True) -> Verdict:
-    return examine(plan, recorded(root), LocalRoot(root), full)
+def look(root: Path, plan: Plan, full: bool = True) -> CheckReport:
+    return check(plan, recorded(root), LocalRoot(root), full)
 
 
 def found(root: Path, plan: Plan, full: bool = True) -> list[str]:
     """What is wrong; all that it does not concern must hold."""
-    entries, verdict = recorded(root), look(root, plan, full)
-    assert verdict.outdated == []
-    wrong = {problem.entry for problem in verdict.problems}
-    assert verdict.valid == {name: entry for name, entry in entries.items() if name not in wrong | {SWEEP, CLEANED}}
-    return [str(problem) for problem in verdict.problems]
+    entries, report = recorded(root), look(root, plan, full)
+    assert report.outdated == []
+    wrong = {problem.entry for problem in report.problems}
+    assert report.valid == {name: entry for name, entry in entries.items() if name not in wrong | {SWEEP, CLEANED}}
+    return [str(problem) for problem in report.problems]
 
 
 @pytest.mark.parametrize("full", [False, True])
@@ -115,17 +122,17 @@ def test_files_that_nothing_wrote_are_foreign(root: Path, plan: Plan) -> None:
 def test_another_grid_outdates_the_fits_that_use_it_and_nothing_else(root: Path, plan: Plan) -> None:
     fit = SMALL["fit"] | {"svm": {"from": 0, "to": 8, "step": 4}}
     changed = make_plan(smaller_config(fit=fit), [dataset.outline for dataset in plan.datasets])
-    verdict = look(root, changed)
-    assert verdict.problems == []
-    assert set(verdict.outdated) == {t.name for t in plan.tasks if t.stage == "fits" and "classification" in t.name}
-    assert verdict.valid.keys() == recorded(root).keys() - {SWEEP} - set(verdict.outdated)
+    report = look(root, changed)
+    assert report.problems == []
+    assert set(report.outdated) == {t.name for t in plan.tasks if t.stage == "fits" and "classification" in t.name}
+    assert report.valid.keys() == recorded(root).keys() - {SWEEP} - set(report.outdated)
 
 
 def test_other_data_outdate_all_of_their_dataset_and_nothing_of_another(root: Path, plan: Plan) -> None:
     wave, flowers = (dataset.outline for dataset in plan.datasets)
-    verdict = look(root, make_plan(plan.config, [replace(wave, fingerprint="other"), flowers]))
-    assert verdict.outdated == ["data/wave", *(task.name for task in plan.datasets[0].tasks)]
-    assert verdict.valid.keys() == {"data/flowers", *(task.name for task in plan.datasets[1].tasks)}
+    report = look(root, make_plan(plan.config, [replace(wave, fingerprint="other"), flowers]))
+    assert report.outdated == ["data/wave", *(task.name for task in plan.datasets[0].tasks)]
+    assert report.valid.keys() == {"data/flowers", *(task.name for task in plan.datasets[1].tasks)}
 
 
 @pytest.mark.parametrize(

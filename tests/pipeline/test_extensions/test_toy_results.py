@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from rich.console import Console
 
+from kernel_pipeline.cli.maintenance_view import print_verification
 from kernel_pipeline.results import table as tables
 from kernel_pipeline.results.figures import figure as figures
 from kernel_pipeline.run.repair import verify_run
@@ -31,7 +32,7 @@ def run(root: Path) -> None:
 def verified(root: Path) -> str:
     """What `verify` says."""
     said = io.StringIO()
-    verify_run(LocalRoot(root), Console(file=said, width=200))
+    print_verification(Console(file=said, width=200), verify_run(LocalRoot(root)))
     return said.getvalue()
 
 
@@ -76,7 +77,7 @@ def test_a_metric_is_a_column_of_the_rows(tmp_path: Path) -> None:
         assert (regression["mae"] > 0).all()
         assert (regression["mae"] <= regression["error"]).all()  # a mean of absolute values is at most the RMSE
         assert rows["mae"][rows["task"] == "classification"].isna().all()
-    assert "All is well" in verified(tmp_path)
+    assert "files are as they were written" in verified(tmp_path)
 
 
 def test_a_metric_that_is_added_later_outdates_the_fits_that_it_measures(tmp_path: Path) -> None:
@@ -102,7 +103,7 @@ def test_a_table_is_written_and_verified(tmp_path: Path) -> None:
     assert found["most"].tolist() == expected["max"].tolist()
     assert len(json.loads((tmp_path / "results/ranges.json").read_text())) == len(found)
     assert {"results/ranges.csv", "results/ranges.json"} <= files_of(tmp_path)
-    assert "All is well" in verified(tmp_path)
+    assert "files are as they were written" in verified(tmp_path)
 
 
 @pytest.mark.usefixtures("figure")
@@ -113,7 +114,7 @@ def test_a_figure_is_written_verified_and_repaired(tmp_path: Path) -> None:
     errors = pd.read_csv(tmp_path / "results/rows.csv")["error"]
     assert re.findall(r'height="([^"]+)"', content.decode()) == [f"{100 * error:.3f}" for error in errors]
     assert "figures/bars.svg" in files_of(tmp_path)
-    assert "All is well" in verified(tmp_path)
+    assert "files are as they were written" in verified(tmp_path)
     path.write_bytes(content.replace(b"rect", b"test"))
     assert "figures/bars.svg is damaged" in verified(tmp_path)
     assert resume_here(tmp_path)[0] == 0

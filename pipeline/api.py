@@ -1,0 +1,179 @@
+"""The public API: run and plan sweeps from Python, and open run directories.
+
+Use it as `import kernel_pipeline as kp`; everything here is available there.
+"""
+
+import copy
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from kernel_pipeline.cluster import assume_role, released
+from kernel_pipeline.cluster.profile import Profile
+from kernel_pipeline.config.loading import config_values, parse_config, set_value
+from kernel_pipeline.config.loading import read_config as read_config_file
+from kernel_pipeline.config.profiles import find_profile
+from kernel_pipeline.config.sweep import Config
+from kernel_pipeline.data.data_directory import data_folder
+from kernel_pipeline.data.prepared import load_samples
+from kernel_pipeline.errors import InterruptedRunError
+from kernel_pipeline.events import Listener
+from kernel_pipeline.plan.plan import Plan, make_plan
+from kernel_pipeline.run.options import Options, prepare_workers
+from kernel_pipeline.run.run_results import RunResults
+from kernel_pipeline.run.sweeps import choose_directory, run_sweep
+from kernel_pipeline.store.addresses import open_root
+from kernel_pipeline.store.files import quoted
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+ConfigLike: TypeAlias = str | Path | Mapping[str, Any] | Config
+"""Name of a shipped config, a TOML file, the values of one, or a `Config`."""
+GIVEN = "the given config"
+
+
+def run(
+    config: ConfigLike = "default",
+    *,
+    cluster: "str | Path | Client" = "local",
+    out: str | Path | None = None,
+    listeners: Sequence[Listener] = (),
+    workers: int | None = None,
+    insecure: bool = False,
+    dashboard: bool = False,
+    verify: Literal["quick", "full"] = "quick",
+    fail_fast: bool = False,
+    retry_failed: bool = False,
+    accept_changes: bool = False,
+    data_dir: str | Path | None = None,
+    settings: Mapping[str, Any] | None = None,
+) -> RunResults:
+    """Run a sweep, or resume it if its directory exists, and wait until it is finished.
+
+    Ctrl-C lets running tasks finish and raises `InterruptedRunError`. The same call then resumes the run. A process
+    executes one run at a time.
+
+    Parameters
+    ----------
+    config
+        Name of a shipped config, path of a TOML file, values as a TOML file has them, or a `Config`.
+    cluster
+        Name or file of a profile, address of a scheduler, or a connected `distributed.Client`. A client is used as
+        it is and stays open; the caller is responsible for its security.
+    out
+        The run directory, or s3://BUCKET/PREFIX. By default, runs/NAME-HASH.
+    listeners
+        Functions that are called with every event (see `kernel_pipeline.events`) in the thread of the run.
+        `RunView()` prints what the command line prints.
+    workers, insecure, dashboard, verify, fail_fast, retry_failed, accept_changes, data_dir
+        As the options of `pipeline run`.
+    settings
+        Values of the config to change by their dotted keys, as --set does: `{"protocol.folds": 3}`.
+
+    Returns
+    -------
+    RunResults
+        The finished run. Cells that failed have a `status` in `rows` that says why.
+
+    Raises
+    ------
+    PipelineError, ClusterError
+        With the message that the command line shows.
+
+    Examples
+    --------
+    >>> import kernel_pipeline as kp
+    >>> run = kp.run("default", cluster="local", listeners=[kp.RunView()])  # doctest: +SKIP
+    >>> run.summary  # doctest: +SKIP
+    """
+    parsed, folder = _load(config, settings)
+    folder = data_folder(_path(data_dir), folder)
+    is_profile = isinstance(cluster, str | Path)
+    profile = find_profile(str(cluster), workers, insecure, dashboard) if is_profile else Profile()
+    assume_role(profile)
+    options = Options(
+        profile=profile,
+        verify=verify,
+        fail_fast=fail_fast,
+        retry_failed=retry_failed,
+        accept_changes=accept_changes,
+        client=None if isinstance(cluster, str | Path) else cluster,
+    )
+    root = None if out is None else open_root(out)
+    try:
+        with released(profile):
+            prepare_workers(options, parsed)
+            outcome = run_sweep(parsed, folder, root, options, listeners)
+    except KeyboardInterrupt:
+        directory = quoted(choose_directory(parsed, root))
+        raise InterruptedRunError(
+            f"stopped. `pipeline resume {directory}`, or the same call, continues the run"
+        ) from None
+    return RunResults(outcome.root, folder)
+
+
+def plan(
+    config: ConfigLike = "default",
+    *,
+    data_dir: str | Path | None = None,
+    settings: Mapping[str, Any] | None = None,
+) -> Plan:
+    """Return the plan of a sweep: its tasks, and the memory and disk space that they need. Nothing is executed.
+
+    Examples
+    --------
+    >>> import kernel_pipeline as kp
+    >>> plan = kp.plan("default", settings={"protocol.folds": 3})
+    >>> [dataset.name for dataset in plan.datasets]
+    ['diabetes', 'breast-cancer']
+    """
+    parsed, folder = _load(config, settings)
+    folder = data_folder(_path(data_dir), folder)
+    return make_plan(parsed, [load_samples(parsed, dataset, folder).outline for dataset in parsed.dataset])
+
+
+def open_run(directory: str | Path, *, data_dir: str | Path | None = None) -> RunResults:
+    """Open a run directory, finished or not, to read its results.
+
+    Parameters
+    ----------
+    directory
+        The run directory, or s3://BUCKET/PREFIX.
+    data_dir
+        Folder for relative paths of data files, where a kernel has to be computed from its source. By default, the
+        folder that the run used.
+    """
+    return RunResults(open_root(directory), _path(data_dir))
+
+
+def read_config(config: ConfigLike = "default", settings: Mapping[str, Any] | None = None) -> Config:
+    """Return a validated config with every default filled in.
+
+    Examples
+    --------
+    >>> import kernel_pipeline as kp
+    >>> kp.read_config("default", {"protocol.folds": 3}).protocol.folds
+    3
+    """
+    return _load(config, settings)[0]
+
+
+def _load(config: ConfigLike, settings: Mapping[str, Any] | None) -> tuple[Config, Path]:
+    """Return a validated config, and the folder for relative paths of its data files."""
+    folder = Path.cwd()
+    if isinstance(config, str | Path):
+        config, folder = read_config_file(str(config))
+    if isinstance(config, Config):
+        if not settings:
+            return config, folder
+        values = config_values(config)
+    else:
+        values = copy.deepcopy(dict(config))
+    for key, value in (settings or {}).items():
+        set_value(values, key, value, f"{key}={value}")
+    return parse_config(values, GIVEN), folder
+
+
+def _path(given: str | Path | None) -> Path | None:
+    return None if given is None else Path(given)

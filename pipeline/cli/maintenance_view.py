@@ -1,0 +1,87 @@
+"""Print the results of the commands that look after run directories."""
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from kernel_pipeline.cli.run_view import print_line
+from kernel_pipeline.run.environment import FORMAT
+from kernel_pipeline.run.maintenance import Cleaning, ListedRun
+from kernel_pipeline.run.repair import Repair, Verification
+from kernel_pipeline.run.submission import Submission
+from kernel_pipeline.store.files import quoted
+from kernel_pipeline.text import format_bytes, printable
+
+HOUR, DAY = 3600.0, 86400.0
+
+
+def print_runs(console: Console, folder: str, runs: list[ListedRun]) -> None:
+    """Print the runs of a folder as a table."""
+    if not runs:
+        print_line(console, f"There are no runs in {folder}.")
+        return
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for heading in ("run", "state", "size", "age"):
+        table.add_column(heading, justify="right" if heading in ("size", "age") else "left", no_wrap=True)
+    for run in runs:
+        texts = (escape(printable(text)) for text in (run.location, run.state))
+        table.add_row(*texts, format_bytes(run.size), _age(run.age))
+    console.print(table)
+
+
+def print_cleaning(console: Console, cleaning: Cleaning) -> None:
+    """Print how much space is free again, and what was left in place."""
+    for key in cleaning.foreign:
+        print_line(console, f"{key} does not belong to this run, and is left in place")
+    print_line(console, f"Freed {format_bytes(cleaning.freed)}; tables, statistics, weights and the ledger are kept.")
+
+
+def print_verification(console: Console, found: Verification) -> None:
+    """Print every file that is not as it was written, and how to repair it."""
+    for problem in found.problems:
+        print_line(console, str(problem))
+    if not found.problems:
+        print_line(console, f"All {found.files:,} files are as they were written.")
+        return
+    foreign = f" {found.foreign:,} files do not belong to this run, and are left in place." if found.foreign else ""
+    repair = (
+        f"`pipeline verify {quoted(found.root)} --repair` recomputes only what is affected"
+        if found.is_current
+        else f"`pipeline resume {quoted(found.root)}` computes the whole run again, in format {FORMAT}"
+    )
+    print_line(
+        console,
+        f"Found {len(found.problems):,} problems; {found.files:,} files are intact. {repair}.{foreign}",
+    )
+
+
+def print_repair(console: Console, repair: Repair) -> None:
+    """Print how much was repaired, and what was not."""
+    for name, reason in repair.failed.items():
+        print_line(console, f"{name} {reason}")
+    failed = f", except for {len(repair.failed):,} task(s) that failed" if repair.failed else ""
+    print_line(console, f"Repaired {repair.repaired:,} problems{failed}.")
+    if repair.foreign:
+        print_line(
+            console,
+            f"{repair.foreign:,} files that do not belong to this run are left in place. You can move them away; no "
+            "result depends on them.",
+        )
+
+
+def print_submission(console: Console, submission: Submission) -> None:
+    """Print the number of a job, and how to look at it and stop it."""
+    root, job = quoted(submission.root), submission.job
+    print_line(
+        console,
+        f"Submitted as job {job}. You can log out: the job continues, over several wall times if necessary.\n"
+        f"Status: `pipeline status {root}`; the output is in {submission.output}.\n"
+        f"Stop: `scancel {job}`; everything finished is kept, and `pipeline submit` continues the run.",
+    )
+
+
+def _age(seconds: float) -> str:
+    """Return a time span in the largest fitting unit."""
+    if seconds < HOUR:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / HOUR:.0f} h" if seconds < 2 * DAY else f"{seconds / DAY:.0f} days"

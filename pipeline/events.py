@@ -1,0 +1,122 @@
+"""Events of a run, which the driver emits and listeners show, count or log.
+
+The driver prints nothing itself. Progress bars, the log of the driver and all text on a terminal are listeners.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+
+@dataclass(frozen=True)
+class Notice:
+    """A message for the user."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class ReusableRun:
+    """A run in the default folder whose config is the new config without some of its entries."""
+
+    location: str
+    additions: tuple[str, ...]
+    """Entries that only the new config has, one line each."""
+
+
+@dataclass(frozen=True)
+class RunStarted:
+    """The run directory was checked, and the pending tasks are about to be executed."""
+
+    name: str
+    location: str
+    """Where the arrays are stored."""
+    datasets: int
+    methods: int
+    trials: int
+    pending: int
+    """Number of tasks to execute."""
+    total: int
+    """Number of tasks of the whole sweep."""
+    disk_bytes: int
+    """Projected size of all arrays."""
+    notes: tuple[str, ...] = ()
+    """Remarks of the plan, one line each."""
+
+
+@dataclass(frozen=True)
+class TasksStarted:
+    """A cluster is open, and tasks are about to be submitted to it."""
+
+    totals: Mapping[str, int]
+    """Number of tasks of the sweep by stage."""
+    finished: Mapping[str, int]
+    """Number of tasks that were finished earlier, by stage."""
+
+
+@dataclass(frozen=True)
+class WorkersChanged:
+    """The number of workers is known, or has changed."""
+
+    workers: int
+    dashboard: str
+    """Address of Dask's dashboard, or why there is none."""
+
+
+@dataclass(frozen=True)
+class TaskFinished:
+    """A task was recorded in the ledger."""
+
+    name: str
+    stage: str
+    """Stage of the task; empty for tasks that the plan does not have, such as those of an iterative solver."""
+    seconds: float
+    failed: str = ""
+    """Why the task failed; empty if it succeeded."""
+
+
+@dataclass(frozen=True)
+class TasksStopped:
+    """No more tasks are executed: all are finished, or something stopped the run."""
+
+
+@dataclass(frozen=True)
+class RunFinished:
+    """All tasks are finished and the tables are written."""
+
+    location: str
+    """The run directory."""
+    failed: int
+    """Number of tasks that failed."""
+    seconds: float
+
+
+Event: TypeAlias = (
+    Notice | ReusableRun | RunStarted | TasksStarted | WorkersChanged | TaskFinished | TasksStopped | RunFinished
+)
+Listener: TypeAlias = Callable[[Event], None]
+
+
+class Emitter:
+    """Pass events to listeners, in the order in which the listeners were given.
+
+    An exception that a listener raises stops the run, which can be resumed.
+
+    Examples
+    --------
+    >>> emit = Emitter([print])
+    >>> emit.notice("the disk is nearly full")
+    Notice(text='the disk is nearly full')
+    """
+
+    def __init__(self, listeners: Iterable[Listener] = ()) -> None:
+        self._listeners = tuple(listeners)
+
+    def __call__(self, event: Event) -> None:
+        """Pass an event to all listeners."""
+        for listener in self._listeners:
+            listener(event)
+
+    def notice(self, text: str) -> None:
+        """Emit a `Notice`."""
+        self(Notice(text))

@@ -1,0 +1,22 @@
+"""A listener that writes the events of a run to the log of the driver."""
+
+import logging
+
+from kernel_pipeline.events import Event, Notice, RunFinished, RunStarted, TaskFinished, WorkersChanged
+
+log = logging.getLogger("kernel_pipeline")
+
+
+def log_event(event: Event) -> None:
+    """Write one line for an event that is worth keeping."""
+    match event:
+        case Notice(text):
+            log.info("%s", text)
+        case RunStarted():
+            log.info("start: %d of %d tasks are pending", event.pending, event.total)
+        case WorkersChanged():
+            log.info("%d workers", event.workers)
+        case TaskFinished():
+            log.info("done %s in %.3f s %s", event.name, event.seconds, event.failed)
+        case RunFinished():
+            log.info("end after %.1f s", event.seconds)

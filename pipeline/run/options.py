@@ -1,0 +1,65 @@
+"""Options of a run, and the cluster that they choose."""
+
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from kernel_pipeline.cluster import Cluster, check_driver, open_cluster, warm_up, worker_limits
+from kernel_pipeline.cluster.profile import Profile
+from kernel_pipeline.config.sweep import Config
+from kernel_pipeline.plan.plan import Plan
+from kernel_pipeline.run.worker_modules import worker_modules
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+LOCAL = Profile()
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to execute a run. No option changes a result."""
+
+    profile: Profile = LOCAL
+    verify: Literal["quick", "full"] = "quick"
+    fail_fast: bool = False
+    retry_failed: bool = False
+    accept_changes: bool = False
+    client: "Client | None" = None
+    """Connection to a cluster of the caller, used in place of `profile`."""
+    owns_process: bool = False
+    """Whether the process belongs to the run, as that of a command does: see `Interrupt`."""
+
+
+def prepare_workers(options: Options, config: Config) -> None:
+    """Begin to import the modules of a sweep where workers will run, if that is possible ahead of time."""
+    if options.client is None:
+        warm_up(options.profile, worker_modules(config))
+
+
+def check_host(options: Options, logs: Path) -> None:
+    """Reject a cluster that a driver on this host could not use, before anything is written."""
+    if options.client is None:
+        check_driver(options.profile, logs)
+
+
+def check_memory(plan: Plan, options: Options) -> None:
+    """Reject a sweep whose largest task does not fit a worker, where the memory of workers is known."""
+    if options.client is None:
+        count, limit = worker_limits(options.profile)
+    else:
+        from kernel_pipeline.cluster.client import client_limits
+
+        count, limit = client_limits(options.client)
+    if limit is not None:  # otherwise the workers report it when they need more than they have
+        plan.check_memory(limit, count)
+
+
+def open_workers(options: Options, logs: Path) -> AbstractContextManager[Cluster]:
+    """Open the cluster of the options; a client of the caller takes precedence."""
+    if options.client is None:
+        return open_cluster(options.profile, logs)
+    from kernel_pipeline.cluster.client import use_client
+
+    return use_client(options.client)

@@ -1,0 +1,43 @@
+"""Errors of the disk, or of an object store, as clear messages."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from kernel_pipeline.errors import CHECK_DISK, DISK_IS_FULL, StorageError, UnreachableError
+from kernel_pipeline.run.driver import Run
+from kernel_pipeline.store.digests import size_of
+from kernel_pipeline.store.storage import Root
+from kernel_pipeline.text import format_bytes
+
+
+@contextmanager
+def storage_errors(run: Run) -> Iterator[None]:
+    """Raise a clear message where the disk is full or gone, or an object store does not answer."""
+    try:
+        yield
+    except UnreachableError as error:
+        raise StorageError(
+            f"{error.filename}: {error.strerror}. Everything finished is kept: once that works, the same command "
+            "continues the run"
+        ) from None
+    except OSError as error:
+        what = f"cannot write {error.filename or run.root}: {error.strerror}."
+        if error.errno not in DISK_IS_FULL:
+            raise StorageError(f"{what} Everything finished is kept. {CHECK_DISK}") from error
+        stored = sum(size_of(digest) for entry in run.finished.values() for digest in entry.digests.values())
+        needed = max(0, run.plan.disk_bytes - stored)
+        raise StorageError(
+            f"{what} The remaining arrays need about {format_bytes(needed)}, and {run.root} has {_free(run.root)} "
+            "free. Everything finished is kept: free some space, and the same command continues the run"
+        ) from error
+    finally:
+        run.ledger.close()
+
+
+def _free(root: Root) -> str:
+    """Describe the free space of a storage."""
+    try:
+        free = root.free_bytes()
+    except OSError:
+        return "nothing"
+    return "any space" if free is None else format_bytes(free)

@@ -1,0 +1,72 @@
+"""The names of the public API: imported lazily, in any order, and known to type checkers."""
+
+import subprocess
+import sys
+from inspect import signature
+
+import pytest
+
+import kernel_pipeline as kp
+
+HEAVY = ("click", "dask", "distributed", "numpy", "pandas", "pydantic", "rich", "scipy", "sklearn", "zarr")
+
+
+def python(code: str) -> str:
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=100)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+@pytest.mark.parametrize("name", kp.__all__)
+def test_every_public_name_exists_and_is_listed(name: str) -> None:
+    assert getattr(kp, name) is not None
+    assert name in dir(kp)
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="module 'kernel_pipeline' has no attribute 'rum'"):
+        _ = kp.rum  # type: ignore[attr-defined]
+
+
+def test_importing_the_package_imports_nothing_heavy() -> None:
+    code = (
+        f"import sys, kernel_pipeline as kp; dir(kp); kp.PipelineError; print([n for n in {HEAVY} if n in sys.modules])"
+    )
+    assert python(code) == "[]"
+
+
+@pytest.mark.parametrize(
+    "first", ["", "import kernel_pipeline.run", "import kernel_pipeline.run.driver", "from kernel_pipeline import run"]
+)
+def test_run_can_be_called_whatever_was_imported_before(first: str) -> None:
+    code = f"""
+{first}
+import kernel_pipeline as kp
+try:
+    kp.run("no-such-config")
+except kp.ConfigError as error:
+    print(error)
+"""
+    assert python(code).startswith("there is no config 'no-such-config'")
+
+
+@pytest.mark.parametrize("first", ["", "import kernel_pipeline.plan.plan", "from kernel_pipeline.plan import plan"])
+def test_plan_can_be_called_whatever_was_imported_before(first: str) -> None:
+    code = f"""
+{first}
+import kernel_pipeline as kp
+print(kp.plan("default").config.name)
+"""
+    assert python(code) == "default"
+
+
+def test_callable_subpackages_have_the_signature_of_the_function() -> None:
+    assert list(signature(kp.run).parameters)[:4] == ["config", "cluster", "out", "listeners"]
+    assert list(signature(kp.plan).parameters) == ["config", "data_dir", "settings"]
+
+
+def typed() -> tuple[str, int]:
+    """Checked by mypy: the functions, not the subpackages, are what type checkers see."""
+    run: kp.RunResults = kp.run("default", cluster="local", out=None, listeners=())
+    plan: kp.Plan = kp.plan(run.config)
+    return run.directory, len(plan.tasks)

@@ -1,0 +1,186 @@
+"""The results of a run as Python objects, held against the files of the run and dense references."""
+
+import shutil
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+import kernel_pipeline as kp
+from kernel_pipeline.cli.main import main
+from kernel_pipeline.plan.plan import Plan
+from kernel_pipeline.run.maintenance import clean_run
+from kernel_pipeline.store.local_storage import LocalRoot
+from tests.helpers.sweeps import flip, plan_in, smaller_config
+
+ASSETS = Path(__file__).parents[2] / "assets"
+
+
+def gaussian(features: np.ndarray, exponent: int) -> np.ndarray:
+    distances = ((features[:, None] - features[None]) ** 2).sum(axis=-1)
+    return np.asarray(np.exp(-(2.0**exponent) * distances))
+
+
+def source_features(root: Path, dataset: str) -> np.ndarray:
+    """The stored features, in the order of the source rows."""
+    import zarr
+
+    features = zarr.open_array(root / f"data.zarr/{dataset}/features", mode="r")[...]
+    order = zarr.open_array(root / f"gram.zarr/{dataset}/order", mode="r")[...]
+    return np.asarray(features)[np.argsort(np.asarray(order))]
+
+
+def test_rows_and_summary_are_the_tables(finished: tuple[Path, Plan]) -> None:
+    run = kp.open_run(finished[0])
+    rows = pd.read_csv(finished[0] / "results/rows.csv")
+    assert list(run.rows["error"]) == list(rows["error"])
+    assert list(run.summary["error_mean"]) == list(pd.read_csv(finished[0] / "results/summary.csv")["error_mean"])
+    assert run.is_complete
+    assert run.config.name == "small"
+    assert repr(run) == f"<RunResults of 'small' in {finished[0]}>"
+
+
+def test_weights_have_a_row_per_kernel_and_a_column_per_trial(finished: tuple[Path, Plan]) -> None:
+    weights = kp.open_run(finished[0]).weights("wave", "unif")
+    assert list(weights) == ["kernel", "trial_0", "trial_1", "trial_2"]
+    assert list(weights["kernel"]) == [f"gaussian(2^{exponent})" for exponent in (-6, -5, -4, 0, 1)]
+    np.testing.assert_allclose(weights[["trial_0", "trial_1", "trial_2"]], 0.2)
+
+
+def test_statistics_explain_the_weights(finished: tuple[Path, Plan]) -> None:
+    run = kp.open_run(finished[0])
+    found = run.statistics("wave", trial=1)
+    weights = run.weights("wave", "alignf")["trial_1"].to_numpy()
+    assert found.M is not None
+    assert list(found.M.index) == list(found.M.columns) == list(found.a.index) == list(found.trace.index)
+    M, a = found.M.to_numpy(), found.a.to_numpy()
+    slope = M @ weights / (weights @ M @ weights) - a / (weights @ a)
+    assert np.abs(slope[weights > 1e-6]).max() < 1e-6 * np.abs(M).max()
+
+
+@pytest.mark.parametrize("missing", ["", "gram.zarr/wave/gram/c", "cleaned"])
+def test_a_kernel_is_read_or_computed_in_the_order_of_the_source(root: Path, missing: str) -> None:
+    features = source_features(root, "wave")
+    if missing == "cleaned":
+        clean_run(LocalRoot(root))
+        assert not (root / "data.zarr/wave").exists()
+    elif missing:
+        shutil.rmtree(root / missing)
+    run = kp.open_run(root)
+    found = run.gram("wave", "gaussian(2^-4)")
+    np.testing.assert_allclose(found, gaussian(features, -4), rtol=1e-12)
+    assert len(run.source_rows("wave")) == len(found) == 50
+    assert (np.diff(run.source_rows("wave")) > 0).all()
+
+
+def test_a_kernel_that_is_computed_again_has_the_same_bytes(root: Path) -> None:
+    stored = kp.open_run(root).gram("flowers", "gaussian(2^-3)")
+    clean_run(LocalRoot(root))
+    assert kp.open_run(root).gram("flowers", "gaussian(2^-3)").tobytes() == stored.tobytes()
+
+
+def test_a_damaged_tile_is_computed_again(root: Path) -> None:
+    stored = kp.open_run(root).gram("wave", "gaussian(2^0)")
+    flip(root / "gram.zarr/wave/gram/c/0/0/1")
+    np.testing.assert_array_equal(kp.open_run(root).gram("wave", "gaussian(2^0)"), stored)
+
+
+def test_source_data_that_have_changed_are_rejected(tmp_path: Path) -> None:
+    table = pd.DataFrame(np.random.default_rng(0).normal(size=(30, 3)), columns=["a", "b", "y"])
+    table.to_csv(tmp_path / "things.csv", index=False)
+    dataset = {
+        "name": "things",
+        "source": "file",
+        "path": "things.csv",
+        "format": "csv",
+        "target": "y",
+        "task": "regression",
+        "kernels": [{"family": "gaussian", "log2_gamma": [-3, -2]}],
+    }
+    config = {"name": "own", "methods": ["unif"], "protocol": {"folds": 3}, "dataset": [dataset]}
+    run = kp.run(config, cluster="threads", workers=1, out=tmp_path / "run", data_dir=tmp_path)
+    stored = run.gram("things", "gaussian(2^-3)")
+    clean_run(LocalRoot(tmp_path / "run"))
+    np.testing.assert_array_equal(kp.open_run(tmp_path / "run").gram("things", "gaussian(2^-3)"), stored)
+    (tmp_path / "things.csv").rename(tmp_path / "moved.csv")
+    with pytest.raises(kp.DataError, match=r"are not stored in .* nor are its features, .*: dataset 'things'"):
+        kp.open_run(tmp_path / "run").gram("things", "gaussian(2^-3)")
+    table.assign(a=0.5 * table["a"]).to_csv(tmp_path / "things.csv", index=False)
+    with pytest.raises(kp.DataError, match="the data of 'things' have changed"):
+        kp.open_run(tmp_path / "run").gram("things", "gaussian(2^-3)")
+
+
+def test_where_a_dataset_has_two_tasks_one_is_chosen(finished: tuple[Path, Plan]) -> None:
+    run = kp.open_run(finished[0])
+    with pytest.raises(
+        kp.PipelineError, match=r"'flowers' has 2 tasks; choose one with task='regression' or task='classification'"
+    ):
+        run.weights("flowers", "alignf")
+    both = [run.weights("flowers", "alignf", task=task) for task in ("regression", "classification")]
+    assert [list(weights) for weights in both] == [["kernel", "trial_0", "trial_1", "trial_2"]] * 2
+    assert run.statistics("flowers", trial=0, task="classification").a.notna().all()
+
+
+def test_names_that_do_not_exist_are_rejected_with_those_that_do(finished: tuple[Path, Plan]) -> None:
+    run = kp.open_run(finished[0])
+    with pytest.raises(kp.PipelineError, match=r"no dataset 'waves'; there are: 'wave', 'flowers'\. Did you mean"):
+        run.weights("waves", "alignf")
+    with pytest.raises(kp.PipelineError, match="no method 'align'; there are: 'unif', 'alignf'"):
+        run.weights("wave", "align")
+    with pytest.raises(kp.PipelineError, match="no kernel 'gaussian'; there are: 'gaussian\\(2"):
+        run.gram("wave", "gaussian")
+    with pytest.raises(kp.PipelineError, match="no task 'ranking'; there are: 'regression'"):
+        run.weights("wave", "alignf", task="ranking")
+    with pytest.raises(kp.PipelineError, match="trial 3 does not exist; there are 3 trials: 0 to 2"):
+        run.statistics("wave", trial=3)
+
+
+def test_an_unfinished_run_has_no_tables_yet(tmp_path: Path) -> None:
+    plan_in(tmp_path, smaller_config())
+    run = kp.open_run(tmp_path)
+    assert not run.is_complete
+    assert repr(run).endswith(", unfinished>")
+    with pytest.raises(kp.RefusedError, match=f"the run is not finished. `pipeline resume {tmp_path}` continues it"):
+        _ = run.rows
+    with pytest.raises(kp.RefusedError, match="wave/regression/M yet: the run is not finished"):
+        run.statistics("wave", trial=0)
+    assert run.gram("wave", "gaussian(2^-4)").shape == (50, 50)
+
+
+def test_damage_is_named_with_the_command_that_repairs_it(root: Path) -> None:
+    flip(root / "weights.zarr/wave/regression/alignf/c/1/0")
+    with pytest.raises(kp.RefusedError, match=f"`pipeline verify {root} --repair` computes it again"):
+        kp.open_run(root).weights("wave", "alignf")
+    (root / "results/rows.csv").write_bytes(b"")
+    with pytest.raises(kp.RefusedError, match=r"rows\.csv is damaged.*--repair"):
+        _ = kp.open_run(root).rows
+
+
+def test_a_folder_that_is_no_run_is_rejected(tmp_path: Path) -> None:
+    with pytest.raises(kp.RefusedError, match="is not a run directory"):
+        kp.open_run(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["run.zip", "run-format-3.zip", "run-format-2.zip"])
+def test_a_run_of_an_earlier_version_still_opens(name: str, tmp_path: Path) -> None:
+    zipfile.ZipFile(ASSETS / name).extractall(tmp_path)
+    root = tmp_path / "small-run"
+    run = kp.open_run(root)
+    assert len(run.rows) == 12
+    assert set(run.rows["status"]) == {"ok"}
+    assert run.weights("wave", "alignf").shape == (2, 4)
+    assert run.statistics("columns", trial=0).M is None
+    gram = run.gram("wave", "gaussian(2^-3)")
+    np.testing.assert_allclose(gram, gaussian(source_features(root, "wave"), -3), rtol=1e-9)
+    column = run.gram("columns", run.weights("columns", "unif")["kernel"][0])
+    assert np.linalg.matrix_rank(column) == 1
+    status = CliRunner().invoke(main, ["status", str(root)])
+    assert status.exit_code == 0, status.output
+    # What resuming would compute again is reported: nothing, or tasks whose algorithm has changed since.
+    first = status.output.partition("\n\n")[0]
+    assert "19 of 19 tasks are done" in first or "outdated by a change of config, data or algorithm" in first
+    verified = CliRunner().invoke(main, ["verify", str(root)])
+    assert verified.output.endswith("files are as they were written.\n")

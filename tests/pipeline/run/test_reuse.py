@@ -1,0 +1,82 @@
+"""A config that only adds to one of an existing run: the run is reported, with the command that reuses it."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tomli_w
+from click.testing import CliRunner
+
+from kernel_pipeline.cli.main import main
+from kernel_pipeline.config.loading import parse_config
+from kernel_pipeline.config.sweep import Config
+from kernel_pipeline.run.directory import default_directory
+from kernel_pipeline.run.reuse import find_reusable_runs
+from tests.helpers.sweeps import plan_in
+from tests.pipeline.api.test_running import TINY
+
+
+def tiny(**changes: Any) -> Config:
+    return parse_config(TINY | changes, "a test")
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    plan_in(default_directory(tiny()), tiny())
+
+
+OTHER = TINY["dataset"][0] | {"name": "other"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "additions"),
+    [
+        ({"methods": ["unif", "alignf"]}, ("methods: 'alignf'",)),
+        ({"methods": ["align", "unif"], "description": "more"}, ("methods: 'align'",)),
+        ({"dataset": [OTHER, *TINY["dataset"]]}, ("dataset: 'other'",)),
+    ],
+)
+def test_a_config_that_only_adds_finds_the_run(changes: dict[str, Any], additions: tuple[str, ...]) -> None:
+    (found,) = find_reusable_runs(tiny(**changes))
+    assert found.location == str(default_directory(tiny()))
+    assert found.additions == additions
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"seed": 1},
+        {"methods": ["alignf"]},
+        {"methods": ["unif", "alignf"], "seed": 1},
+        {"name": "another", "methods": ["unif", "alignf"]},
+        {"dataset": [TINY["dataset"][0] | {"rows": 31}]},
+        {"dataset": [OTHER]},
+    ],
+)
+def test_a_config_that_changes_anything_else_finds_nothing(changes: dict[str, Any]) -> None:
+    assert find_reusable_runs(tiny(**changes)) == []
+
+
+def test_directories_that_are_no_runs_are_ignored() -> None:
+    Path("runs/tiny-folder").mkdir()
+    Path("runs/tiny-broken").mkdir()
+    Path("runs/tiny-broken/config.toml").write_bytes(b"\xff = ")
+    Path("runs/tiny-file").touch()
+    assert len(find_reusable_runs(tiny(methods=["unif", "alignf"]))) == 1
+
+
+@pytest.mark.parametrize("options", [(), ("--accept-changes",)])
+def test_the_command_reports_the_run_and_what_reuses_it(options: tuple[str, ...]) -> None:
+    Path("more.toml").write_text(tomli_w.dumps(TINY | {"methods": ["unif", "align"]}))
+    done = CliRunner().invoke(main, ["run", "more.toml", "--cluster", "threads", "--workers", "1", *options])
+    assert done.exit_code == 0, done.output
+    old = default_directory(tiny())
+    assert done.output.startswith(
+        f"note: this config only adds to the run in {old} (methods: 'align'). To reuse what is finished there: "
+        f"`pipeline run more.toml --out {old} --accept-changes`\n"
+    )
+    reused = CliRunner().invoke(main, ["run", "more.toml", "--cluster", "threads", "--out", str(old), *options])
+    assert reused.exit_code == (0 if options else 4), reused.output
+    assert "this config only adds" not in reused.output
