@@ -237,7 +237,10 @@ class Execution:
             for task in batch:
                 self._futures.pop(task.name, None)
             if key not in fetched and future.status in ("lost", "pending"):  # its worker died with the report
-                self._retries.add(batch)
+                if self._schedule.is_waiting(batch):
+                    self._schedule.put_back(batch)
+                else:
+                    self._retries.add(batch)
                 future.release()
                 continue
             try:
