@@ -19,7 +19,7 @@ from kernel_pipeline.cluster.errors import ClusterError, UnseenError
 from kernel_pipeline.errors import PipelineError, UnreachableError
 from kernel_pipeline.run.schedule import TaskBatch
 from kernel_pipeline.store.arrays import DamagedError
-from kernel_pipeline.store.storage import Root
+from kernel_pipeline.store.storage import Storage
 
 log = logging.getLogger("kernel_pipeline")
 
@@ -60,7 +60,7 @@ class Retries:
         Where the arrays of the run are.
     """
 
-    def __init__(self, root: Root) -> None:
+    def __init__(self, root: Storage) -> None:
         self._root = root
         self.attempts: Counter[str] = Counter()
         """How often each batch has failed, by name."""
@@ -123,7 +123,7 @@ class Retries:
         return GiveUp(_reason(error, memory_used))
 
     def _stops_run(self, error: Exception) -> Exception | None:
-        if isinstance(error, UnseenError) and not self._root.is_there():  # no worker sees it
+        if isinstance(error, UnseenError) and not self._root.exists():  # no worker sees it
             return FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(self._root))
         if isinstance(error, OSError) and error.errno in STORAGE_IS_GONE:
             return error

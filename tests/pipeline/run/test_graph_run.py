@@ -19,7 +19,7 @@ from kernel_pipeline.stages.combine import CombineTask
 from kernel_pipeline.stages.task import Task
 from kernel_pipeline.stages.weights import WeightsTask
 from kernel_pipeline.store.arrays import RunStore
-from kernel_pipeline.store.local_storage import LocalRoot
+from kernel_pipeline.store.local_storage import LocalStorage
 from kernel_pipeline.store.reports import Finished
 from tests.benchmarks.driver_cost import no_welcome
 from tests.helpers.sweeps import plan_in, smaller_config
@@ -67,7 +67,7 @@ def execute(
         Execution(
             cluster,
             Schedule(plan.tasks, ()),
-            RunStore(LocalRoot(root)),
+            RunStore(LocalStorage(root)),
             record,
             no_welcome,
             interrupt,

@@ -16,7 +16,7 @@ from kernel_pipeline.stages.cells import fit_kernel
 from kernel_pipeline.stages.one_stage import EachKernelTask, OneStageTask
 from kernel_pipeline.stages.samples import Split
 from kernel_pipeline.store.arrays import STATISTICS, WEIGHTS, RunStore
-from kernel_pipeline.store.local_storage import LocalRoot
+from kernel_pipeline.store.local_storage import LocalStorage
 from kernel_pipeline.tasks.errors import NotSolvedError
 from tests.helpers.plain import Floats, Trial, aligned, gaussian_trial
 from tests.helpers.sweeps import SMALL, run_here, small_config, write_results
@@ -102,7 +102,7 @@ def test_single_kernels_are_fitted_in_batches(done: Run) -> None:
 
 
 def test_each_kernel_is_no_row_of_the_results(done: Run) -> None:
-    rows = read_rows(LocalRoot(done[0]))
+    rows = read_rows(LocalStorage(done[0]))
     assert "each-kernel" not in set(rows["method"])
     assert not (done[0] / "weights.zarr/wave/regression/each-kernel").exists()
 
@@ -137,7 +137,7 @@ CELLS = [
 
 
 def test_the_rows_are_those_of_the_methods_that_fit_a_task(done: Run) -> None:
-    rows = read_rows(LocalRoot(done[0]))
+    rows = read_rows(LocalStorage(done[0]))
     found = rows[rows["method"].isin(PROMISED)].groupby(["dataset", "task", "method"]).size()
     assert dict(found) == dict.fromkeys(CELLS, FOLDS)
     assert (rows["status"] == "ok").all()
@@ -147,7 +147,7 @@ def test_the_rows_are_those_of_the_methods_that_fit_a_task(done: Run) -> None:
 def test_rows_say_what_the_stored_weights_are(done: Run, name: str, task: str, method: str) -> None:
     root, _, trials = done
     rows = selected(root, "rows", dataset=name, task=task, method=method).to_dict("records")
-    store = RunStore(LocalRoot(root))
+    store = RunStore(LocalStorage(root))
     for trial, row in enumerate(rows):
         plain = trials[name, task, trial]
         mu = store.read(WEIGHTS, f"{name}/{task}/{method}", trial)
@@ -164,10 +164,10 @@ def test_rows_say_what_the_stored_weights_are(done: Run, name: str, task: str, m
 
 def test_weights_of_any_sign_report_the_alignment_of_the_kernel_that_is_fitted(done: Run) -> None:
     root, _, trials = done
-    rows = read_rows(LocalRoot(root)).query("method == 'alignf-linear'")
+    rows = read_rows(LocalStorage(root)).query("method == 'alignf-linear'")
     signed = 0
     for row in rows.to_dict("records"):
-        mu = RunStore(LocalRoot(root)).read(WEIGHTS, f"{row['dataset']}/{row['task']}/alignf-linear", row["trial"])
+        mu = RunStore(LocalStorage(root)).read(WEIGHTS, f"{row['dataset']}/{row['task']}/alignf-linear", row["trial"])
         signed += (mu < 0).any()
         plain = trials[row["dataset"], row["task"], row["trial"]]
         for where in ("train", "test"):
@@ -203,7 +203,7 @@ def test_predictions_are_those_of_the_stored_weights(done: Run) -> None:
             continue  # how large its weights are, is stored nowhere
         for row in selected(root, "rows", dataset=name, task=task, method=method).to_dict("records"):
             plain = trials[name, task, row["trial"]]
-            mu = RunStore(LocalRoot(root)).read(WEIGHTS, f"{name}/{task}/{method}", row["trial"])
+            mu = RunStore(LocalStorage(root)).read(WEIGHTS, f"{name}/{task}/{method}", row["trial"])
             if method == "l2-krr":
                 kernel = row["regularisation"] / np.linalg.norm(mu) * plain.combined(mu)
                 assert row["error"] == pytest.approx(plain.fit(kernel, 1.0).test, rel=1e-3)
@@ -225,7 +225,7 @@ def test_a_cell_that_is_not_solved_is_a_result_that_says_why(
         raise error
 
     monkeypatch.setattr("kernel_pipeline.stages.one_stage.learn", fail)
-    output = done[1].datasets[0].of(OneStageTask)[0].run(RunStore(LocalRoot(done[0])))
+    output = done[1].datasets[0].of(OneStageTask)[0].run(RunStore(LocalStorage(done[0])))
     assert output.result.to_json() == {"status": f"failed: {error}"}
     assert not output.digests
 
@@ -243,12 +243,12 @@ def test_bounds_are_what_the_theorems_say_of_two_stage_kernels(done: Run) -> Non
     bounds = pd.read_csv(root / "results/bounds.csv")
     assert list(bounds.columns) == [column.name for column in TABLES["bounds"].columns]
     assert list(bounds["method"].unique()) == ["alignf"]  # that of alignf-linear has negative weights
-    rows = read_rows(LocalRoot(root)).set_index(["dataset", "task", "method", "trial"])
+    rows = read_rows(LocalStorage(root)).set_index(["dataset", "task", "method", "trial"])
     path = pd.read_csv(root / "results/path.csv")
     for bound in bounds.to_dict("records"):
         key = bound["dataset"], bound["task"], bound["method"], bound["trial"]
         plain = trials[bound["dataset"], bound["task"], bound["trial"]]
-        mu = RunStore(LocalRoot(root)).read(WEIGHTS, "/".join(key[:3]), bound["trial"])
+        mu = RunStore(LocalStorage(root)).read(WEIGHTS, "/".join(key[:3]), bound["trial"])
         kernel, y = plain.combined(mu), plain.y[plain.train]
         inner, n = kernel[plain.train], len(y)
         assert bound["alignment_train"] == rows["alignment_train"][key]
@@ -316,7 +316,7 @@ def test_kernels_have_their_unnormalised_alignment_and_their_bound(done: Run) ->
         np.testing.assert_allclose(table["alignment_train"], plain.alignments(), rtol=1e-6)
         np.testing.assert_allclose(table["alignment_test"], plain.test_alignments(), rtol=1e-6)
         np.testing.assert_allclose(
-            RunStore(LocalRoot(root)).read(STATISTICS, f"{name}/{task}/theorem12", trial, undefined=True),
+            RunStore(LocalStorage(root)).read(STATISTICS, f"{name}/{task}/theorem12", trial, undefined=True),
             table["theorem12_evaluated"],
         )
         for k, bound in enumerate(table["theorem12_evaluated"]):

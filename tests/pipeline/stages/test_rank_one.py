@@ -22,7 +22,7 @@ from kernel_pipeline.plan.plan import Plan
 from kernel_pipeline.results.stored_tables import read_rows
 from kernel_pipeline.stages.kernel_results import NAMED_KERNELS
 from kernel_pipeline.store.arrays import STATISTICS, WEIGHTS, RunStore
-from kernel_pipeline.store.local_storage import LocalRoot
+from kernel_pipeline.store.local_storage import LocalStorage
 from tests.helpers.plain import Floats, Trial, aligned, rank_one_trial
 from tests.helpers.sweeps import pipeline, run_here, start, write_results
 
@@ -175,7 +175,7 @@ def bound_of(kernel: Floats, labels: Floats) -> float:
     [("numbers", "regression"), ("sides", "classification"), ("documents", "regression")],
 )
 def test_every_stored_statistic_is_that_of_whole_matrices(done: Run, trials: Trials, name: str, task: str) -> None:
-    store = RunStore(LocalRoot(done[0]))
+    store = RunStore(LocalStorage(done[0]))
     for trial, plain in cells(trials, name, task):
         y, y_test = plain.y[plain.train], plain.y[plain.test]
         expected: dict[str, Any] = {
@@ -230,10 +230,10 @@ def test_no_matrix_of_kernels_is_stored_and_names_stand_once(done: Run) -> None:
             named = [
                 name
                 for name in arrays
-                if "kernels" in RunStore(LocalRoot(root)).array(STATISTICS, f"{dataset.name}/{task}/{name}").attrs
+                if "kernels" in RunStore(LocalStorage(root)).array(STATISTICS, f"{dataset.name}/{task}/{name}").attrs
             ]
             assert named == ["trace"]
-            trace = RunStore(LocalRoot(root)).array(STATISTICS, f"{dataset.name}/{task}/trace")
+            trace = RunStore(LocalStorage(root)).array(STATISTICS, f"{dataset.name}/{task}/trace")
             assert trace.attrs["kernels"] == list(dataset.kernels)
         assert not (root / "gram.zarr" / dataset.name / "gram").exists()
     assert not (root / "combined.zarr").exists()
@@ -245,10 +245,10 @@ def test_the_stored_columns_and_offsets_are_the_features(done: Run) -> None:
     root, _, samples = done
     for name, loaded in samples.items():
         parts = [
-            RunStore(LocalRoot(root)).read("data.zarr", f"{name}/columns/{key}")
+            RunStore(LocalStorage(root)).read("data.zarr", f"{name}/columns/{key}")
             for key in ("data", "indices", "indptr")
         ]
-        offset = RunStore(LocalRoot(root)).read("data.zarr", f"{name}/columns/offset")
+        offset = RunStore(LocalStorage(root)).read("data.zarr", f"{name}/columns/offset")
         rebuilt = np.tile(offset, (len(loaded.fold), 1))
         data, indices, indptr = parts
         for row in range(len(loaded.fold)):
@@ -295,7 +295,7 @@ def reference_weights(method: str, plain: Trial) -> Floats | None:
 )
 def test_weights_of_two_stage_methods(done: Run, trials: Trials, name: str, task: str, method: str) -> None:
     for trial, plain in cells(trials, name, task):
-        mu = RunStore(LocalRoot(done[0])).read(WEIGHTS, f"{name}/{task}/{method}", trial)
+        mu = RunStore(LocalStorage(done[0])).read(WEIGHTS, f"{name}/{task}/{method}", trial)
         assert np.abs(mu).sum() == pytest.approx(1.0)
         assert not mu[plain.trace == 0].any()
         expected = reference_weights(method, plain)
@@ -326,14 +326,14 @@ def test_rows_of_two_stage_methods_equal_a_plain_script(
     done: Run, trials: Trials, name: str, task: str, method: str
 ) -> None:
     root, plan, _ = done
-    rows = read_rows(LocalRoot(root)).query(f"dataset == '{name}' and task == '{task}' and method == '{method}'")
+    rows = read_rows(LocalStorage(root)).query(f"dataset == '{name}' and task == '{task}' and method == '{method}'")
     assert (rows["status"] == "ok").all()
     values = [value for (value,) in plan.config.fit.path(task)]
     path = pd.read_csv(root / "results/path.csv").query(
         f"dataset == '{name}' and task == '{task}' and method == '{method}'"
     )
     for (trial, plain), row in zip(cells(trials, name, task), records(rows), strict=True):
-        mu = RunStore(LocalRoot(root)).read(WEIGHTS, f"{name}/{task}/{method}", trial)
+        mu = RunStore(LocalStorage(root)).read(WEIGHTS, f"{name}/{task}/{method}", trial)
         found = plain.path(mu, values)
         table = path[path["trial"] == trial]
         assert list(table["regularisation"]) == values
@@ -361,7 +361,7 @@ def check_measures(row: dict[str, Any], mu: Floats, plain: Trial) -> None:
 
 def one_stage_rows(root: Path, name: str, task: str, method: str) -> list[dict[str, Any]]:
     keys = ["dataset", "task", "method", "trial"]
-    chosen = read_rows(LocalRoot(root)).query(f"dataset == '{name}' and task == '{task}' and method == '{method}'")
+    chosen = read_rows(LocalStorage(root)).query(f"dataset == '{name}' and task == '{task}' and method == '{method}'")
     assert (chosen["status"] == "ok").all()
     path = pd.read_csv(root / "results/path.csv").query(f"method == '{method}'")
     joined = chosen.merge(path, on=[*keys, "regularisation", "validation_error"], suffixes=("", "_path"))
@@ -403,7 +403,7 @@ def test_l1_svm_is_the_machine_of_its_kernel_and_no_other_kernel_is_better(done:
     for name in ("sides", "documents"):
         rows = one_stage_rows(done[0], name, "classification", "l1-svm")
         for (trial, plain), row in zip(cells(trials, name, "classification"), rows, strict=True):
-            mu = RunStore(LocalRoot(done[0])).read(WEIGHTS, f"{name}/classification/l1-svm", trial)
+            mu = RunStore(LocalStorage(done[0])).read(WEIGHTS, f"{name}/classification/l1-svm", trial)
             check_measures(row, mu, plain)
             budget, y = row["regularisation"], plain.y[plain.train]
             kernel = budget * plain.combined(mu)  # the weights sum to Lambda, and C is 1
@@ -424,7 +424,7 @@ def test_l2_krr_has_weights_proportional_to_their_forms(done: Run, trials: Trial
     for name in ("numbers", "documents"):
         rows = one_stage_rows(done[0], name, "regression", "l2-krr")
         for (trial, plain), row in zip(cells(trials, name, "regression"), rows, strict=True):
-            mu = RunStore(LocalRoot(done[0])).read(WEIGHTS, f"{name}/regression/l2-krr", trial)
+            mu = RunStore(LocalStorage(done[0])).read(WEIGHTS, f"{name}/regression/l2-krr", trial)
             check_measures(row, mu, plain)
             kernel = row["regularisation"] / np.linalg.norm(mu) * plain.combined(mu)  # their norm is Lambda
             errors = plain.fit(kernel, 1.0)
@@ -439,7 +439,7 @@ def test_align_krr_solves_its_problem(done: Run, trials: Trials) -> None:
     for name in ("numbers", "documents"):
         rows = one_stage_rows(done[0], name, "regression", "align-krr")
         for (trial, plain), row in zip(cells(trials, name, "regression"), rows, strict=True):
-            mu = RunStore(LocalRoot(done[0])).read(WEIGHTS, f"{name}/regression/align-krr", trial)
+            mu = RunStore(LocalStorage(done[0])).read(WEIGHTS, f"{name}/regression/align-krr", trial)
             check_measures(row, mu, plain)
             y = plain.yc / np.linalg.norm(plain.yc)
             reward = row["gamma"] * plain.a / (plain.yc @ plain.yc)
@@ -479,7 +479,7 @@ def test_align_krr_solves_its_problem(done: Run, trials: Trials) -> None:
 def test_the_constant_column_has_weight_zero_in_every_method(done: Run) -> None:
     for name, task, method in CELLS:
         if name in ("numbers", "sides"):
-            mu = RunStore(LocalRoot(done[0])).read(WEIGHTS, f"{name}/{task}/{method}")
+            mu = RunStore(LocalStorage(done[0])).read(WEIGHTS, f"{name}/{task}/{method}")
             assert not mu[:, CONSTANT].any(), method
             assert mu.any(axis=1).all()
 
@@ -502,7 +502,7 @@ def test_kernels_table_holds_what_is_stored(done: Run) -> None:
                 ("theorem12_evaluated", "theorem12"),
             ):
                 place = f"{dataset.name}/{task}/{array}"
-                stored = RunStore(LocalRoot(root)).read(STATISTICS, place, undefined=True).ravel()
+                stored = RunStore(LocalStorage(root)).read(STATISTICS, place, undefined=True).ravel()
                 np.testing.assert_allclose(pd.to_numeric(rows[column]), stored, rtol=1e-15)
 
 
@@ -547,7 +547,7 @@ def test_a_killed_run_with_one_worker_goes_on_to_the_tables_of_two(folder: Path,
         assert whole.stdout.count(f"{said} (every trial)\n") == 1
     kernels, traces = (
         done[1].datasets[2].kernels,
-        RunStore(LocalRoot(done[0])).read(STATISTICS, "documents/regression/trace"),
+        RunStore(LocalStorage(done[0])).read(STATISTICS, "documents/regression/trace"),
     )
     constant = np.flatnonzero((traces == 0).any(axis=0))
     assert len(constant) > NAMED_KERNELS
@@ -561,7 +561,7 @@ def test_a_killed_run_with_one_worker_goes_on_to_the_tables_of_two(folder: Path,
 
     # Numbers agree with those of this process, whose libraries may add up in another order.
     key = ["dataset", "task", "method", "trial"]
-    here, there = read_rows(LocalRoot(done[0])), read_rows(LocalRoot(folder / "whole"))
+    here, there = read_rows(LocalStorage(done[0])), read_rows(LocalStorage(folder / "whole"))
     here = here[here["method"].isin(there["method"])].reset_index(drop=True)
     pd.testing.assert_frame_equal(here[key], there[key])
     shown = pipeline("status", "whole", cwd=folder)
@@ -610,6 +610,6 @@ def test_very_many_kernels(tmp_path: Path) -> None:
     assert set(kernels["dataset"]) == {"sides"}
     assert len(kernels) == 3 * 6
     # What the table leaves out is in the arrays.
-    stored = RunStore(LocalRoot(tmp_path)).read(STATISTICS, "wide/classification/alignment", undefined=True)
+    stored = RunStore(LocalStorage(tmp_path)).read(STATISTICS, "wide/classification/alignment", undefined=True)
     assert stored.shape == (3, 5001)
     assert (table.query("dataset == 'wide'")["n_kernels"] == 5001).all()
