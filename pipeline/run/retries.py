@@ -47,8 +47,8 @@ class GiveUp:
 
 
 def batch_name(batch: TaskBatch) -> str:
-    """Return the name of a batch, or of the one task that is sent alone."""
-    return batch[0].batch_key or batch[0].name if len(batch) > 1 else batch[0].name
+    """Return a name that no other batch in flight has, unlike `batch_key`."""
+    return f"{batch[0].name}+{len(batch) - 1}" if len(batch) > 1 else batch[0].name
 
 
 class Retries:
