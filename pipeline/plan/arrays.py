@@ -19,13 +19,13 @@ def data_identity(plan: DatasetPlan) -> str:
     combined = sorted({task.cell for task in plan.of(CombineTask)})
     sizes = (len(plan.stages["tiles"]), plan.tile, plan.folds)
     shifts = kernel_shifts(plan.families)
-    content = (DATA_VERSION, plan.outline.fingerprint, plan.tasks_learned, sorted(plan.cells), combined, sizes, shifts)
+    content = (DATA_VERSION, plan.info.fingerprint, plan.tasks_learned, sorted(plan.cells), combined, sizes, shifts)
     return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:16]
 
 
 def planned_arrays(plan: DatasetPlan) -> list[ArrayPlan]:
     """All arrays of a dataset, as its plan alone says."""
-    name, m, p, trials = plan.name, plan.outline.rows, len(plan.kernels), plan.folds
+    name, m, p, trials = plan.name, plan.info.rows, len(plan.kernels), plan.folds
     learned = len(plan.tasks_learned)
     arrays = [
         ArrayPlan(GRAM, f"{name}/order", (m,), (m,), "row of the source at each place", "int64"),
@@ -55,11 +55,11 @@ def planned_arrays(plan: DatasetPlan) -> list[ArrayPlan]:
 
 
 def _gram_arrays(plan: DatasetPlan) -> Iterator[ArrayPlan]:
-    name, m, p, trials = plan.name, plan.outline.rows, len(plan.kernels), plan.folds
+    name, m, p, trials = plan.name, plan.info.rows, len(plan.kernels), plan.folds
     about = "kernel k of samples order[i], order[j] is gram[k, i, j] + shift[k]; tiles on and above the diagonal"
     kernels = {"kernels": list(plan.kernels), "shift": list(kernel_shifts(plan.families))}
     yield ArrayPlan(GRAM, f"{name}/gram", (p, m, m), (p, plan.tile, plan.tile), about, attributes=kernels)
-    features = (m, plan.outline.columns)
+    features = (m, plan.info.columns)
     yield ArrayPlan(DATA, f"{name}/features", features, features, "features of samples order[i]")
     batches = len(plan.stages["tiles"])
     for key, shape in Sums.shapes(trials, p, len(plan.tasks_learned), m).items():
@@ -72,13 +72,13 @@ def _gram_arrays(plan: DatasetPlan) -> Iterator[ArrayPlan]:
 
 def _rank_one_arrays(plan: DatasetPlan) -> Iterator[ArrayPlan]:
     """The columns, as a sparse array by rows, with what was taken off each to keep the digits of what varies."""
-    outline = plan.outline
-    lengths = {"data": outline.entries, "indices": outline.entries, "indptr": outline.rows + 1}
+    info = plan.info
+    lengths = {"data": info.entries, "indices": info.entries, "indptr": info.rows + 1}
     about = "feature columns of samples order[i], compressed by rows"
     for key, length in lengths.items():
         dtype = "float64" if key == "data" else "int64"
         name = f"{plan.name}/columns/{key}"
         # Of a table, entries that become zero are not kept.
         yield ArrayPlan(DATA, name, (length,), (length,), about, dtype, is_bound=key != "indptr")
-    columns = (outline.columns,)
+    columns = (info.columns,)
     yield ArrayPlan(DATA, f"{plan.name}/columns/offset", columns, columns, "taken off each column")

@@ -12,15 +12,15 @@ from kernel_pipeline.plan.stage_plan import StagePlan
 from kernel_pipeline.stages.rank_one import RankOneFitTask, RankOneOneStageTask, RankOneStatisticsTask
 from kernel_pipeline.stages.samples import make_targets
 from kernel_pipeline.stages.task import Task
-from kernel_pipeline.store.dataset_info import Outline
+from kernel_pipeline.store.dataset_info import DatasetInfo
 from kernel_pipeline.tasks.learners.one_stage import OneStageMethod
 from kernel_pipeline.tasks.metrics import extra_metrics
 
 
-def rank_one_stages(config: Config, dataset: Dataset, outline: Outline, methods: Sequence[PlannedMethod]) -> StagePlan:
+def rank_one_stages(config: Config, dataset: Dataset, info: DatasetInfo, methods: Sequence[PlannedMethod]) -> StagePlan:
     """Plan the tasks of a dataset for its methods."""
-    m, p, folds = outline.rows, outline.columns, config.protocol.folds
-    common = {"dataset": dataset.name, "fingerprint": outline.fingerprint}
+    m, p, folds = info.rows, info.columns, config.protocol.folds
+    common = {"dataset": dataset.name, "fingerprint": info.fingerprint}
     stages: dict[str, tuple[Task, ...]] = {
         "tiles": (),
         "reduce": (RankOneStatisticsTask(**common, targets=make_targets(dataset.task), folds=folds),),
@@ -28,7 +28,7 @@ def rank_one_stages(config: Config, dataset: Dataset, outline: Outline, methods:
         "combine": (),
         "fits": tuple(_cell_task(config.fit, common, planned, trial) for planned in methods for trial in range(folds)),
     }
-    entries, learned = outline.entries, len(dataset.task)
+    entries, learned = info.entries, len(dataset.task)
     numbers = 2 * entries + m * (learned + 3) + folds * p * (5 * learned + len(methods))
     needs_m = any(planned.method.needs_m for planned in methods)
     return StagePlan(

@@ -194,7 +194,7 @@ def toy_solver(killer: str = "") -> Iterator[None]:
         batches = tuple((tile,) for task in plan.of(TilesTask) for tile in task.tiles)
         common: dict[str, Any] = {
             "dataset": plan.name,
-            "fingerprint": plan.outline.fingerprint,
+            "fingerprint": plan.info.fingerprint,
             "number": 0,
             "batches": batches,
             "tile": plan.tile,
@@ -205,7 +205,7 @@ def toy_solver(killer: str = "") -> Iterator[None]:
         return replace(plan, stages=plan.stages | {"fits": (*plan.stages["fits"], *tasks)})
 
     def with_arrays(plan: DatasetPlan) -> list[ArrayPlan]:
-        (*_, last), rows = plan.tasks, plan.outline.rows
+        (*_, last), rows = plan.tasks, plan.info.rows
         if not isinstance(last, SolverTask):
             return arrays_of(plan)
         shape = (MAX_PASSES, len(last.batches), rows)

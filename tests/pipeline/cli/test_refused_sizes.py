@@ -37,7 +37,7 @@ def test_what_to_change_depends_on_the_stage_that_is_too_large(
 def test_a_sweep_too_large_for_the_disk(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     put(folder, ROWS)
     put_config(folder, config_values())
-    monkeypatch.setattr("kernel_pipeline.store.local_storage.LocalRoot.free_bytes", lambda root: 900)
+    monkeypatch.setattr("kernel_pipeline.store.local_storage.LocalStorage.free_bytes", lambda root: 900)
     text = refused(folder, "sweep.toml", "--out", "there")
     # One tile of 9 x 9, for two kernels and for one method in three trials; the sums; two features and a label.
     assert 8 * (9 * 9 * (2 + 3) + (3 * 3 * 2 * (2 + 1) + (3 + 1) * 2 * 9) + 9 * 3) == 4464

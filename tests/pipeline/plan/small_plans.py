@@ -30,7 +30,7 @@ unhurried = settings(deadline=None)
 
 
 def plan_of(config: Config) -> Plan:
-    return make_plan(config, [load_samples(config, dataset, Path("nowhere")).outline for dataset in config.dataset])
+    return make_plan(config, [load_samples(config, dataset, Path("nowhere")).info for dataset in config.dataset])
 
 
 def small(**dataset: Any) -> Plan:

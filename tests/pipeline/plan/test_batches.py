@@ -41,7 +41,7 @@ def test_tiles_cover_the_upper_triangle_exactly_once(samples: int, tile: int) ->
 def test_batches_partition_the_tiles_in_order(samples: int, tile: int, kernels: int, entries: int) -> None:
     tiles = tiles_on_and_above_diagonal(samples, tile)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tiles_stage, "ENTRIES_A_TASK", entries)
+        patch.setattr(tiles_stage, "ENTRIES_PER_TASK", entries)
         cut = list(batches(tiles, tile, samples, kernels))
         again = list(batches(tiles, tile, samples, kernels))
     assert [tile for batch in cut for tile in batch] == tiles
@@ -50,13 +50,13 @@ def test_batches_partition_the_tiles_in_order(samples: int, tile: int, kernels: 
     # A batch of several tiles keeps to the work of a task, and no batch but the last could take one more.
     one = kernels * min(tile, samples) ** 2
     assert all(len(batch) == 1 or len(batch) * one <= entries for batch in cut)
-    most = tiles_stage.TILES_A_TASK
+    most = tiles_stage.TILES_PER_TASK
     assert all((len(batch) + 1) * one > entries or len(batch) == most for batch in cut[:-1])
 
 
 def test_batches_of_a_plan(monkeypatch: pytest.MonkeyPatch) -> None:
     # A tile has 2 x 4 x 4 entries of kernels, or 14 x 4 x 4 with what four methods combine it into in 3 trials.
-    monkeypatch.setattr(tiles_stage, "ENTRIES_A_TASK", 2 * 14 * 16)
+    monkeypatch.setattr(tiles_stage, "ENTRIES_PER_TASK", 2 * 14 * 16)
     (dataset,) = small(rows=20).datasets
     assert [len(task.tiles) for task in dataset.of(TilesTask)] == [14, 1]
     assert [task.batches for task in dataset.of(ReduceTask)] == [2]

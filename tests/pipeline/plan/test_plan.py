@@ -20,7 +20,7 @@ from tests.pipeline.plan.small_plans import CELLS, EVERY_METHOD, RANK_ONE, plan_
 def test_plan_of_a_small_sweep() -> None:
     plan = small()
     (dataset,) = plan.datasets
-    assert (dataset.outline.rows, dataset.outline.columns, dataset.folds) == (10, 5, 3)
+    assert (dataset.info.rows, dataset.info.columns, dataset.folds) == (10, 5, 3)
     assert (dataset.tile, tiles_of(dataset)) == (4, 6)
     assert list(dataset.cells) == CELLS
     assert dataset.unsupported == ()
@@ -135,7 +135,7 @@ def test_the_same_config_gives_the_same_plan() -> None:
 
 
 def test_names_of_tasks_are_unique(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tiles_stage, "ENTRIES_A_TASK", 64)
+    monkeypatch.setattr(tiles_stage, "ENTRIES_PER_TASK", 64)
     values = synthetic_values()
     values["methods"] = EVERY_METHOD
     values["dataset"].append({**values["dataset"][0], "name": "made-1", "task": "classification"})

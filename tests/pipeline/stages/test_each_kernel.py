@@ -6,7 +6,7 @@ import pytest
 
 from kernel_pipeline.results.stored_tables import read_rows
 from kernel_pipeline.stages.one_stage import EachKernelTask
-from kernel_pipeline.store.local_storage import LocalRoot
+from kernel_pipeline.store.local_storage import LocalStorage
 from tests.pipeline.stages.one_stage_sweep import FOLDS, OneStageRun, selected
 
 
@@ -43,7 +43,7 @@ def test_single_kernels_are_fitted_in_batches(one_stage_run: OneStageRun) -> Non
 
 
 def test_each_kernel_is_no_row_of_the_results(one_stage_run: OneStageRun) -> None:
-    rows = read_rows(LocalRoot(one_stage_run[0]))
+    rows = read_rows(LocalStorage(one_stage_run[0]))
     assert "each-kernel" not in set(rows["method"])
     assert not (one_stage_run[0] / "weights.zarr/wave/regression/each-kernel").exists()
 

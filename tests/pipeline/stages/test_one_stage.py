@@ -11,7 +11,7 @@ from kernel_pipeline.results.stored_tables import read_rows
 from kernel_pipeline.results.table import TABLES
 from kernel_pipeline.stages.one_stage import OneStageTask
 from kernel_pipeline.store.arrays import WEIGHTS, RunStore
-from kernel_pipeline.store.local_storage import LocalRoot
+from kernel_pipeline.store.local_storage import LocalStorage
 from kernel_pipeline.tasks.errors import NotSolvedError
 from tests.pipeline.stages.one_stage_sweep import FOLDS, PROMISED, OneStageRun, selected
 from tests.tasks.methods import ONE_STAGE
@@ -26,7 +26,7 @@ CELLS = [
 
 
 def test_the_rows_are_those_of_the_methods_that_fit_a_task(one_stage_run: OneStageRun) -> None:
-    rows = read_rows(LocalRoot(one_stage_run[0]))
+    rows = read_rows(LocalStorage(one_stage_run[0]))
     found = rows[rows["method"].isin(PROMISED)].groupby(["dataset", "task", "method"]).size()
     assert dict(found) == dict.fromkeys(CELLS, FOLDS)
     assert (rows["status"] == "ok").all()
@@ -36,7 +36,7 @@ def test_the_rows_are_those_of_the_methods_that_fit_a_task(one_stage_run: OneSta
 def test_rows_say_what_the_stored_weights_are(one_stage_run: OneStageRun, name: str, task: str, method: str) -> None:
     root, _, trials = one_stage_run
     rows = selected(root, "rows", dataset=name, task=task, method=method).to_dict("records")
-    store = RunStore(LocalRoot(root))
+    store = RunStore(LocalStorage(root))
     for trial, row in enumerate(rows):
         plain = trials[name, task, trial]
         mu = store.read(WEIGHTS, f"{name}/{task}/{method}", trial)
@@ -53,10 +53,10 @@ def test_rows_say_what_the_stored_weights_are(one_stage_run: OneStageRun, name: 
 
 def test_weights_of_any_sign_report_the_alignment_of_the_kernel_that_is_fitted(one_stage_run: OneStageRun) -> None:
     root, _, trials = one_stage_run
-    rows = read_rows(LocalRoot(root)).query("method == 'alignf-linear'")
+    rows = read_rows(LocalStorage(root)).query("method == 'alignf-linear'")
     signed = 0
     for row in rows.to_dict("records"):
-        mu = RunStore(LocalRoot(root)).read(WEIGHTS, f"{row['dataset']}/{row['task']}/alignf-linear", row["trial"])
+        mu = RunStore(LocalStorage(root)).read(WEIGHTS, f"{row['dataset']}/{row['task']}/alignf-linear", row["trial"])
         signed += (mu < 0).any()
         plain = trials[row["dataset"], row["task"], row["trial"]]
         for where in ("train", "test"):
@@ -94,7 +94,7 @@ def test_predictions_are_those_of_the_stored_weights(one_stage_run: OneStageRun)
             continue  # how large its weights are, is stored nowhere
         for row in selected(root, "rows", dataset=name, task=task, method=method).to_dict("records"):
             plain = trials[name, task, row["trial"]]
-            mu = RunStore(LocalRoot(root)).read(WEIGHTS, f"{name}/{task}/{method}", row["trial"])
+            mu = RunStore(LocalStorage(root)).read(WEIGHTS, f"{name}/{task}/{method}", row["trial"])
             if method == "l2-krr":
                 kernel = row["regularisation"] / np.linalg.norm(mu) * plain.combined(mu)
                 assert row["error"] == pytest.approx(plain.fit(kernel, 1.0).test, rel=1e-3)
@@ -116,6 +116,6 @@ def test_a_cell_that_is_not_solved_is_a_result_that_says_why(
         raise error
 
     monkeypatch.setattr("kernel_pipeline.stages.one_stage.learn", fail)
-    output = one_stage_run[1].datasets[0].of(OneStageTask)[0].run(RunStore(LocalRoot(one_stage_run[0])))
+    output = one_stage_run[1].datasets[0].of(OneStageTask)[0].run(RunStore(LocalStorage(one_stage_run[0])))
     assert output.result.to_json() == {"status": f"failed: {error}"}
     assert not output.digests

@@ -16,7 +16,7 @@ from kernel_pipeline.plan.notes import lines
 from kernel_pipeline.results.stored_tables import read_rows
 from kernel_pipeline.stages.kernel_results import NAMED_KERNELS
 from kernel_pipeline.store.arrays import STATISTICS, RunStore
-from kernel_pipeline.store.local_storage import LocalRoot
+from kernel_pipeline.store.local_storage import LocalStorage
 from tests.helpers.sweeps import pipeline, run_here, start, write_results
 from tests.pipeline.stages.rank_one_sweep import FOLDS, SWEEP, RankOneRun, write_data
 
@@ -63,7 +63,7 @@ def test_a_killed_run_with_one_worker_goes_on_to_the_tables_of_two(
         assert whole.stdout.count(f"{said} (every trial)\n") == 1
     kernels, traces = (
         rank_one_run[1].datasets[2].kernels,
-        RunStore(LocalRoot(rank_one_run[0])).read(STATISTICS, "documents/regression/trace"),
+        RunStore(LocalStorage(rank_one_run[0])).read(STATISTICS, "documents/regression/trace"),
     )
     constant = np.flatnonzero((traces == 0).any(axis=0))
     assert len(constant) > NAMED_KERNELS
@@ -77,7 +77,7 @@ def test_a_killed_run_with_one_worker_goes_on_to_the_tables_of_two(
 
     # Numbers agree with those of this process, whose libraries may add up in another order.
     key = ["dataset", "task", "method", "trial"]
-    here, there = read_rows(LocalRoot(rank_one_run[0])), read_rows(LocalRoot(rank_one_folder / "whole"))
+    here, there = read_rows(LocalStorage(rank_one_run[0])), read_rows(LocalStorage(rank_one_folder / "whole"))
     here = here[here["method"].isin(there["method"])].reset_index(drop=True)
     pd.testing.assert_frame_equal(here[key], there[key])
     shown = pipeline("status", "whole", cwd=rank_one_folder)
@@ -126,6 +126,6 @@ def test_very_many_kernels(tmp_path: Path) -> None:
     assert set(kernels["dataset"]) == {"sides"}
     assert len(kernels) == 3 * 6
     # What the table leaves out is in the arrays.
-    stored = RunStore(LocalRoot(tmp_path)).read(STATISTICS, "wide/classification/alignment", undefined=True)
+    stored = RunStore(LocalStorage(tmp_path)).read(STATISTICS, "wide/classification/alignment", undefined=True)
     assert stored.shape == (3, 5001)
     assert (table.query("dataset == 'wide'")["n_kernels"] == 5001).all()

@@ -11,14 +11,14 @@ from sklearn.svm import SVC
 
 from kernel_pipeline.results.stored_tables import read_rows
 from kernel_pipeline.store.arrays import WEIGHTS, RunStore
-from kernel_pipeline.store.local_storage import LocalRoot
+from kernel_pipeline.store.local_storage import LocalStorage
 from tests.helpers.plain import Floats, Trial
 from tests.pipeline.stages.rank_one_sweep import FOLDS, RankOneRun, Trials, cells, check_measures, records
 
 
 def one_stage_rows(root: Path, name: str, task: str, method: str) -> list[dict[str, Any]]:
     keys = ["dataset", "task", "method", "trial"]
-    chosen = read_rows(LocalRoot(root)).query(f"dataset == '{name}' and task == '{task}' and method == '{method}'")
+    chosen = read_rows(LocalStorage(root)).query(f"dataset == '{name}' and task == '{task}' and method == '{method}'")
     assert (chosen["status"] == "ok").all()
     path = pd.read_csv(root / "results/path.csv").query(f"method == '{method}'")
     joined = chosen.merge(path, on=[*keys, "regularisation", "validation_error"], suffixes=("", "_path"))
@@ -62,7 +62,7 @@ def test_l1_svm_is_the_machine_of_its_kernel_and_no_other_kernel_is_better(
     for name in ("sides", "documents"):
         rows = one_stage_rows(rank_one_run[0], name, "classification", "l1-svm")
         for (trial, plain), row in zip(cells(rank_one_trials, name, "classification"), rows, strict=True):
-            mu = RunStore(LocalRoot(rank_one_run[0])).read(WEIGHTS, f"{name}/classification/l1-svm", trial)
+            mu = RunStore(LocalStorage(rank_one_run[0])).read(WEIGHTS, f"{name}/classification/l1-svm", trial)
             check_measures(row, mu, plain)
             budget, y = row["regularisation"], plain.y[plain.train]
             kernel = budget * plain.combined(mu)  # the weights sum to Lambda, and C is 1
@@ -83,7 +83,7 @@ def test_l2_krr_has_weights_proportional_to_their_forms(rank_one_run: RankOneRun
     for name in ("numbers", "documents"):
         rows = one_stage_rows(rank_one_run[0], name, "regression", "l2-krr")
         for (trial, plain), row in zip(cells(rank_one_trials, name, "regression"), rows, strict=True):
-            mu = RunStore(LocalRoot(rank_one_run[0])).read(WEIGHTS, f"{name}/regression/l2-krr", trial)
+            mu = RunStore(LocalStorage(rank_one_run[0])).read(WEIGHTS, f"{name}/regression/l2-krr", trial)
             check_measures(row, mu, plain)
             kernel = row["regularisation"] / np.linalg.norm(mu) * plain.combined(mu)  # their norm is Lambda
             errors = plain.fit(kernel, 1.0)
@@ -98,7 +98,7 @@ def test_align_krr_solves_its_problem(rank_one_run: RankOneRun, rank_one_trials:
     for name in ("numbers", "documents"):
         rows = one_stage_rows(rank_one_run[0], name, "regression", "align-krr")
         for (trial, plain), row in zip(cells(rank_one_trials, name, "regression"), rows, strict=True):
-            mu = RunStore(LocalRoot(rank_one_run[0])).read(WEIGHTS, f"{name}/regression/align-krr", trial)
+            mu = RunStore(LocalStorage(rank_one_run[0])).read(WEIGHTS, f"{name}/regression/align-krr", trial)
             check_measures(row, mu, plain)
             y = plain.yc / np.linalg.norm(plain.yc)
             reward = row["gamma"] * plain.a / (plain.yc @ plain.yc)

@@ -8,7 +8,7 @@ import pytest
 
 from kernel_pipeline.data.prepared import PreparedDataset
 from kernel_pipeline.store.arrays import STATISTICS, RunStore
-from kernel_pipeline.store.local_storage import LocalRoot
+from kernel_pipeline.store.local_storage import LocalStorage
 from tests.helpers.plain import Floats, Trial, aligned
 from tests.pipeline.stages.rank_one_sweep import FOLDS, NAMES, RankOneRun, Trials, cells
 
@@ -29,7 +29,7 @@ def bound_of(kernel: Floats, labels: Floats) -> float:
 def test_every_stored_statistic_is_that_of_whole_matrices(
     rank_one_run: RankOneRun, rank_one_trials: Trials, name: str, task: str
 ) -> None:
-    store = RunStore(LocalRoot(rank_one_run[0]))
+    store = RunStore(LocalStorage(rank_one_run[0]))
     for trial, plain in cells(rank_one_trials, name, task):
         y, y_test = plain.y[plain.train], plain.y[plain.test]
         expected: dict[str, Any] = {
@@ -84,10 +84,10 @@ def test_no_matrix_of_kernels_is_stored_and_names_stand_once(rank_one_run: RankO
             named = [
                 name
                 for name in arrays
-                if "kernels" in RunStore(LocalRoot(root)).array(STATISTICS, f"{dataset.name}/{task}/{name}").attrs
+                if "kernels" in RunStore(LocalStorage(root)).array(STATISTICS, f"{dataset.name}/{task}/{name}").attrs
             ]
             assert named == ["trace"]
-            trace = RunStore(LocalRoot(root)).array(STATISTICS, f"{dataset.name}/{task}/trace")
+            trace = RunStore(LocalStorage(root)).array(STATISTICS, f"{dataset.name}/{task}/trace")
             assert trace.attrs["kernels"] == list(dataset.kernels)
         assert not (root / "gram.zarr" / dataset.name / "gram").exists()
     assert not (root / "combined.zarr").exists()
@@ -99,10 +99,10 @@ def test_the_stored_columns_and_offsets_are_the_features(rank_one_run: RankOneRu
     root, _, samples = rank_one_run
     for name, loaded in samples.items():
         parts = [
-            RunStore(LocalRoot(root)).read("data.zarr", f"{name}/columns/{key}")
+            RunStore(LocalStorage(root)).read("data.zarr", f"{name}/columns/{key}")
             for key in ("data", "indices", "indptr")
         ]
-        offset = RunStore(LocalRoot(root)).read("data.zarr", f"{name}/columns/offset")
+        offset = RunStore(LocalStorage(root)).read("data.zarr", f"{name}/columns/offset")
         rebuilt = np.tile(offset, (len(loaded.fold), 1))
         data, indices, indptr = parts
         for row in range(len(loaded.fold)):
@@ -132,5 +132,5 @@ def test_kernels_table_holds_what_is_stored(rank_one_run: RankOneRun) -> None:
                 ("theorem12_evaluated", "theorem12"),
             ):
                 place = f"{dataset.name}/{task}/{array}"
-                stored = RunStore(LocalRoot(root)).read(STATISTICS, place, undefined=True).ravel()
+                stored = RunStore(LocalStorage(root)).read(STATISTICS, place, undefined=True).ravel()
                 np.testing.assert_allclose(pd.to_numeric(rows[column]), stored, rtol=1e-15)

@@ -7,7 +7,7 @@ import scipy.optimize
 
 from kernel_pipeline.results.stored_tables import read_rows
 from kernel_pipeline.store.arrays import WEIGHTS, RunStore
-from kernel_pipeline.store.local_storage import LocalRoot
+from kernel_pipeline.store.local_storage import LocalStorage
 from tests.helpers.plain import Floats, Trial
 from tests.pipeline.stages.rank_one_sweep import (
     CELLS,
@@ -58,7 +58,7 @@ def test_weights_of_two_stage_methods(
     rank_one_run: RankOneRun, rank_one_trials: Trials, name: str, task: str, method: str
 ) -> None:
     for trial, plain in cells(rank_one_trials, name, task):
-        mu = RunStore(LocalRoot(rank_one_run[0])).read(WEIGHTS, f"{name}/{task}/{method}", trial)
+        mu = RunStore(LocalStorage(rank_one_run[0])).read(WEIGHTS, f"{name}/{task}/{method}", trial)
         assert np.abs(mu).sum() == pytest.approx(1.0)
         assert not mu[plain.trace == 0].any()
         expected = reference_weights(method, plain)
@@ -89,14 +89,14 @@ def test_rows_of_two_stage_methods_equal_a_plain_script(
     rank_one_run: RankOneRun, rank_one_trials: Trials, name: str, task: str, method: str
 ) -> None:
     root, plan, _ = rank_one_run
-    rows = read_rows(LocalRoot(root)).query(f"dataset == '{name}' and task == '{task}' and method == '{method}'")
+    rows = read_rows(LocalStorage(root)).query(f"dataset == '{name}' and task == '{task}' and method == '{method}'")
     assert (rows["status"] == "ok").all()
     values = [value for (value,) in plan.config.fit.path(task)]
     path = pd.read_csv(root / "results/path.csv").query(
         f"dataset == '{name}' and task == '{task}' and method == '{method}'"
     )
     for (trial, plain), row in zip(cells(rank_one_trials, name, task), records(rows), strict=True):
-        mu = RunStore(LocalRoot(root)).read(WEIGHTS, f"{name}/{task}/{method}", trial)
+        mu = RunStore(LocalStorage(root)).read(WEIGHTS, f"{name}/{task}/{method}", trial)
         found = plain.path(mu, values)
         table = path[path["trial"] == trial]
         assert list(table["regularisation"]) == values
@@ -113,6 +113,6 @@ def test_rows_of_two_stage_methods_equal_a_plain_script(
 def test_the_constant_column_has_weight_zero_in_every_method(rank_one_run: RankOneRun) -> None:
     for name, task, method in CELLS:
         if name in ("numbers", "sides"):
-            mu = RunStore(LocalRoot(rank_one_run[0])).read(WEIGHTS, f"{name}/{task}/{method}")
+            mu = RunStore(LocalStorage(rank_one_run[0])).read(WEIGHTS, f"{name}/{task}/{method}")
             assert not mu[:, CONSTANT].any(), method
             assert mu.any(axis=1).all()

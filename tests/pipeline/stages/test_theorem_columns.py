@@ -9,7 +9,7 @@ from kernel_pipeline.results.table import TABLES
 from kernel_pipeline.stages.cells import fit_kernel
 from kernel_pipeline.stages.samples import Split
 from kernel_pipeline.store.arrays import STATISTICS, WEIGHTS, RunStore
-from kernel_pipeline.store.local_storage import LocalRoot
+from kernel_pipeline.store.local_storage import LocalStorage
 from tests.helpers.plain import Floats, aligned
 from tests.pipeline.stages.one_stage_sweep import OneStageRun, selected
 
@@ -24,12 +24,12 @@ def test_bounds_are_what_the_theorems_say_of_two_stage_kernels(one_stage_run: On
     bounds = pd.read_csv(root / "results/bounds.csv")
     assert list(bounds.columns) == [column.name for column in TABLES["bounds"].columns]
     assert list(bounds["method"].unique()) == ["alignf"]  # that of alignf-linear has negative weights
-    rows = read_rows(LocalRoot(root)).set_index(["dataset", "task", "method", "trial"])
+    rows = read_rows(LocalStorage(root)).set_index(["dataset", "task", "method", "trial"])
     path = pd.read_csv(root / "results/path.csv")
     for bound in bounds.to_dict("records"):
         key = bound["dataset"], bound["task"], bound["method"], bound["trial"]
         plain = trials[bound["dataset"], bound["task"], bound["trial"]]
-        mu = RunStore(LocalRoot(root)).read(WEIGHTS, "/".join(key[:3]), bound["trial"])
+        mu = RunStore(LocalStorage(root)).read(WEIGHTS, "/".join(key[:3]), bound["trial"])
         kernel, y = plain.combined(mu), plain.y[plain.train]
         inner, n = kernel[plain.train], len(y)
         assert bound["alignment_train"] == rows["alignment_train"][key]
@@ -97,7 +97,7 @@ def test_kernels_have_their_unnormalised_alignment_and_their_bound(one_stage_run
         np.testing.assert_allclose(table["alignment_train"], plain.alignments(), rtol=1e-6)
         np.testing.assert_allclose(table["alignment_test"], plain.test_alignments(), rtol=1e-6)
         np.testing.assert_allclose(
-            RunStore(LocalRoot(root)).read(STATISTICS, f"{name}/{task}/theorem12", trial, undefined=True),
+            RunStore(LocalStorage(root)).read(STATISTICS, f"{name}/{task}/theorem12", trial, undefined=True),
             table["theorem12_evaluated"],
         )
         for k, bound in enumerate(table["theorem12_evaluated"]):
