@@ -18,23 +18,18 @@ def test_one_kernel() -> None:
     assert residual <= 1e-15
 
 
-def test_labels_that_no_kernel_is_aligned_with() -> None:
-    M, _ = gaussian_family(0)
-    v, residual = nonnegative_qp(M, np.zeros(len(M)))
-    assert not v.any()
-    assert residual == 0.0
-
-
-def test_all_kernels_dead() -> None:
-    v, residual = nonnegative_qp(np.zeros((3, 3)), np.zeros(3))
-    assert not v.any()
-    assert residual == 0.0
-
-
-@pytest.mark.parametrize("a", [[-1.0, -2.0], [-1.0, 0.0]])
-def test_nothing_pays_where_a_is_nowhere_positive(a: list[float]) -> None:
-    # Statistics of positive semi-definite kernels cannot have this, but the program can.
-    v, residual = nonnegative_qp(np.eye(2), np.array(a))
+@pytest.mark.parametrize(
+    ("M", "a"),
+    [
+        pytest.param(gaussian_family(0)[0], None, id="labels that no kernel is aligned with"),
+        pytest.param(np.zeros((3, 3)), None, id="all kernels dead"),
+        # Statistics of positive semi-definite kernels cannot have these, but the program can.
+        pytest.param(np.eye(2), [-1.0, -2.0], id="a negative"),
+        pytest.param(np.eye(2), [-1.0, 0.0], id="a nowhere positive"),
+    ],
+)
+def test_all_weights_are_zero_where_nothing_pays(M: Floats, a: list[float] | None) -> None:
+    v, residual = nonnegative_qp(M, np.zeros(len(M)) if a is None else np.array(a))
     assert not v.any()
     assert residual == 0.0
 
