@@ -126,7 +126,7 @@ def plan(
     >>> import kernel_pipeline as kp
     >>> plan = kp.plan("default", settings={"protocol.folds": 3})
     >>> [dataset.name for dataset in plan.datasets]
-    ['diabetes', 'breast-cancer']
+    ['breast-cancer', 'diabetes']
     """
     parsed, folder = _load(config, settings)
     folder = data_folder(_path(data_dir), folder)
