@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from distributed import KilledWorker
 
 from kernel_pipeline.cluster.errors import ClusterError, UnseenError
-from kernel_pipeline.errors import PipelineError, UnreachableError
+from kernel_pipeline.errors import PipelineError, SupersededError, UnreachableError
 from kernel_pipeline.run.schedule import TaskBatch
 from kernel_pipeline.store.arrays import DamagedError
 from kernel_pipeline.store.storage import Storage
@@ -123,7 +123,7 @@ class Retries:
         return GiveUp(_reason(error, memory_used))
 
     def _stops_run(self, error: Exception) -> Exception | None:
-        if isinstance(error, UnseenError) and not self._root.exists():  # no worker sees it
+        if isinstance(error, UnseenError | SupersededError) and not self._root.exists():  # with its lock
             return FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(self._root))
         if isinstance(error, OSError) and error.errno in STORAGE_IS_GONE:
             return error

@@ -80,7 +80,7 @@ def test_a_run_with_too_few_open_files_is_refused_in_words(unfinished: Path) -> 
     done = shell("ulimit -n 32; pipeline resume run --workers 2", unfinished.parent)
     assert done.returncode == 5, done.stderr
     assert done.stderr.count("\n") == 1, done.stderr
-    assert "32 files" in done.stderr
+    assert "may open only 32" in done.stderr
     assert "ulimit -n" in done.stderr
     assert (unfinished / "ledger.jsonl").read_bytes() == ledger
 

@@ -206,4 +206,4 @@ def test_fail_fast_stops_at_the_first_failure_and_the_rest_can_be_done_later(fol
     done = pipeline("resume", root, "--retry-failed", cwd=folder)
     assert done.returncode == 0, done.stderr
     assert_same(root, undisturbed)
-    assert lines(root) == {name: 2 if name.startswith("reduce/columns") else 1 for name in done_by(undisturbed)}
+    assert lines(root) == {name: 2 if name.startswith("tiles/wave") else 1 for name in done_by(undisturbed)}
