@@ -17,6 +17,7 @@ from kernel_pipeline.stages.task import Task
 from kernel_pipeline.stages.tiles import TilesTask, batches, tiles_on_and_above_diagonal
 from kernel_pipeline.stages.weights import WeightsTask, trial_batches
 from kernel_pipeline.store.dataset_info import Outline
+from kernel_pipeline.store.schema import Sizes
 from kernel_pipeline.tasks.learners.one_stage import OneStageMethod
 from kernel_pipeline.tasks.metrics import extra_metrics
 from kernel_pipeline.tasks.weights.method import SingleKernelMethod, WeightRule
@@ -27,7 +28,7 @@ USUAL_METHODS = 4
 
 def gram_stages(config: Config, dataset: Dataset, outline: Outline, methods: Sequence[PlannedMethod]) -> StagePlan:
     """Plan the tasks of a dataset for its methods."""
-    m, d, p = outline.rows, outline.columns, len(outline.kernels)
+    m, p = outline.rows, len(outline.kernels)
     tile, folds = min(config.storage.tile, m), config.protocol.folds
     tiles = tiles_on_and_above_diagonal(m, tile)
     rules = [(planned.target.problem, planned.method) for planned in methods if isinstance(planned.method, WeightRule)]
@@ -73,17 +74,21 @@ def gram_stages(config: Config, dataset: Dataset, outline: Outline, methods: Seq
             for task in _cell_tasks(config.fit, common, planned, trial, (m, p))
         ),
     }
-    sums = memory.sum_floats(m, p, folds, len(dataset.task))
-    floats = (
-        len(tiles) * (p + len(rules) * folds) * tile**2  # chunks at the border are stored whole
-        + len(gram_batches) * sums
-        + m * (d + len(dataset.task))
+    sizes = Sizes(
+        sample=m,
+        feature=outline.columns,
+        entry=outline.entries,
+        kernel=p,
+        problem=len(dataset.task),
+        fold=folds,
+        batch=len(gram_batches),
+        tile=tile,
     )
     reads_base = len(rules) < len(methods)
     return StagePlan(
         stages=stages,
-        memory=memory.gram_projection(m, d, p, folds, tile, dataset.task, reads_base),
-        disk_bytes=floats * memory.FLOAT,
+        memory=memory.gram_projection(sizes, dataset.task, len(rules), reads_base),
+        sizes=sizes,
     )
 
 

@@ -13,13 +13,14 @@ from kernel_pipeline.stages.rank_one import RankOneFitTask, RankOneOneStageTask,
 from kernel_pipeline.stages.samples import make_targets
 from kernel_pipeline.stages.task import Task
 from kernel_pipeline.store.dataset_info import Outline
+from kernel_pipeline.store.schema import Sizes
 from kernel_pipeline.tasks.learners.one_stage import OneStageMethod
 from kernel_pipeline.tasks.metrics import extra_metrics
 
 
 def rank_one_stages(config: Config, dataset: Dataset, outline: Outline, methods: Sequence[PlannedMethod]) -> StagePlan:
     """Plan the tasks of a dataset for its methods."""
-    m, p, folds = outline.rows, outline.columns, config.protocol.folds
+    folds = config.protocol.folds
     common = {"dataset": dataset.name, "fingerprint": outline.fingerprint}
     stages: dict[str, tuple[Task, ...]] = {
         "tiles": (),
@@ -28,13 +29,21 @@ def rank_one_stages(config: Config, dataset: Dataset, outline: Outline, methods:
         "combine": (),
         "fits": tuple(_cell_task(config.fit, common, planned, trial) for planned in methods for trial in range(folds)),
     }
-    entries, learned = outline.entries, len(dataset.task)
-    numbers = 2 * entries + m * (learned + 3) + folds * p * (5 * learned + len(methods))
+    sizes = Sizes(
+        sample=outline.rows,
+        feature=outline.columns,
+        entry=outline.entries,
+        kernel=len(outline.kernels),
+        problem=len(dataset.task),
+        fold=folds,
+        batch=0,
+        tile=min(config.storage.tile, outline.rows),
+    )
     needs_m = any(planned.method.needs_m for planned in methods)
     return StagePlan(
         stages=stages,
-        memory=memory.rank_one_projection(m, entries, p, folds, dataset.task, needs_m),
-        disk_bytes=numbers * memory.FLOAT,
+        memory=memory.rank_one_projection(sizes, dataset.task, needs_m),
+        sizes=sizes,
     )
 
 

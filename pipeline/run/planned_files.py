@@ -6,7 +6,6 @@ descriptions are those of the plan, or nothing is read.
 
 from collections.abc import Iterable
 
-from kernel_pipeline.plan.arrays import planned_arrays
 from kernel_pipeline.plan.plan import DatasetPlan
 from kernel_pipeline.store.array_metadata import parse_description
 from kernel_pipeline.store.digests import size_of
@@ -33,7 +32,7 @@ def unplanned_files(
     misdescribed, unplanned
         What is wrong, by key: with descriptions, and with files that are not to be read at all.
     """
-    planned = {array.key: array for array in planned_arrays(dataset)}
+    planned = {array.key: array for array in dataset.arrays}
     keys = [f"{key}{DESCRIPTION}" for key in planned if not f"{key}/".startswith(without)]
     misdescribed: dict[str, str] = {}
     sizes: dict[str, int] = {}

@@ -6,7 +6,6 @@ import numpy as np
 import scipy.sparse
 
 from kernel_pipeline.data.prepared import PreparedDataset
-from kernel_pipeline.plan.arrays import planned_arrays
 from kernel_pipeline.plan.plan import DatasetPlan
 from kernel_pipeline.store.arrays import DATA, GRAM, RunStore
 from kernel_pipeline.tasks.arrays import Floats
@@ -21,7 +20,7 @@ def create_arrays(store: RunStore, plan: DatasetPlan, samples: PreparedDataset) 
     """
     stored = stored_values(plan, samples)
     digests: dict[str, str] = {}
-    for array in planned_arrays(plan):
+    for array in plan.arrays:
         values = stored.get(array.key)
         shape, chunks = (array.shape, array.chunks) if values is None else (values.shape, values.shape)
         digests |= store.create(

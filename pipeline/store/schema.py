@@ -1,21 +1,258 @@
-"""The arrays of a run: their names, dimensions and meaning."""
+"""The arrays of a run: one table of their names, dimensions, chunks, types and meanings.
 
-# name: (shape of one trial, meaning); p kernels, scaled to trace one on the training set
-STATISTICS_ARRAYS = {
-    "M": ("pp", "<K_k, K_l> of the centered kernels, training set"),
-    "a": ("p", "<K_k, y y'> of the centered kernels, training set"),
-    "trace": ("p", "trace of the centered kernels before scaling, training set; 0 for a constant kernel"),
-    "M_test": ("pp", "<K_k, K_l> of the same kernels, centered on the test fold"),
-    "a_test": ("p", "<K_k, y y'> of the same kernels, centered on the test fold"),
-    "label_norms": ("2", "yc . yc of the centered labels, training set and test fold"),
-    "alignment": ("p", "centered alignment of each kernel, training set; NaN where it is not defined"),
-    "alignment_test": ("p", "centered alignment of each kernel, test fold; NaN where it is not defined"),
-    "uncentered": ("p", "alignment of each kernel without centering, training set; NaN where it is not defined"),
-    "unnormalised": ("p", "unnormalised centered alignment of each kernel, training set"),
-    "diagonal": ("p", "largest K(x, x) of each kernel before centering and scaling, training set"),
-    "theorem12": ("p", "Theorem 12 for each kernel, with probability 0.95; expectations over the training set"),
-}
+Everything else about arrays follows from `ARRAYS` and the sizes of a dataset: what is created and verified, and how
+much disk and memory a plan projects.
+"""
+
+import math
+from dataclasses import dataclass
+from enum import Enum
+from typing import Literal
+
+from kernel_pipeline.store.array_metadata import ITEM_BYTES
+from kernel_pipeline.store.arrays import COMBINED, DATA, GRAM, STATISTICS, WEIGHTS
+
+Dimension = Literal[
+    "trial", "fold", "batch", "problem", "kernel", "sample", "feature", "entry", "row_bound", "part", "tile", "one"
+]
 
 
-# The arrays of rank-one kernels. The others follow from products of columns and from single entries.
-RANK_ONE_ARRAYS = tuple(name for name in STATISTICS_ARRAYS if name not in ("M", "M_test", "a_test", "diagonal"))
+class Kernels(Enum):
+    """Kinds of kernel families, by what is stored of them."""
+
+    GRAM = "Gram matrices"
+    RANK_ONE = "columns of rank-one kernels"
+
+
+class Per(Enum):
+    """What a dataset has one array for."""
+
+    DATASET = "dataset"
+    COMBINED = "problem and method whose combined kernels are stored"
+    PROBLEM = "problem"
+    WEIGHTS = "problem and method that gives weights"
+
+
+BOTH = frozenset(Kernels)
+ONLY_GRAM = frozenset({Kernels.GRAM})
+ONLY_RANK_ONE = frozenset({Kernels.RANK_ONE})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sizes:
+    """The lengths of the dimensions of the arrays of one dataset."""
+
+    sample: int
+    feature: int
+    entry: int
+    """Number of stored values of the columns; fewer may be stored, since new zeros are dropped."""
+    kernel: int
+    problem: int
+    fold: int
+    batch: int
+    """Number of batches of tiles; 0 for rank-one families."""
+    tile: int
+    """Side length of a tile."""
+
+    def length(self, dimension: Dimension) -> int:
+        """Return the length of a dimension.
+
+        >>> sizes = Sizes(sample=9, feature=2, entry=18, kernel=4, problem=1, fold=3, batch=1, tile=5)
+        >>> sizes.length("kernel"), sizes.length("trial"), sizes.length("row_bound")
+        (4, 3, 10)
+        """
+        match dimension:
+            case "trial":
+                return self.fold  # each fold is the test fold of one trial
+            case "row_bound":
+                return self.sample + 1
+            case "part":
+                return 2  # training set and test fold
+            case "one":
+                return 1
+            case _:
+                return int(getattr(self, dimension))
+
+
+@dataclass(frozen=True)
+class ArraySpec:
+    """One line of the table: an array that each dataset, problem or method has."""
+
+    group: str
+    pattern: str
+    """Name in its group, with the fields `dataset`, `problem` and `method`."""
+    dims: tuple[Dimension, ...]
+    about: str
+    per: Per = Per.DATASET
+    kernels: frozenset[Kernels] = BOTH
+    """Kinds of kernel families that have the array."""
+    chunk_dims: tuple[Dimension, ...] | None = None
+    """Dimensions of one chunk; None for an array that is one chunk."""
+    dtype: str = "float64"
+    attributes: tuple[Literal["kernels", "shift"], ...] = ()
+    """What is stored with the array: the names of the kernels, and their shifts."""
+    is_bound: bool = False
+    """Whether the data determine the length, and the sizes only an upper limit."""
+    is_symmetric: bool = False
+    """Whether only the chunks on and above the diagonal of the last two dimensions are stored."""
+
+    @property
+    def key(self) -> str:
+        """Name below its dataset and problem, such as `sums/rows`, `M` or `{method}`."""
+        return self.pattern.removeprefix("{dataset}/").removeprefix("{problem}/")
+
+    def shape(self, sizes: Sizes) -> tuple[int, ...]:
+        """Return the shape of the array."""
+        return tuple(map(sizes.length, self.dims))
+
+    def chunks(self, sizes: Sizes) -> tuple[int, ...]:
+        """Return the shape of one chunk."""
+        return tuple(map(sizes.length, self.dims if self.chunk_dims is None else self.chunk_dims))
+
+    def array_bytes(self, sizes: Sizes) -> int:
+        """Return the bytes of the whole array in memory."""
+        return math.prod(self.shape(sizes)) * ITEM_BYTES
+
+    def chunk_bytes(self, sizes: Sizes) -> int:
+        """Return the bytes of one chunk in memory."""
+        return math.prod(self.chunks(sizes)) * ITEM_BYTES
+
+
+def _columns(key: str, dimension: Dimension, dtype: str, about: str, is_bound: bool = False) -> ArraySpec:
+    """Return a part of the sparse columns of rank-one kernels."""
+    pattern = f"{{dataset}}/columns/{key}"
+    return ArraySpec(DATA, pattern, (dimension,), about, kernels=ONLY_RANK_ONE, dtype=dtype, is_bound=is_bound)
+
+
+def _sums(key: str, *dims: Dimension) -> ArraySpec:
+    """Return one of the sums that a task of the tiles stores: one chunk per batch."""
+    pattern, about = f"{{dataset}}/sums/{key}", "sums of one batch of tiles"
+    return ArraySpec(STATISTICS, pattern, ("batch", *dims), about, kernels=ONLY_GRAM, chunk_dims=("one", *dims))
+
+
+def _statistic(
+    key: str,
+    dims: tuple[Dimension, ...],
+    about: str,
+    kernels: frozenset[Kernels] = BOTH,
+    attributes: tuple[Literal["kernels", "shift"], ...] = (),
+) -> ArraySpec:
+    """Return a statistic of each trial: one chunk per trial."""
+    return ArraySpec(
+        STATISTICS,
+        f"{{dataset}}/{{problem}}/{key}",
+        ("trial", *dims),
+        about,
+        per=Per.PROBLEM,
+        kernels=kernels,
+        chunk_dims=("one", *dims),
+        attributes=attributes,
+    )
+
+
+_COLUMNS_ABOUT = "feature columns of samples order[i], compressed by rows"
+_WEIGHTS_ABOUT = (
+    "weights of the trace-one kernels, in the order of the statistics; their absolute values sum to one; "
+    "NaN for a failed solve"
+)
+_KERNEL: tuple[Dimension, ...] = ("kernel",)
+_PRODUCTS: tuple[Dimension, ...] = ("kernel", "kernel")
+
+ARRAYS: tuple[ArraySpec, ...] = (
+    ArraySpec(GRAM, "{dataset}/order", ("sample",), "row of the source at each place", dtype="int64"),
+    ArraySpec(GRAM, "{dataset}/fold", ("sample",), "fold of each place", dtype="int64"),
+    ArraySpec(DATA, "{dataset}/targets", ("sample", "problem"), "a column of labels a task"),
+    _columns("data", "entry", "float64", _COLUMNS_ABOUT, is_bound=True),
+    _columns("indices", "entry", "int64", _COLUMNS_ABOUT, is_bound=True),
+    _columns("indptr", "row_bound", "int64", _COLUMNS_ABOUT),
+    _columns("offset", "feature", "float64", "taken off each column"),
+    ArraySpec(
+        GRAM,
+        "{dataset}/gram",
+        ("kernel", "sample", "sample"),
+        "kernel k of samples order[i], order[j] is gram[k, i, j] + shift[k]; tiles on and above the diagonal",
+        kernels=ONLY_GRAM,
+        chunk_dims=("kernel", "tile", "tile"),
+        attributes=("kernels", "shift"),
+        is_symmetric=True,
+    ),
+    ArraySpec(DATA, "{dataset}/features", ("sample", "feature"), "features of samples order[i]", kernels=ONLY_GRAM),
+    _sums("products", "fold", "fold", "kernel", "kernel"),
+    _sums("labels", "problem", "fold", "fold", "kernel"),
+    _sums("rows", "fold", "kernel", "sample"),
+    _sums("diagonal", "kernel", "sample"),
+    ArraySpec(
+        COMBINED,
+        "{dataset}/{problem}/{method}",
+        ("trial", "sample", "sample"),
+        "sum_k mu_k gram[k] / trace_k: K_mu up to a constant; tiles on and above the diagonal",
+        per=Per.COMBINED,
+        kernels=ONLY_GRAM,
+        chunk_dims=("one", "tile", "tile"),
+        is_symmetric=True,
+    ),
+    # The statistics are those of kernels that are scaled to trace one on the training set. Rank-one kernels lack some:
+    # these follow from products of columns and from single entries.
+    _statistic("M", _PRODUCTS, "<K_k, K_l> of the centered kernels, training set", ONLY_GRAM),
+    _statistic("a", _KERNEL, "<K_k, y y'> of the centered kernels, training set"),
+    _statistic(
+        "trace",
+        _KERNEL,
+        "trace of the centered kernels before scaling, training set; 0 for a constant kernel",
+        attributes=("kernels",),  # stored once, since there may be a million names
+    ),
+    _statistic("M_test", _PRODUCTS, "<K_k, K_l> of the same kernels, centered on the test fold", ONLY_GRAM),
+    _statistic("a_test", _KERNEL, "<K_k, y y'> of the same kernels, centered on the test fold", ONLY_GRAM),
+    _statistic("label_norms", ("part",), "yc . yc of the centered labels, training set and test fold"),
+    _statistic("alignment", _KERNEL, "centered alignment of each kernel, training set; NaN where it is not defined"),
+    _statistic("alignment_test", _KERNEL, "centered alignment of each kernel, test fold; NaN where it is not defined"),
+    _statistic(
+        "uncentered",
+        _KERNEL,
+        "alignment of each kernel without centering, training set; NaN where it is not defined",
+    ),
+    _statistic("unnormalised", _KERNEL, "unnormalised centered alignment of each kernel, training set"),
+    _statistic(
+        "diagonal",
+        _KERNEL,
+        "largest K(x, x) of each kernel before centering and scaling, training set",
+        ONLY_GRAM,
+    ),
+    _statistic(
+        "theorem12",
+        _KERNEL,
+        "Theorem 12 for each kernel, with probability 0.95; expectations over the training set",
+    ),
+    ArraySpec(
+        WEIGHTS,
+        "{dataset}/{problem}/{method}",
+        ("trial", "kernel"),
+        _WEIGHTS_ABOUT,
+        per=Per.WEIGHTS,
+        chunk_dims=("one", "kernel"),
+    ),
+    ArraySpec(
+        WEIGHTS,
+        "{dataset}/{problem}/certificate/{method}",
+        ("trial",),
+        "how far the weights are from optimal; 0 for a closed form, NaN for a failed solve",
+        per=Per.WEIGHTS,
+        chunk_dims=("one",),
+    ),
+)
+"""All arrays, in the order in which they are created."""
+
+STATISTICS_ARRAYS = tuple(spec.key for spec in ARRAYS if spec.per is Per.PROBLEM)
+"""Names of the statistics of Gram families."""
+RANK_ONE_ARRAYS = tuple(spec.key for spec in ARRAYS if spec.per is Per.PROBLEM and Kernels.RANK_ONE in spec.kernels)
+"""Names of the statistics of rank-one families."""
+
+
+def array_spec(group: str, key: str) -> ArraySpec:
+    """Return the line of an array in the table.
+
+    >>> array_spec(STATISTICS, "M").dims
+    ('trial', 'kernel', 'kernel')
+    """
+    (found,) = (spec for spec in ARRAYS if (spec.group, spec.key) == (group, key))
+    return found
