@@ -166,7 +166,7 @@ def test_a_lock_of_another_host_is_respected_until_it_is_removed_by_hand(undistu
     assert (root / "lock").read_text() == lock_of(4711, "elsewhere")
     removed = command("unlock", root)
     assert removed.exit_code == 0
-    assert "it was held by process 4711 on elsewhere" in removed.output
+    assert "the lock was held by process 4711 on elsewhere" in removed.output
     assert not (root / "lock").exists()
     with locked(root):
         assert holder(root)

@@ -109,7 +109,7 @@ def test_a_lock_of_another_host_stays_until_it_is_removed_by_hand(run: ObjectRoo
     assert f"is in use by {OTHER}" in said("resume", run.address, code=4)
     assert f"pipeline unlock {run}" in said("verify", run.address, "--repair", code=4)
     assert "is in use by" in said("verify", run.address, code=4)
-    assert said("unlock", run.address) == f"Unlocked; it was held by {OTHER}.\n"
+    assert said("unlock", run.address) == f"Unlocked; the lock was held by {OTHER}.\n"
     assert said("unlock", run.address) == f"{run} is not locked.\n"
     said("resume", run.address)
     assert_same(run, reference)

@@ -130,7 +130,7 @@ def test_a_lock_of_another_host_is_refused_and_removed_by_hand_alone(tmp_path: P
         pass
     assert holder(tmp_path) == OTHER
     shown = CliRunner().invoke(main, ["unlock", str(tmp_path)])
-    assert (shown.exit_code, shown.output) == (0, f"Unlocked; it was held by {OTHER}.\n")
+    assert (shown.exit_code, shown.output) == (0, f"Unlocked; the lock was held by {OTHER}.\n")
     assert list(tmp_path.iterdir()) == []
     shown = CliRunner().invoke(main, ["unlock", str(tmp_path)])
     assert (shown.exit_code, shown.output) == (0, f"{tmp_path} is not locked.\n")
