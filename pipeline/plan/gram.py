@@ -42,14 +42,7 @@ def gram_stages(config: Config, dataset: Dataset, outline: Outline, methods: Seq
     # The batches do not depend on the methods, so that adding one leaves the tasks of the others as they are.
     combine_batches = list(enumerate(batches(tiles, tile, m, p + folds * USUAL_METHODS)))
     stages: dict[str, tuple[Task, ...]] = {
-        "tiles": tuple(
-            TilesTask(
-                **common,
-                number=number,
-                tiles=batch,
-            )
-            for number, batch in gram_batches
-        ),
+        "tiles": tuple(TilesTask(**common, number=number, tiles=batch) for number, batch in gram_batches),
         "reduce": (ReduceTask(**common, tasks=tuple(dataset.task), folds=folds, batches=len(gram_batches)),),
         "weights": tuple(
             WeightsTask(
