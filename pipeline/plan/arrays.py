@@ -5,8 +5,9 @@ from itertools import groupby
 from typing import Any
 
 from kernel_pipeline.store.array_metadata import ArrayPlan
+from kernel_pipeline.store.array_spec import ArraySpec, Kernels, Per, Sizes
 from kernel_pipeline.store.dataset_info import Outline
-from kernel_pipeline.store.schema import ARRAYS, ArraySpec, Kernels, Per, Sizes
+from kernel_pipeline.store.schema import ARRAYS
 from kernel_pipeline.tasks.kernels.family import GramFamily, kernel_shifts
 
 Cells = Sequence[tuple[str, str]]

@@ -16,8 +16,8 @@ from kernel_pipeline.stages.reduce import ReduceTask
 from kernel_pipeline.stages.task import Task
 from kernel_pipeline.stages.tiles import TilesTask, batches, tiles_on_and_above_diagonal
 from kernel_pipeline.stages.weights import WeightsTask, trial_batches
+from kernel_pipeline.store.array_spec import Sizes
 from kernel_pipeline.store.dataset_info import Outline
-from kernel_pipeline.store.schema import Sizes
 from kernel_pipeline.tasks.learners.one_stage import OneStageMethod
 from kernel_pipeline.tasks.metrics import extra_metrics
 from kernel_pipeline.tasks.weights.method import SingleKernelMethod, WeightRule

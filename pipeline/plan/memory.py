@@ -4,8 +4,9 @@ from collections.abc import Sequence
 
 from kernel_pipeline.stages.statistics import ARRAYS as SOLVER_ARRAYS
 from kernel_pipeline.stages.weights import trial_batches
+from kernel_pipeline.store.array_spec import Sizes
 from kernel_pipeline.store.arrays import COMBINED, DATA, GRAM, STATISTICS, WEIGHTS
-from kernel_pipeline.store.schema import RANK_ONE_ARRAYS, STATISTICS_ARRAYS, Sizes, array_spec
+from kernel_pipeline.store.schema import RANK_ONE_ARRAYS, STATISTICS_ARRAYS, array_spec
 from kernel_pipeline.tasks.learners.svm import CACHE_MEGABYTES
 
 FLOAT = 8

@@ -12,8 +12,8 @@ from kernel_pipeline.plan.stage_plan import StagePlan
 from kernel_pipeline.stages.rank_one import RankOneFitTask, RankOneOneStageTask, RankOneStatisticsTask
 from kernel_pipeline.stages.samples import make_targets
 from kernel_pipeline.stages.task import Task
+from kernel_pipeline.store.array_spec import Sizes
 from kernel_pipeline.store.dataset_info import Outline
-from kernel_pipeline.store.schema import Sizes
 from kernel_pipeline.tasks.learners.one_stage import OneStageMethod
 from kernel_pipeline.tasks.metrics import extra_metrics
 

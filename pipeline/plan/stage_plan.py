@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from kernel_pipeline.stages.task import Task
-from kernel_pipeline.store.schema import Sizes
+from kernel_pipeline.store.array_spec import Sizes
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,10 @@ import pytest
 from kernel_pipeline.config.loading import parse_config
 from kernel_pipeline.plan.plan import Plan
 from kernel_pipeline.store.array_metadata import ArrayPlan
+from kernel_pipeline.store.array_spec import ArraySpec, Kernels, Sizes
 from kernel_pipeline.store.arrays import STATISTICS
 from kernel_pipeline.store.paths import GROUPS
-from kernel_pipeline.store.schema import ARRAYS, RANK_ONE_ARRAYS, STATISTICS_ARRAYS, Kernels, Sizes, array_spec
+from kernel_pipeline.store.schema import ARRAYS, RANK_ONE_ARRAYS, STATISTICS_ARRAYS, array_spec
 from kernel_pipeline.tasks.statistics.sums import Sums
 from tests.helpers.sweeps import run_here
 
@@ -75,7 +76,7 @@ def test_every_line_of_the_table_is_an_array_of_a_run(finished: tuple[Plan, Path
 
 
 @pytest.mark.parametrize("spec", ARRAYS, ids=lambda spec: f"{spec.group}/{spec.key}")
-def test_chunks_have_the_dimensions_of_their_array(spec: Any) -> None:
+def test_chunks_have_the_dimensions_of_their_array(spec: ArraySpec) -> None:
     assert array_spec(spec.group, spec.key) is spec
     assert len(spec.chunks(SIZES)) == len(spec.shape(SIZES))
     assert all(chunk <= length for chunk, length in zip(spec.chunks(SIZES), spec.shape(SIZES), strict=True))

@@ -28,7 +28,7 @@ from kernel_pipeline.stages.samples import Target
 from kernel_pipeline.stages.task import STAGES, Task
 from kernel_pipeline.stages.tiles import GramTask, TilesTask, batches, tile_slices, tiles_on_and_above_diagonal
 from kernel_pipeline.stages.weights import MAX_KERNELS_ALL_TRIALS, WeightsTask, trial_batches
-from kernel_pipeline.store.schema import Sizes
+from kernel_pipeline.store.array_spec import Sizes
 from kernel_pipeline.tasks.kernels.gaussian import GaussianFamily
 from kernel_pipeline.tasks.learners.align_krr import AlignKrr
 from kernel_pipeline.tasks.learners.each_kernel import EachKernel
