@@ -22,7 +22,7 @@ from kernel_pipeline.plan.plan import Plan, make_plan
 from kernel_pipeline.run.options import Options, prepare_workers
 from kernel_pipeline.run.run_results import RunResults
 from kernel_pipeline.run.sweeps import choose_directory, run_sweep
-from kernel_pipeline.store.addresses import open_root
+from kernel_pipeline.store.addresses import open_storage
 from kernel_pipeline.store.files import quoted
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def run(
         accept_changes=accept_changes,
         client=None if isinstance(cluster, str | Path) else cluster,
     )
-    root = None if out is None else open_root(out)
+    root = None if out is None else open_storage(out)
     try:
         with released(profile):
             prepare_workers(options, parsed)
@@ -126,11 +126,11 @@ def plan(
     >>> import kernel_pipeline as kp
     >>> plan = kp.plan("default", settings={"protocol.folds": 3})
     >>> [dataset.name for dataset in plan.datasets]
-    ['diabetes', 'breast-cancer']
+    ['breast-cancer', 'diabetes']
     """
     parsed, folder = _load(config, settings)
     folder = data_folder(_path(data_dir), folder)
-    return make_plan(parsed, [load_samples(parsed, dataset, folder).outline for dataset in parsed.dataset])
+    return make_plan(parsed, [load_samples(parsed, dataset, folder).info for dataset in parsed.dataset])
 
 
 def open_run(directory: str | Path, *, data_dir: str | Path | None = None) -> RunResults:
@@ -144,7 +144,7 @@ def open_run(directory: str | Path, *, data_dir: str | Path | None = None) -> Ru
         Folder for relative paths of data files, where a kernel has to be computed from its source. By default, the
         folder that the run used.
     """
-    return RunResults(open_root(directory), _path(data_dir))
+    return RunResults(open_storage(directory), _path(data_dir))
 
 
 def read_config(config: ConfigLike = "default", settings: Mapping[str, Any] | None = None) -> Config:

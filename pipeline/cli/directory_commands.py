@@ -16,12 +16,12 @@ from kernel_pipeline.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from kernel_pipeline.store.storage import Root
+    from kernel_pipeline.store.storage import Storage
 
 
 @click.command()
 @directory_argument
-def status(directory: "Root") -> None:
+def status(directory: "Storage") -> None:
     """Show what is done in the run of DIRECTORY, and what is left and why."""
     from kernel_pipeline.cli.status import print_status
 
@@ -33,7 +33,7 @@ def status(directory: "Root") -> None:
 @click.option("--repair", is_flag=True, help="Recompute only what is damaged.")
 @data_option
 @running_options
-def verify(directory: "Root", repair: bool, data_dir: Path | None, **running: Any) -> None:
+def verify(directory: "Storage", repair: bool, data_dir: Path | None, **running: Any) -> None:
     """Read every byte of a run, and name what is damaged, missing, swapped or foreign.
 
     The exit code is 0 if everything is as it was written or was repaired, and 4 otherwise.
@@ -58,12 +58,12 @@ def verify(directory: "Root", repair: bool, data_dir: Path | None, **running: An
 
 @click.command()
 @directory_argument
-def unlock(directory: "Root") -> None:
+def unlock(directory: "Storage") -> None:
     """Remove the lock that a dead run left in DIRECTORY."""
     from kernel_pipeline.errors import RefusedError
     from kernel_pipeline.text import printable
 
-    if not directory.is_there():
+    if not directory.exists():
         raise RefusedError(f"{directory} is not a run directory")
     held = directory.unlock()
     click.echo(printable(f"Unlocked; the lock was held by {held}." if held else f"{directory} is not locked."))
@@ -71,7 +71,7 @@ def unlock(directory: "Root") -> None:
 
 @click.command()
 @click.argument("folder", type=open_storage, default="runs")
-def runs(folder: "Root") -> None:
+def runs(folder: "Storage") -> None:
     """List the runs in FOLDER (by default runs/) with state, size and age."""
     from kernel_pipeline.cli.maintenance_view import print_runs
     from kernel_pipeline.run.maintenance import list_runs
@@ -87,7 +87,7 @@ def runs(folder: "Root") -> None:
     default="results",
     hidden=True,  # the only choice, accepted since earlier versions required it
 )
-def clean(directory: "Root", keep: str) -> None:
+def clean(directory: "Storage", keep: str) -> None:
     """Remove the big arrays of a run: Gram matrices, combined kernels, copies of data.
 
     Tables, statistics, weights and the ledger are kept. If a later change needs the arrays, they are computed again.

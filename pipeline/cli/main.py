@@ -32,7 +32,7 @@ from kernel_pipeline.text import printable
 
 if TYPE_CHECKING:
     from kernel_pipeline.run.sweeps import Outcome
-    from kernel_pipeline.store.storage import Root
+    from kernel_pipeline.store.storage import Storage
 
 CONTEXT = {"help_option_names": ["-h", "--help"]}
 ONLY_PRINTS = ("plan", "status", "runs", "configs", "clusters", "columns", "config")
@@ -95,7 +95,7 @@ def main() -> None:
 @sweep_options
 def run(
     config: str | None,
-    out: "Root | None",
+    out: "Storage | None",
     accept_changes: bool,
     data_dir: Path | None,
     settings: tuple[str, ...],
@@ -133,7 +133,7 @@ def _finish(outcome: "Outcome") -> NoReturn:
 @sweep_options
 def submit(
     config: str | None,
-    out: "Root | None",
+    out: "Storage | None",
     accept_changes: bool,
     data_dir: Path | None,
     settings: tuple[str, ...],
@@ -161,7 +161,7 @@ def submit(
 @directory_argument
 @running_options
 @data_option
-def resume(directory: "Root", data_dir: Path | None, **running: Any) -> None:
+def resume(directory: "Storage", data_dir: Path | None, **running: Any) -> None:
     """Resume the run in DIRECTORY; the config is read from there."""
     profile = take_profile(running)
     from kernel_pipeline.cli.run_view import RunView
@@ -198,7 +198,7 @@ def plan(
     click.get_current_context().with_resource(released(profile))
     parsed, folder = load_config(config, settings)
     where = data_folder(data_dir, folder)
-    planned = make_plan(parsed, [load_samples(parsed, dataset, where).outline for dataset in parsed.dataset])
+    planned = make_plan(parsed, [load_samples(parsed, dataset, where).info for dataset in parsed.dataset])
     count, limit = worker_limits(profile)
     print_plan(console(), planned, count, limit)
     print_job(console(), profile, default_directory(parsed))

@@ -11,14 +11,14 @@ if TYPE_CHECKING:
 
     from kernel_pipeline.cluster.profile import Profile
     from kernel_pipeline.config.sweep import Config
-    from kernel_pipeline.store.storage import Root
+    from kernel_pipeline.store.storage import Storage
 
 
-def open_storage(address: str) -> "Root":
+def open_storage(address: str) -> "Storage":
     """Open a folder, or s3://bucket/prefix; one that cannot be reached is rejected before anything else is done."""
-    from kernel_pipeline.store.addresses import open_root
+    from kernel_pipeline.store.addresses import open_storage
 
-    return open_root(address)
+    return open_storage(address)
 
 
 config_argument = click.argument("config", required=False)

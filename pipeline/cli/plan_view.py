@@ -33,7 +33,7 @@ def print_plan(console: Console, plan: Plan, workers: int, limit: int | None) ->
         table.add_row(
             dataset.name,
             "\n".join(dataset.tasks_learned),
-            f"{dataset.outline.rows:,} x {dataset.outline.columns:,}",
+            f"{dataset.info.rows:,} x {dataset.info.columns:,}",
             f"{len(dataset.kernels):,}",
             f"{sum(len(task.tiles) for task in dataset.of(TilesTask)):,}",
             f"{len(dataset.tasks):,}",

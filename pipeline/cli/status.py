@@ -18,10 +18,10 @@ from kernel_pipeline.run.verification import TABLES, check, check_files
 from kernel_pipeline.stages.task import STAGES
 from kernel_pipeline.store.files import quoted
 from kernel_pipeline.store.paths import RESULTS
-from kernel_pipeline.store.storage import Root
+from kernel_pipeline.store.storage import Storage
 
 
-def print_status(console: Console, root: Root) -> None:
+def print_status(console: Console, root: Storage) -> None:
     """Print the finished tasks by stage, what is left and why, and the summary if there is one."""
     manifest = read_manifest(root)
     plan = manifest.plan()

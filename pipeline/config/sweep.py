@@ -16,7 +16,7 @@ from kernel_pipeline.config.strict_model import Name, StrictModel, distinct
 from kernel_pipeline.tasks.weights.method import Method
 
 
-class Protocol(StrictModel):
+class CrossValidation(StrictModel):
     """Cross-validation: a trial tests on one fold, validates on the next and trains on the rest."""
 
     folds: int = Field(5, ge=3, le=100, description="parts that the samples are dealt into; as many trials")
@@ -45,7 +45,7 @@ class Config(StrictModel):
     methods: list[MethodEntry] = Field(
         min_length=1, description="rules that give the weights; those that do not fit a task are left out there"
     )
-    protocol: Protocol = Protocol()
+    protocol: CrossValidation = CrossValidation()
     fit: FitTable = Field(default_factory=lambda: fit_model()())
     storage: Storage = Storage()
     dataset: list[Dataset] = Field(min_length=1)

@@ -13,7 +13,7 @@ from kernel_pipeline.config.sweep import Config
 from kernel_pipeline.data.encoding import encode_target, is_numbers
 from kernel_pipeline.data.raw_table import RawTable, read_source
 from kernel_pipeline.errors import DataError
-from kernel_pipeline.store.dataset_info import Outline
+from kernel_pipeline.store.dataset_info import DatasetInfo
 from kernel_pipeline.tasks.arrays import Floats, Integers
 from kernel_pipeline.tasks.folds import deal_folds
 from kernel_pipeline.tasks.kernels.family import family_notes, kernel_names
@@ -54,10 +54,10 @@ class PreparedDataset:
         return digest.hexdigest()
 
     @cached_property
-    def outline(self) -> Outline:
+    def info(self) -> DatasetInfo:
         """Sizes and identity of the dataset."""
         rows, columns = self.features.shape
-        return Outline(
+        return DatasetInfo(
             name=self.name,
             fingerprint=self.fingerprint,
             rows=rows,

@@ -6,7 +6,7 @@ from typing import Any
 
 from kernel_pipeline.store.array_metadata import ArrayPlan
 from kernel_pipeline.store.array_spec import ArraySpec, Kernels, Per, Sizes
-from kernel_pipeline.store.dataset_info import Outline
+from kernel_pipeline.store.dataset_info import DatasetInfo
 from kernel_pipeline.store.schema import ARRAYS
 from kernel_pipeline.tasks.kernels.family import GramFamily, kernel_shifts
 
@@ -14,7 +14,7 @@ Cells = Sequence[tuple[str, str]]
 
 
 def planned_arrays(
-    outline: Outline,
+    info: DatasetInfo,
     families: Sequence[GramFamily],
     sizes: Sizes,
     problems: Sequence[str],
@@ -43,9 +43,9 @@ def planned_arrays(
         Per.PROBLEM: [(problem, "") for problem in problems],
         Per.WEIGHTS: weighted,
     }
-    attributes = {"kernels": list(outline.kernels), "shift": list(kernel_shifts(families))}
+    attributes = {"kernels": list(info.kernels), "shift": list(kernel_shifts(families))}
     return tuple(
-        _array_plan(spec, spec.pattern.format(dataset=outline.name, problem=problem, method=method), sizes, attributes)
+        _array_plan(spec, spec.pattern.format(dataset=info.name, problem=problem, method=method), sizes, attributes)
         for per, specs in _by_owner(kind)
         for problem, method in owners[per]
         for spec in specs

@@ -14,5 +14,5 @@ def data_identity(plan: DatasetPlan) -> str:
     combined = sorted({task.cell for task in plan.of(CombineTask)})
     sizes = (len(plan.stages["tiles"]), plan.tile, plan.folds)
     shifts = kernel_shifts(plan.families)
-    content = (DATA_VERSION, plan.outline.fingerprint, plan.tasks_learned, sorted(plan.cells), combined, sizes, shifts)
+    content = (DATA_VERSION, plan.info.fingerprint, plan.tasks_learned, sorted(plan.cells), combined, sizes, shifts)
     return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:16]

@@ -17,7 +17,7 @@ from kernel_pipeline.stages.task import Task
 from kernel_pipeline.stages.tiles import TilesTask, batches, tiles_on_and_above_diagonal
 from kernel_pipeline.stages.weights import WeightsTask, trial_batches
 from kernel_pipeline.store.array_spec import Sizes
-from kernel_pipeline.store.dataset_info import Outline
+from kernel_pipeline.store.dataset_info import DatasetInfo
 from kernel_pipeline.tasks.learners.one_stage import OneStageMethod
 from kernel_pipeline.tasks.metrics import extra_metrics
 from kernel_pipeline.tasks.weights.method import SingleKernelMethod, WeightRule
@@ -26,15 +26,15 @@ from kernel_pipeline.tasks.weights.method import SingleKernelMethod, WeightRule
 USUAL_METHODS = 4
 
 
-def gram_stages(config: Config, dataset: Dataset, outline: Outline, methods: Sequence[PlannedMethod]) -> StagePlan:
+def gram_stages(config: Config, dataset: Dataset, info: DatasetInfo, methods: Sequence[PlannedMethod]) -> StagePlan:
     """Plan the tasks of a dataset for its methods."""
-    m, p = outline.rows, len(outline.kernels)
+    m, p = info.rows, len(info.kernels)
     tile, folds = min(config.storage.tile, m), config.protocol.folds
     tiles = tiles_on_and_above_diagonal(m, tile)
     rules = [(planned.target.problem, planned.method) for planned in methods if isinstance(planned.method, WeightRule)]
     common: dict[str, Any] = {
         "dataset": dataset.name,
-        "fingerprint": outline.fingerprint,
+        "fingerprint": info.fingerprint,
         "tile": tile,
         "families": dataset.gram_families,
     }
@@ -69,8 +69,8 @@ def gram_stages(config: Config, dataset: Dataset, outline: Outline, methods: Seq
     }
     sizes = Sizes(
         sample=m,
-        feature=outline.columns,
-        entry=outline.entries,
+        feature=info.columns,
+        entry=info.entries,
         kernel=p,
         problem=len(dataset.task),
         fold=folds,

@@ -23,7 +23,7 @@ from kernel_pipeline.stages.combine import CombineTask
 from kernel_pipeline.stages.samples import make_targets
 from kernel_pipeline.stages.task import Task
 from kernel_pipeline.store.array_metadata import ArrayPlan
-from kernel_pipeline.store.dataset_info import Outline
+from kernel_pipeline.store.dataset_info import DatasetInfo
 from kernel_pipeline.store.reports import Finished
 from kernel_pipeline.tasks.kernels.family import GramFamily
 from kernel_pipeline.text import format_bytes
@@ -35,7 +35,7 @@ T = TypeVar("T", bound=Task)
 class DatasetPlan:
     """The tasks of one dataset, stage after stage, and their cost."""
 
-    outline: Outline
+    info: DatasetInfo
     tasks_learned: tuple[str, ...]
     rank_one: bool
     families: tuple[GramFamily, ...]
@@ -60,12 +60,12 @@ class DatasetPlan:
     @property
     def name(self) -> str:
         """Of the dataset."""
-        return self.outline.name
+        return self.info.name
 
     @property
     def kernels(self) -> tuple[str, ...]:
         """The names of the base kernels."""
-        return self.outline.kernels
+        return self.info.kernels
 
     @property
     def tasks(self) -> list[Task]:
@@ -101,7 +101,7 @@ class Plan:
     @property
     def identity(self) -> str:
         """A digest of the config and the data."""
-        content = (config_digest(self.config), [dataset.outline.fingerprint for dataset in self.datasets])
+        content = (config_digest(self.config), [dataset.info.fingerprint for dataset in self.datasets])
         return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:16]
 
     @property
@@ -130,9 +130,9 @@ class Plan:
         """Return what a user should know before the run: what is left out, and remarks of kernel families."""
         notes = []
         for dataset in self.datasets:
-            if dataset.outline.left_out:
-                notes.append(Note(dataset.name, f"{dataset.outline.left_out} rows are left out, for missing = 'drop'"))
-            notes += [Note(dataset.name, text) for text in dataset.outline.notes]
+            if dataset.info.left_out:
+                notes.append(Note(dataset.name, f"{dataset.info.left_out} rows are left out, for missing = 'drop'"))
+            notes += [Note(dataset.name, text) for text in dataset.info.notes]
             notes += [
                 Note(dataset.name, f"left out, since {left_out.reason}", left_out.problem, left_out.method)
                 for left_out in dataset.unsupported
@@ -145,7 +145,7 @@ class Plan:
         if size <= limit:
             return
         smaller = (
-            "a smaller [storage] tile" if stage in ("tiles", "combine") else f"fewer rows ({dataset.outline.rows} now)"
+            "a smaller [storage] tile" if stage in ("tiles", "combine") else f"fewer rows ({dataset.info.rows} now)"
         )
         raise TooLargeError(
             f"dataset {dataset.name!r}: a task of stage {stage!r} needs about {format_bytes(size)}, but each of the "
@@ -161,12 +161,10 @@ class Plan:
             )
 
 
-def make_plan(config: Config, outlines: Sequence[Outline]) -> Plan:
+def make_plan(config: Config, infos: Sequence[DatasetInfo]) -> Plan:
     """Lay out all tasks. The batches depend on sizes only, never on where or by how many workers they run."""
-    check_plan_size(config, outlines)
-    datasets = tuple(
-        _plan_dataset(config, dataset, outline) for dataset, outline in zip(config.dataset, outlines, strict=True)
-    )
+    check_plan_size(config, infos)
+    datasets = tuple(_plan_dataset(config, dataset, info) for dataset, info in zip(config.dataset, infos, strict=True))
     unsupported = [left_out for dataset in datasets for left_out in dataset.unsupported]
     for method in config.methods:
         reasons = [left_out.reason for left_out in unsupported if left_out.method == method.method_id]
@@ -178,23 +176,23 @@ def make_plan(config: Config, outlines: Sequence[Outline]) -> Plan:
     return Plan(config, datasets)
 
 
-def _plan_dataset(config: Config, dataset: Dataset, outline: Outline) -> DatasetPlan:
+def _plan_dataset(config: Config, dataset: Dataset, info: DatasetInfo) -> DatasetPlan:
     rank_one = dataset.column_family is not None
-    methods, unsupported = plan_methods(make_targets(dataset.task), config.methods, len(outline.kernels), rank_one)
+    methods, unsupported = plan_methods(make_targets(dataset.task), config.methods, len(info.kernels), rank_one)
     plan_stages = rank_one_stages if rank_one else gram_stages
-    planned = plan_stages(config, dataset, outline, methods)
+    planned = plan_stages(config, dataset, info, methods)
     cells = tuple(planned_method.cell for planned_method in methods if planned_method.method.gives_weights)
     combined = tuple(dict.fromkeys(task.cell for task in planned.stages["combine"] if isinstance(task, CombineTask)))
     return DatasetPlan(
-        outline=outline,
+        info=info,
         tasks_learned=tuple(dataset.task),
         rank_one=rank_one,
         families=dataset.gram_families,
         folds=config.protocol.folds,
-        tile=min(config.storage.tile, outline.rows),
+        tile=min(config.storage.tile, info.rows),
         cells=cells,
         unsupported=tuple(unsupported),
         stages=planned.stages,
         memory=planned.memory,
-        arrays=planned_arrays(outline, dataset.gram_families, planned.sizes, dataset.task, cells, combined),
+        arrays=planned_arrays(info, dataset.gram_families, planned.sizes, dataset.task, cells, combined),
     )

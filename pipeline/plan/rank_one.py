@@ -13,15 +13,15 @@ from kernel_pipeline.stages.rank_one import RankOneFitTask, RankOneOneStageTask,
 from kernel_pipeline.stages.samples import make_targets
 from kernel_pipeline.stages.task import Task
 from kernel_pipeline.store.array_spec import Sizes
-from kernel_pipeline.store.dataset_info import Outline
+from kernel_pipeline.store.dataset_info import DatasetInfo
 from kernel_pipeline.tasks.learners.one_stage import OneStageMethod
 from kernel_pipeline.tasks.metrics import extra_metrics
 
 
-def rank_one_stages(config: Config, dataset: Dataset, outline: Outline, methods: Sequence[PlannedMethod]) -> StagePlan:
+def rank_one_stages(config: Config, dataset: Dataset, info: DatasetInfo, methods: Sequence[PlannedMethod]) -> StagePlan:
     """Plan the tasks of a dataset for its methods."""
     folds = config.protocol.folds
-    common = {"dataset": dataset.name, "fingerprint": outline.fingerprint}
+    common = {"dataset": dataset.name, "fingerprint": info.fingerprint}
     stages: dict[str, tuple[Task, ...]] = {
         "tiles": (),
         "reduce": (RankOneStatisticsTask(**common, targets=make_targets(dataset.task), folds=folds),),
@@ -30,14 +30,14 @@ def rank_one_stages(config: Config, dataset: Dataset, outline: Outline, methods:
         "fits": tuple(_cell_task(config.fit, common, planned, trial) for planned in methods for trial in range(folds)),
     }
     sizes = Sizes(
-        sample=outline.rows,
-        feature=outline.columns,
-        entry=outline.entries,
-        kernel=len(outline.kernels),
+        sample=info.rows,
+        feature=info.columns,
+        entry=info.entries,
+        kernel=len(info.kernels),
         problem=len(dataset.task),
         fold=folds,
         batch=0,
-        tile=min(config.storage.tile, outline.rows),
+        tile=min(config.storage.tile, info.rows),
     )
     needs_m = any(planned.method.needs_m for planned in methods)
     return StagePlan(

@@ -5,17 +5,17 @@ from collections.abc import Sequence
 
 from kernel_pipeline.config.sweep import Config
 from kernel_pipeline.errors import TooLargeError
-from kernel_pipeline.store.dataset_info import Outline
+from kernel_pipeline.store.dataset_info import DatasetInfo
 
 MAX_PARTS = 1_000_000
 """Tiles of each method and cells, of all datasets: a driver keeps some hundred bytes of each."""
 
 
-def check_plan_size(config: Config, outlines: Sequence[Outline]) -> None:
+def check_plan_size(config: Config, infos: Sequence[DatasetInfo]) -> None:
     """Refuse a sweep that has more tiles and cells than a driver can keep track of; they are counted, not listed."""
     methods, total = len(config.methods), 0
-    for dataset, outline in zip(config.dataset, outlines, strict=True):
-        rows, tile = outline.rows, min(config.storage.tile, max(1, outline.rows))
+    for dataset, info in zip(config.dataset, infos, strict=True):
+        rows, tile = info.rows, min(config.storage.tile, max(1, info.rows))
         tiles = 0 if dataset.column_family else tile_count(rows, tile)
         layers = 1 + methods * len(dataset.task)  # the base kernels, and the combined ones of each method
         total += tiles * layers + len(dataset.task) * methods * config.protocol.folds

@@ -11,7 +11,7 @@ from kernel_pipeline.results.columns import Column, columns
 from kernel_pipeline.results.summary import MEASURES
 from kernel_pipeline.store.files import quoted
 from kernel_pipeline.store.paths import RESULTS
-from kernel_pipeline.store.storage import Root
+from kernel_pipeline.store.storage import Storage
 from kernel_pipeline.tasks.metrics import METRICS
 from kernel_pipeline.text import printable
 
@@ -22,20 +22,20 @@ MAX_COLUMNS = 100
 MAX_CELLS = 20_000_000
 
 
-def read_rows(root: Root) -> pd.DataFrame:
+def read_rows(root: Storage) -> pd.DataFrame:
     """Read the rows of a run."""
     required = columns("dataset", "task", "method", "trial", *MEASURES, "metric", "status")
     rows = read_table(root, ROWS, required, columns("n_kernels", "n_active", "at_edge"))
     return rows[rows["metric"].isin([metric.name for metric in METRICS.values() if metric.primary])]
 
 
-def read_correlation(root: Root) -> pd.DataFrame | None:
+def read_correlation(root: Storage) -> pd.DataFrame | None:
     """Read the correlation table of a run, if it has one."""
     required = columns("dataset", "task", "kernels", "centered", "uncentered")
     return read_table(root, CORRELATION, required) if root.exists(CORRELATION) else None
 
 
-def read_table(root: Root, key: str, required: Sequence[Column], with_gaps: Sequence[Column] = ()) -> pd.DataFrame:
+def read_table(root: Storage, key: str, required: Sequence[Column], with_gaps: Sequence[Column] = ()) -> pd.DataFrame:
     """Read a table; control characters in its texts are escaped.
 
     Parameters
@@ -66,7 +66,7 @@ def read_table(root: Root, key: str, required: Sequence[Column], with_gaps: Sequ
     return table.assign(**{str(name): texts[name].map(printable, na_action="ignore") for name in texts})
 
 
-def _refused(root: Root, key: str, why: str) -> RefusedError:
+def _refused(root: Storage, key: str, why: str) -> RefusedError:
     return RefusedError(
         f"{root}/{key} is not a table that a run wrote: {why}. `pipeline verify {quoted(root)} --repair` writes it "
         "again"

@@ -8,11 +8,11 @@ from kernel_pipeline.results.context import Results, TableContext
 from kernel_pipeline.results.figures.figure import FIGURES, figure_file
 from kernel_pipeline.results.table import TABLES
 from kernel_pipeline.store.paths import RESULTS
-from kernel_pipeline.store.storage import Root
+from kernel_pipeline.store.storage import Storage
 from kernel_pipeline.text import spreadsheet_safe
 
 
-def write_tables(root: Root, context: TableContext) -> list[str]:
+def write_tables(root: Storage, context: TableContext) -> list[str]:
     """Write all registered tables, and return the keys of their files.
 
     A table that does not apply to the run is not written, and a file that an earlier config left is removed.
@@ -32,7 +32,7 @@ def write_tables(root: Root, context: TableContext) -> list[str]:
     return written
 
 
-def write_figures(root: Root, context: TableContext) -> list[str]:
+def write_figures(root: Storage, context: TableContext) -> list[str]:
     """Draw and write all registered figures, and return the keys of their files."""
     results = Results(context)
     for name, figure in FIGURES.items():

@@ -7,7 +7,7 @@ from kernel_pipeline.config.sweep import Config
 from kernel_pipeline.errors import ELSEWHERE, RefusedError
 from kernel_pipeline.store.files import PARTIAL
 from kernel_pipeline.store.paths import CONFIG, LEDGER, LOCK
-from kernel_pipeline.store.storage import Root
+from kernel_pipeline.store.storage import Storage
 
 
 def default_directory(config: Config) -> Path:
@@ -15,14 +15,14 @@ def default_directory(config: Config) -> Path:
     return Path("runs") / f"{config.name}-{config_digest(config)}"
 
 
-def check_place(root: Root) -> None:
+def check_place(root: Storage) -> None:
     """Refuse what is neither free nor a run directory, or cannot be written to. Leaves nothing behind."""
     root.check_usable()
     if not is_run_directory(root) and any(map(_is_foreign, root.names())):
         raise RefusedError(f"{root} is not empty and is not a run directory. {ELSEWHERE}")
 
 
-def is_run_directory(root: Root) -> bool:
+def is_run_directory(root: Storage) -> bool:
     """Whether a run was ever begun there: its ledger has a line, or is lost and the config is still there."""
     return root.exists(CONFIG) or root.journal().has_lines()
 

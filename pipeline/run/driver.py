@@ -28,7 +28,7 @@ from kernel_pipeline.store.files import quoted
 from kernel_pipeline.store.inputs import InputDigests, Total
 from kernel_pipeline.store.ledger import Ledger
 from kernel_pipeline.store.reports import Finished
-from kernel_pipeline.store.storage import Root
+from kernel_pipeline.store.storage import Storage
 
 log = logging.getLogger("kernel_pipeline")
 
@@ -53,7 +53,7 @@ class Run:
 
     def __init__(
         self,
-        root: Root,
+        root: Storage,
         plan: Plan,
         samples: Callable[[str], PreparedDataset],
         ledger: Ledger,
@@ -89,7 +89,7 @@ class Run:
         report = check(self.plan, recorded, self.store.root, full, self._again or ())
         for problem in report.problems:
             log.warning("%s; %s is computed again", problem, problem.entry)
-            self.store.root.make_way(problem.key)
+            self.store.root.remove_directory(problem.key)
         for name in report.superseded:
             log.warning("%s was computed from data that have changed since; it is computed again", name)
         self.damaged |= {*report.superseded, *(problem.entry for problem in report.problems)}
@@ -171,7 +171,7 @@ class Run:
                     name=name,
                     identity=data_identity(dataset),
                     digests=digests,
-                    result={"outline": dataset.outline.values()},
+                    result={"outline": dataset.info.values()},
                     seconds=round(time.perf_counter() - begin, 6),
                     peak_memory=0,
                 )
@@ -181,7 +181,7 @@ class Run:
 
     def _run_tasks(self, todo: set[str]) -> None:
         from kernel_pipeline.run.executor import Execution  # imports distributed, which a finished run does not need
-        from kernel_pipeline.run.worker_check import Welcome
+        from kernel_pipeline.run.worker_check import WorkerCheck
 
         say, logs = self.emit.notice, self.root.logs().folder
         with (
@@ -191,7 +191,7 @@ class Run:
         ):
             self.emit(WorkersChanged(cluster.workers, cluster.dashboard))
             schedule = self.schedule(todo)
-            with closing(Welcome(cluster, self.store, self._witness(), logs)) as welcome:
+            with closing(WorkerCheck(cluster, self.store, self._witness(), logs)) as welcome:
                 Execution(
                     cluster,
                     schedule,

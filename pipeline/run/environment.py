@@ -10,7 +10,7 @@ from typing import Any
 
 from kernel_pipeline import __version__
 from kernel_pipeline.data.source_files import Sources
-from kernel_pipeline.store.dataset_info import Outline
+from kernel_pipeline.store.dataset_info import DatasetInfo
 from kernel_pipeline.store.json_text import parse_json
 
 FORMAT = 4
@@ -22,7 +22,7 @@ CPU_FACTS = Path("/proc/cpuinfo")
 LIBRARIES = ("dask", "distributed", "numpy", "osqp", "pandas", "scikit-learn", "scipy", "zarr")
 
 
-def environment(outlines: Sequence[Outline], data_folder: Path, sources: Sources | None = None) -> str:
+def environment(infos: Sequence[DatasetInfo], data_folder: Path, sources: Sources | None = None) -> str:
     """The environment as JSON; `sources` are the files that the data came from."""
     content: dict[str, Any] = {
         "format": FORMAT,
@@ -33,7 +33,7 @@ def environment(outlines: Sequence[Outline], data_folder: Path, sources: Sources
         "libraries": {name: version(name) for name in LIBRARIES},
         "git": _git_state(),
         "data_folder": str(data_folder.absolute()),
-        "datasets": {outline.name: outline.fingerprint for outline in outlines},
+        "datasets": {info.name: info.fingerprint for info in infos},
         "sources": sources or {},
     }
     return json.dumps(content, indent=2) + "\n"

@@ -24,7 +24,7 @@ from kernel_pipeline.run.question import tell
 from kernel_pipeline.run.retries import GiveUp, Retries, StopRun, batch_name
 from kernel_pipeline.run.schedule import Schedule, TaskBatch
 from kernel_pipeline.run.worker import run_batch, stop_taking
-from kernel_pipeline.run.worker_pool import LOST, Attendance
+from kernel_pipeline.run.worker_pool import LOST, WorkerPool
 from kernel_pipeline.stages.task import Task
 from kernel_pipeline.store.arrays import RunStore
 from kernel_pipeline.store.inputs import Total
@@ -62,7 +62,7 @@ class Execution:
     ----------
     record
         Stores the reports of finished tasks.
-    welcome
+    check_workers
         Checks workers that connect.
     inputs
         Returns the ledger's digests of what a task reads, as far as it is finished; without it nothing is checked.
@@ -74,7 +74,7 @@ class Execution:
         schedule: Schedule,
         store: RunStore,
         record: Callable[[list[Finished]], None],
-        welcome: Callable[[Collection[str]], None],
+        check_workers: Callable[[Collection[str]], None],
         interrupt: Interrupt,
         fail_fast: bool,
         say: Callable[[str], None],
@@ -83,7 +83,7 @@ class Execution:
         self._client: Client = cluster.client
         self._id = uuid4().hex[:8]
         """Tells this pass from all others that the same workers see."""
-        self._attendance = Attendance(cluster, welcome, say)
+        self._pool = WorkerPool(cluster, check_workers, say)
         self._schedule, self._store, self._record = schedule, store, record
         self._interrupt, self._fail_fast = interrupt, fail_fast
         self._inputs = inputs
@@ -112,12 +112,12 @@ class Execution:
 
     def _loop(self) -> None:
         while True:
-            self._attendance.count()
+            self._pool.refresh()
             if self._interrupt.requested or self._trouble:
                 self._stop()
-            elif self._attendance.known:
+            elif self._pool.known:
                 self._submit()
-            if not self._running and (self._stopped or (self._attendance.known and not self._retries)):
+            if not self._running and (self._stopped or (self._pool.known and not self._retries)):
                 break
             try:
                 arrived = [self._arrived.get(timeout=POLL_INTERVAL_S)]
@@ -146,7 +146,7 @@ class Execution:
             if not self._running:
                 (self._last_chance_key,) = self._send([self._retries.last_chances.popleft()])
             return
-        capacity = self._attendance.hands
+        capacity = self._pool.capacity
         self._suspect_keys &= self._running.keys()
         self._suspect_keys.update(self._send(self._retries.take_suspects(capacity, len(self._suspect_keys))))
         self._send(self._retries.take_due())
@@ -205,12 +205,12 @@ class Execution:
         """Let workers finish what they do, and drop what only waits for them."""
         if not self._stopped:
             self._stopped = True
-            self._attendance.welcome = self._tell_to_stop  # workers that connect only now
+            self._pool.check = self._tell_to_stop  # workers that connect only now
             self._tell_to_stop(None)
-        if not self._attendance.present:
+        if not self._pool.present:
             self._running.clear()  # it waits for a worker that may never come, and has not begun
         # Of the batches that a worker has, one per thread runs; the others end when their turn comes.
-        running = min(len(self._running), self._attendance.hands)
+        running = min(len(self._running), self._pool.capacity)
         if self._interrupt.requested and running and self._interrupt.count_down(running):
             self._running.clear()
 
@@ -287,7 +287,7 @@ class Execution:
             self._retries.add(batch)
             return []
         worker = error.last_worker.address if isinstance(error, KilledWorker) else ""
-        decision = self._retries.decide(batch, error, self._attendance.pauses.restarted.get(worker))
+        decision = self._retries.decide(batch, error, self._pool.pauses.restarted.get(worker))
         if isinstance(decision, StopRun):
             self._trouble = self._trouble or decision.error
         if not isinstance(decision, GiveUp):

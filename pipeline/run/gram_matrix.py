@@ -15,7 +15,7 @@ from kernel_pipeline.run.tables import check_read
 from kernel_pipeline.stages.rank_one import read_columns
 from kernel_pipeline.stages.tiles import TilesTask
 from kernel_pipeline.store.arrays import GRAM, DamagedError, RunStore
-from kernel_pipeline.store.storage import Root
+from kernel_pipeline.store.storage import Storage
 from kernel_pipeline.tasks.arrays import Floats, Integers
 
 
@@ -30,11 +30,11 @@ class KernelStore(RunStore):
         Number of the kernel.
     """
 
-    def __init__(self, root: Root, values: Mapping[str, Any], plan: DatasetPlan, kernel: int) -> None:
+    def __init__(self, root: Storage, values: Mapping[str, Any], plan: DatasetPlan, kernel: int) -> None:
         super().__init__(root)
         self._values, self._kernel, self._tile = values, kernel, plan.tile
         self._gram_key = f"{GRAM}/{plan.name}/gram"
-        self.gram: Floats = np.full((plan.outline.rows, plan.outline.rows), np.nan)
+        self.gram: Floats = np.full((plan.info.rows, plan.info.rows), np.nan)
 
     def read(self, group: str, name: str, selection: Any = ..., undefined: bool = False) -> Any:
         """Read a part of an array."""
@@ -89,7 +89,7 @@ def _stored(manifest: Manifest, plan: DatasetPlan, kernel: int) -> Floats | None
     if plan.rank_one:
         return None
     store = KernelStore(manifest.arrays(), {}, plan, kernel)
-    name, m, tile = f"{plan.name}/gram", plan.outline.rows, plan.tile
+    name, m, tile = f"{plan.name}/gram", plan.info.rows, plan.tile
     try:
         for row in range(0, m, tile):
             for column in range(row, m, tile):
@@ -119,7 +119,7 @@ def _from_source(manifest: Manifest, plan: DatasetPlan, kernel: int, data_dir: P
     folder = data_dir or manifest.data_folder
     try:
         samples = load_samples(manifest.config, dataset, folder)
-        check_same_data(manifest, samples.outline)
+        check_same_data(manifest, samples.info)
     except PipelineError as error:
         raise DataError(
             f"the kernels of {plan.name!r} are not stored in {manifest.root}, nor are its features, and they cannot be "

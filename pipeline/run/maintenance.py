@@ -12,7 +12,7 @@ from kernel_pipeline.store.fence import guarded_arrays
 from kernel_pipeline.store.files import quoted
 from kernel_pipeline.store.ledger import Ledger
 from kernel_pipeline.store.reports import Finished
-from kernel_pipeline.store.storage import Root
+from kernel_pipeline.store.storage import Storage
 
 
 @dataclass(frozen=True)
@@ -37,18 +37,18 @@ class Cleaning:
     """Keys of files among the arrays that the run did not write; they are left in place."""
 
 
-def list_runs(folder: Root) -> list[ListedRun]:
+def list_runs(folder: Storage) -> list[ListedRun]:
     """List the run directories of a folder with state, size and age."""
-    if not folder.is_there():
+    if not folder.exists():
         raise RefusedError(f"there is no folder {folder}. Give the folder that contains your runs")
     return [
         ListedRun(str(root), _state(root), root.size(), max(0.0, time.time() - root.last_change()))
-        for root in folder.inner()
+        for root in folder.children()
         if _is_listed(root)
     ]
 
 
-def clean_run(root: Root) -> Cleaning:
+def clean_run(root: Storage) -> Cleaning:
     """Remove the big arrays of a finished run."""
     if not is_run_directory(root):
         raise no_run_directory(root)
@@ -71,7 +71,7 @@ def clean_run(root: Root) -> Cleaning:
     return Cleaning(freed, tuple(dict.fromkeys(left)))
 
 
-def _is_listed(root: Root) -> bool:
+def _is_listed(root: Storage) -> bool:
     """Return whether a directory is a run, or looks like one and cannot be read; its state then says why."""
     try:
         return is_run_directory(root)
@@ -79,7 +79,7 @@ def _is_listed(root: Root) -> bool:
         return True
 
 
-def _state(root: Root) -> str:
+def _state(root: Storage) -> str:
     """Describe the state of a run in a few words."""
     try:
         if (held := root.holder()) is not None:

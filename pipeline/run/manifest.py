@@ -15,8 +15,8 @@ from kernel_pipeline.plan.plan import Plan, make_plan
 from kernel_pipeline.run.directory import is_run_directory
 from kernel_pipeline.run.environment import FORMAT, OLDEST_FORMAT, environment
 from kernel_pipeline.run.verification import TABLES, check_files, data_entry
-from kernel_pipeline.store.addresses import open_root
-from kernel_pipeline.store.dataset_info import Outline
+from kernel_pipeline.store.addresses import open_storage
+from kernel_pipeline.store.dataset_info import DatasetInfo
 from kernel_pipeline.store.digests import content_digest
 from kernel_pipeline.store.json_text import parse_json
 from kernel_pipeline.store.ledger import Ledger
@@ -25,7 +25,7 @@ from kernel_pipeline.store.ledger_entries import SWEEP as SWEEP
 from kernel_pipeline.store.paths import CONFIG, ENVIRONMENT, MARK
 from kernel_pipeline.store.regular_files import MAX_RECORD_BYTES
 from kernel_pipeline.store.reports import Finished
-from kernel_pipeline.store.storage import Root
+from kernel_pipeline.store.storage import Storage
 
 WAYS_OUT = f"{ELSEWHERE}, or give --accept-changes to continue here and compute only what depends on them again"
 
@@ -34,7 +34,7 @@ WAYS_OUT = f"{ELSEWHERE}, or give --accept-changes to continue here and compute 
 class Manifest:
     """The config of a run, the origin of its data, and the ledger."""
 
-    root: Root
+    root: Storage
     config: Config
     data_folder: Path
     fingerprints: dict[str, str]
@@ -56,31 +56,31 @@ class Manifest:
         done_for = self.finished[TABLES].result["sweep"] if TABLES in self.finished else None
         return SWEEP in self.finished and done_for == self.finished[SWEEP].identity
 
-    def arrays(self) -> Root:
+    def arrays(self) -> Storage:
         """Return the storage of the arrays."""
         return arrays_root(self.root, self.finished)
 
-    def outline(self, dataset: str) -> Outline | None:
+    def info(self, dataset: str) -> DatasetInfo | None:
         """Return the sizes of a dataset once its data are stored; data of an earlier config do not count."""
         entry = self.finished.get(data_entry(dataset))
-        outline = Outline.of(entry.result["outline"]) if entry else None
-        return outline if outline and outline.fingerprint == self.fingerprints.get(dataset) else None
+        info = DatasetInfo.of(entry.result["outline"]) if entry else None
+        return info if info and info.fingerprint == self.fingerprints.get(dataset) else None
 
     def plan(self) -> Plan | None:
         """Return the plan of the run from its directory alone; None before all data are stored."""
-        outlines = [self.outline(dataset.name) for dataset in self.config.dataset]
-        known = [outline for outline in outlines if outline]
-        return self.plan_of(known) if len(known) == len(outlines) else None
+        infos = [self.info(dataset.name) for dataset in self.config.dataset]
+        known = [info for info in infos if info]
+        return self.plan_of(known) if len(known) == len(infos) else None
 
-    def plan_of(self, outlines: Sequence[Outline]) -> Plan:
+    def plan_of(self, infos: Sequence[DatasetInfo]) -> Plan:
         """Return the plan of the run, given the sizes of its data."""
         try:
-            return make_plan(self.config, outlines)
+            return make_plan(self.config, infos)
         except (ConfigError, TooLargeError) as error:
             raise RefusedError(f"{self.root} cannot be planned: {error}") from None
 
 
-def read_manifest(root: Root, ledger: Ledger | None = None) -> Manifest:
+def read_manifest(root: Storage, ledger: Ledger | None = None) -> Manifest:
     """Read the manifest of a run directory.
 
     The ledger has a copy of config and environment, which takes precedence over the files.
@@ -117,47 +117,47 @@ def read_manifest(root: Root, ledger: Ledger | None = None) -> Manifest:
         raise RefusedError(f"{root}/{ENVIRONMENT} is damaged. {ELSEWHERE}") from None
 
 
-def no_run_directory(root: Root) -> RefusedError:
+def no_run_directory(root: Storage) -> RefusedError:
     """Return the error for a directory in which no run was started."""
     return RefusedError(f"{root} is not a run directory: there is no {CONFIG} in it")
 
 
-def check_same_sweep(manifest: Manifest, config: Config, outlines: Sequence[Outline]) -> None:
+def check_same_sweep(manifest: Manifest, config: Config, infos: Sequence[DatasetInfo]) -> None:
     """Reject a config or data that differ from those of a run directory."""
     if changes := differences(manifest.config, config):
         listed = "\n".join(f"  {line}" for line in changes)
         raise RefusedError(f"{manifest.root} contains another sweep; its config differs:\n{listed}\n{WAYS_OUT}")
-    for outline in outlines:
-        check_same_data(manifest, outline)
+    for info in infos:
+        check_same_data(manifest, info)
 
 
-def check_same_data(manifest: Manifest, outline: Outline) -> None:
+def check_same_data(manifest: Manifest, info: DatasetInfo) -> None:
     """Reject data that differ from those that a run was started with."""
-    if manifest.fingerprints.get(outline.name, outline.fingerprint) != outline.fingerprint:
+    if manifest.fingerprints.get(info.name, info.fingerprint) != info.fingerprint:
         raise RefusedError(
-            f"the data of {outline.name!r} have changed since {manifest.root} was started. Restore the old "
+            f"the data of {info.name!r} have changed since {manifest.root} was started. Restore the old "
             f"data. {WAYS_OUT}"
         )
 
 
-def write_manifest(root: Root, plan: Plan, data_folder: Path, ledger: Ledger) -> None:
+def write_manifest(root: Storage, plan: Plan, data_folder: Path, ledger: Ledger) -> None:
     """Write the manifest of a run: first to the ledger, from which the files can be restored."""
-    outlines = [dataset.outline for dataset in plan.datasets]
+    infos = [dataset.info for dataset in plan.datasets]
     sources = describe_sources(plan.config, data_folder)
-    files = {CONFIG: to_toml(plan.config), ENVIRONMENT: environment(outlines, data_folder, sources)}
+    files = {CONFIG: to_toml(plan.config), ENVIRONMENT: environment(infos, data_folder, sources)}
     digests = {name: content_digest(content.encode()) for name, content in files.items()}
     result = {"files": files} | _choose_arrays(plan.config, ledger)
     ledger.append(Finished(SWEEP, plan.identity, digests, result, 0.0, 0))
     restore_manifest(root, ledger)
 
 
-def arrays_root(root: Root, finished: Mapping[str, Finished]) -> Root:
+def arrays_root(root: Storage, finished: Mapping[str, Finished]) -> Storage:
     """Return the storage of the arrays: the run directory, unless the config names another one."""
     elsewhere = finished[SWEEP].result.get(ARRAYS) if SWEEP in finished else None
-    return open_root(elsewhere) if elsewhere else root
+    return open_storage(elsewhere) if elsewhere else root
 
 
-def own_arrays_root(root: Root, finished: Mapping[str, Finished]) -> Root:
+def own_arrays_root(root: Storage, finished: Mapping[str, Finished]) -> Storage:
     """Return the storage of the arrays for writing. Outside the run directory it must have the mark of this run."""
     arrays = arrays_root(root, finished)
     if arrays is root:
@@ -177,7 +177,7 @@ def own_arrays_root(root: Root, finished: Mapping[str, Finished]) -> Root:
     return arrays
 
 
-def _check_arrays(root: Root, config: Config, finished: Mapping[str, Finished]) -> None:
+def _check_arrays(root: Storage, config: Config, finished: Mapping[str, Finished]) -> None:
     """Reject arrays outside the run directory that are not directly below the URL of the config."""
     elsewhere = finished[SWEEP].result.get(ARRAYS) if SWEEP in finished else None
     if elsewhere is None:
@@ -202,11 +202,11 @@ def _choose_arrays(config: Config, ledger: Ledger) -> dict[str, str]:
     chosen, run = str(result.get(ARRAYS, "")), str(result.get(RUN, ""))
     if chosen.rpartition("/")[0] != config.storage.url or not run:
         chosen, run = f"{config.storage.url}/{config.name}-{token_hex(4)}", token_hex(16)
-        open_root(chosen).write(MARK, f"{run}\n")
+        open_storage(chosen).write(MARK, f"{run}\n")
     return {ARRAYS: chosen, RUN: run}
 
 
-def restore_manifest(root: Root, ledger: Ledger) -> list[str]:
+def restore_manifest(root: Storage, ledger: Ledger) -> list[str]:
     """Write config and environment as the ledger has them where the files differ, and return their names."""
     finished = ledger.read()
     if SWEEP not in finished:
@@ -217,7 +217,7 @@ def restore_manifest(root: Root, ledger: Ledger) -> list[str]:
     return wrong
 
 
-def check_format(root: Root) -> int:
+def check_format(root: Storage) -> int:
     """Return the format of a run directory. Reject one that cannot be read; other checks report damage."""
     try:
         version = int(parse_json(root.read(ENVIRONMENT, MAX_RECORD_BYTES))["format"])
@@ -234,6 +234,6 @@ def check_format(root: Root) -> int:
     return version
 
 
-def _read_files(root: Root) -> dict[str, str]:
+def _read_files(root: Storage) -> dict[str, str]:
     """Read config and environment of a run whose ledger does not have them."""
     return {name: root.read(name, MAX_RECORD_BYTES).decode(errors="replace") for name in (CONFIG, ENVIRONMENT)}

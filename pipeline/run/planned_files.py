@@ -12,13 +12,13 @@ from kernel_pipeline.store.digests import size_of
 from kernel_pipeline.store.keys import array_of
 from kernel_pipeline.store.regular_files import MAX_FILE_BYTES
 from kernel_pipeline.store.reports import Finished
-from kernel_pipeline.store.storage import Root
+from kernel_pipeline.store.storage import Storage
 
 DESCRIPTION = "/zarr.json"
 
 
 def unplanned_files(
-    dataset: DatasetPlan, entries: Iterable[Finished], arrays: Root, without: tuple[str, ...]
+    dataset: DatasetPlan, entries: Iterable[Finished], arrays: Storage, without: tuple[str, ...]
 ) -> tuple[dict[str, str], dict[str, str]]:
     """Find files that do not match the plan of a dataset; only descriptions are read.
 

@@ -32,14 +32,14 @@ from kernel_pipeline.store.ledger import Ledger
 from kernel_pipeline.store.logs import driver_log
 from kernel_pipeline.store.paths import CONFIG, LEDGER, RESULTS
 from kernel_pipeline.store.reports import Finished
-from kernel_pipeline.store.storage import Root
+from kernel_pipeline.store.storage import Storage
 
 
 @dataclass(frozen=True)
 class Verification:
     """Result of reading every byte of a run."""
 
-    root: Root
+    root: Storage
     problems: Sequence[Problem]
     files: int
     """Number of files that are as they were written."""
@@ -74,7 +74,7 @@ class Repair:
         return FailedError.exit_code if self.failed else 0
 
 
-def verify_run(root: Root) -> Verification:
+def verify_run(root: Storage) -> Verification:
     """Read every byte of a run, and find everything that is not as it was written."""
     if not is_run_directory(root):
         raise no_run_directory(root)
@@ -100,7 +100,7 @@ def verify_run(root: Root) -> Verification:
     return Verification(root, problems, report.files, manifest.is_current)
 
 
-def restore_run(root: Root, listeners: Sequence[Listener] = ()) -> None:
+def restore_run(root: Storage, listeners: Sequence[Listener] = ()) -> None:
     """Restore the manifest of a run directory: its ledger, its config and its environment."""
     emit, version = Emitter(listeners), check_format(root)
     if version != FORMAT:
@@ -118,7 +118,7 @@ def restore_run(root: Root, listeners: Sequence[Listener] = ()) -> None:
             emit.notice(f"{name} is restored")
 
 
-def repair_run(root: Root, data_dir: Path | None, options: Options, listeners: Sequence[Listener] = ()) -> Repair:
+def repair_run(root: Storage, data_dir: Path | None, options: Options, listeners: Sequence[Listener] = ()) -> Repair:
     """Recompute everything that is not as it was written, and nothing else."""
     if not is_run_directory(root):
         raise no_run_directory(root)
@@ -169,7 +169,9 @@ def _outdated_tables(plan: Plan, report: CheckReport, recorded: dict[str, Finish
     return [] if is_current else [Problem(RESULTS, "holds tables of an earlier state of this run", TABLES)]
 
 
-def _others(root: Root, arrays: Root, recorded: dict[str, Finished], ledger: Ledger, unfinished: bool) -> list[Problem]:
+def _others(
+    root: Storage, arrays: Storage, recorded: dict[str, Finished], ledger: Ledger, unfinished: bool
+) -> list[Problem]:
     """Return the problems of files that no task wrote: manifest, tables and foreign files."""
     known = [recorded[name] for name in (SWEEP, TABLES) if name in recorded]
     problems = [problem for entry in known for problem in check_files(entry, recorded, root)]

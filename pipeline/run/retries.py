@@ -19,7 +19,7 @@ from kernel_pipeline.cluster.errors import ClusterError, UnseenError
 from kernel_pipeline.errors import PipelineError, UnreachableError
 from kernel_pipeline.run.schedule import TaskBatch
 from kernel_pipeline.store.arrays import DamagedError
-from kernel_pipeline.store.storage import Root
+from kernel_pipeline.store.storage import Storage
 
 log = logging.getLogger("kernel_pipeline")
 
@@ -47,8 +47,8 @@ class GiveUp:
 
 
 def batch_name(batch: TaskBatch) -> str:
-    """Return the name of a batch, or of the one task that is sent alone."""
-    return batch[0].batch_key or batch[0].name if len(batch) > 1 else batch[0].name
+    """Return a name that no other batch in flight has, unlike `batch_key`."""
+    return f"{batch[0].name}+{len(batch) - 1}" if len(batch) > 1 else batch[0].name
 
 
 class Retries:
@@ -60,7 +60,7 @@ class Retries:
         Where the arrays of the run are.
     """
 
-    def __init__(self, root: Root) -> None:
+    def __init__(self, root: Storage) -> None:
         self._root = root
         self.attempts: Counter[str] = Counter()
         """How often each batch has failed, by name."""
@@ -123,7 +123,7 @@ class Retries:
         return GiveUp(_reason(error, memory_used))
 
     def _stops_run(self, error: Exception) -> Exception | None:
-        if isinstance(error, UnseenError) and not self._root.is_there():  # no worker sees it
+        if isinstance(error, UnseenError) and not self._root.exists():  # no worker sees it
             return FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(self._root))
         if isinstance(error, OSError) and error.errno in STORAGE_IS_GONE:
             return error

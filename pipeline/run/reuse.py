@@ -8,7 +8,7 @@ from kernel_pipeline.config.sweep import Config
 from kernel_pipeline.errors import PipelineError
 from kernel_pipeline.events import ReusableRun
 from kernel_pipeline.run.directory import default_directory
-from kernel_pipeline.store.local_storage import LocalRoot
+from kernel_pipeline.store.local_storage import LocalStorage
 from kernel_pipeline.store.paths import CONFIG
 from kernel_pipeline.store.regular_files import MAX_RECORD_BYTES
 
@@ -22,7 +22,7 @@ def find_reusable_runs(config: Config) -> list[ReusableRun]:
     found = []
     for directory in sorted(folder.glob(f"{config.name}-*")):
         try:
-            text = LocalRoot(directory).read(CONFIG, MAX_RECORD_BYTES).decode()
+            text = LocalStorage(directory).read(CONFIG, MAX_RECORD_BYTES).decode()
             old = parse_config(load_toml(text), str(directory))
         except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, PipelineError):
             continue  # not a run that could be continued

@@ -19,7 +19,7 @@ from kernel_pipeline.run.tables import check_read
 from kernel_pipeline.run.verification import TABLES, check_files
 from kernel_pipeline.store.arrays import STATISTICS, WEIGHTS, DamagedError, RunStore
 from kernel_pipeline.store.files import quoted
-from kernel_pipeline.store.storage import Root
+from kernel_pipeline.store.storage import Storage
 from kernel_pipeline.tasks.arrays import Floats, Integers
 
 
@@ -51,7 +51,7 @@ class RunResults:
         If it is not a run directory, or is damaged.
     """
 
-    def __init__(self, root: Root, data_dir: Path | None = None) -> None:
+    def __init__(self, root: Storage, data_dir: Path | None = None) -> None:
         self._root, self._data_dir = root, data_dir
         self._manifest: Manifest = read_manifest(root)
 
@@ -192,13 +192,13 @@ class RunResults:
         return RefusedError(f"{what}. `pipeline verify {quoted(self._root)} --repair` computes it again")
 
     def _kernels(self, dataset: str) -> tuple[str, ...]:
-        outline = self._manifest.outline(dataset)
-        if outline is None:
+        info = self._manifest.info(dataset)
+        if info is None:
             raise RefusedError(
                 f"{self._root} has not stored the data of {dataset!r} yet. `pipeline resume {quoted(self._root)}` "
                 "continues the run"
             )
-        return outline.kernels
+        return info.kernels
 
     def _check_dataset(self, dataset: str) -> None:
         _check_known("dataset", dataset, [known.name for known in self.config.dataset])

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from kernel_pipeline.errors import CHECK_DISK, DISK_IS_FULL, StorageError, UnreachableError
 from kernel_pipeline.run.driver import Run
 from kernel_pipeline.store.digests import size_of
-from kernel_pipeline.store.storage import Root
+from kernel_pipeline.store.storage import Storage
 from kernel_pipeline.text import format_bytes
 
 
@@ -34,7 +34,7 @@ def storage_errors(run: Run) -> Iterator[None]:
         run.ledger.close()
 
 
-def _free(root: Root) -> str:
+def _free(root: Storage) -> str:
     """Describe the free space of a storage."""
     try:
         free = root.free_bytes()

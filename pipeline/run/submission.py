@@ -18,10 +18,10 @@ from kernel_pipeline.run.options import Options
 from kernel_pipeline.run.sweeps import begin_sweep, choose_directory, make_emitter, report_reusable_runs
 from kernel_pipeline.store.files import make_private, quoted, write_whole
 from kernel_pipeline.store.json_text import parse_json
-from kernel_pipeline.store.local_storage import LocalRoot
+from kernel_pipeline.store.local_storage import LocalStorage
 from kernel_pipeline.store.paths import LOGS
 from kernel_pipeline.store.regular_files import MAX_RECORD_BYTES
-from kernel_pipeline.store.storage import Root
+from kernel_pipeline.store.storage import Storage
 
 SCRIPT = "submitted.sh"
 JOB = f"{LOGS}/submitted.json"
@@ -33,7 +33,7 @@ JOB_NAME = re.compile(rf"{batch.JOB_NAME}-[0-9a-f]+")
 class Submission:
     """A job that continues a run."""
 
-    root: Root
+    root: Storage
     job: str
     output: Path
     """The file that receives the output of the job."""
@@ -42,7 +42,7 @@ class Submission:
 def submit_sweep(
     config: Config,
     folder: Path,
-    out: Root | None,
+    out: Storage | None,
     options: Options,
     again: list[str],
     listeners: Sequence[Listener] = (),
@@ -80,21 +80,21 @@ def submit_sweep(
     return Submission(root, job, logs / f"submitted-{job}.out")
 
 
-def _log_folder(root: Root, config: Config) -> Path:
+def _log_folder(root: Storage, config: Config) -> Path:
     """Return the folder for the files of the queue, which are local also for a run in an object store."""
-    if isinstance(root, LocalRoot):
+    if isinstance(root, LocalStorage):
         return root.logs().folder
     directory = default_directory(config)
     return directory.with_name(f"{directory.name}-submitted")
 
 
-def _check_not_submitted(root: Root) -> None:
+def _check_not_submitted(root: Storage) -> None:
     """Reject a run that is already in the queue."""
     if said := submitted(root):
         raise RefusedError(f"{root} was already submitted: {said}")
 
 
-def submitted(root: Root) -> str:
+def submitted(root: Storage) -> str:
     """Describe the job that a run was submitted as; empty if there is none, or it has ended."""
     try:
         known = parse_json(root.read(JOB, MAX_RECORD_BYTES))

@@ -32,13 +32,13 @@ from kernel_pipeline.run.reuse import find_reusable_runs
 from kernel_pipeline.run.storage_errors import storage_errors
 from kernel_pipeline.run.tables import RunTables
 from kernel_pipeline.run.verification import CheckReport, sweep_temporary_files
-from kernel_pipeline.store.addresses import open_root
+from kernel_pipeline.store.addresses import open_storage
 from kernel_pipeline.store.ledger import Ledger
-from kernel_pipeline.store.local_storage import LocalRoot
+from kernel_pipeline.store.local_storage import LocalStorage
 from kernel_pipeline.store.logs import driver_log
 from kernel_pipeline.store.paths import ENVIRONMENT, LEDGER
 from kernel_pipeline.store.reports import Finished
-from kernel_pipeline.store.storage import Root
+from kernel_pipeline.store.storage import Storage
 
 MAX_NAMED = 10
 """Number of damaged files that are named; there may be very many."""
@@ -48,7 +48,7 @@ MAX_NAMED = 10
 class Outcome:
     """A run that came to its end."""
 
-    root: Root
+    root: Storage
     plan: Plan
     tables: RunTables
     failed: dict[str, Finished]
@@ -62,7 +62,7 @@ class Outcome:
 
 
 def run_sweep(
-    config: Config, folder: Path, out: Root | None, options: Options, listeners: Sequence[Listener] = ()
+    config: Config, folder: Path, out: Storage | None, options: Options, listeners: Sequence[Listener] = ()
 ) -> Outcome:
     """Run a sweep, or resume it if its directory exists.
 
@@ -85,12 +85,12 @@ def make_emitter(listeners: Sequence[Listener]) -> Emitter:
     return Emitter((*listeners, log_event))
 
 
-def choose_directory(config: Config, out: Root | None) -> Root:
+def choose_directory(config: Config, out: Storage | None) -> Storage:
     """Return the run directory of a sweep."""
-    return out or LocalRoot(default_directory(config))
+    return out or LocalStorage(default_directory(config))
 
 
-def report_reusable_runs(config: Config, out: Root | None, root: Root, emit: Emitter) -> None:
+def report_reusable_runs(config: Config, out: Storage | None, root: Storage, emit: Emitter) -> None:
     """Before a new run in the default folder, report the runs there to whose configs the new one only adds."""
     if out is None and not is_run_directory(root):
         for found in find_reusable_runs(config):
@@ -98,14 +98,14 @@ def report_reusable_runs(config: Config, out: Root | None, root: Root, emit: Emi
 
 
 @contextmanager
-def begin_sweep(config: Config, folder: Path, root: Root, options: Options, emit: Emitter) -> Iterator[Run]:
+def begin_sweep(config: Config, folder: Path, root: Storage, options: Options, emit: Emitter) -> Iterator[Run]:
     """Reject a sweep that cannot run; otherwise write its manifest, and hold its lock for the block."""
     samples = {dataset.name: load_samples(config, dataset, folder) for dataset in config.dataset}
-    outlines = [loaded.outline for loaded in samples.values()]
-    plan = make_plan(config, outlines)
+    infos = [loaded.info for loaded in samples.values()]
+    plan = make_plan(config, infos)
     check_memory(plan, options)
     check_place(root)
-    arrays = open_root(config.storage.url) if config.storage.url else root  # raises before anything is written
+    arrays = open_storage(config.storage.url) if config.storage.url else root  # raises before anything is written
     if not root.journal().exists() and (free := arrays.free_bytes()) is not None:
         plan.check_disk(free, str(arrays))
     root.make()
@@ -114,13 +114,13 @@ def begin_sweep(config: Config, folder: Path, root: Root, options: Options, emit
         ledger = _open_ledger(root, emit)
         manifest = read_manifest(root, ledger) if is_run_directory(root) else None
         if manifest and not options.accept_changes:
-            check_same_sweep(manifest, config, outlines)
+            check_same_sweep(manifest, config, infos)
         if manifest is None or not _is_of_plan(manifest, plan):
             write_manifest(root, plan, folder, ledger)
         yield Run(root, plan, samples.__getitem__, ledger, options, emit, token)
 
 
-def resume_sweep(root: Root, data_dir: Path | None, options: Options, listeners: Sequence[Listener] = ()) -> Outcome:
+def resume_sweep(root: Storage, data_dir: Path | None, options: Options, listeners: Sequence[Listener] = ()) -> Outcome:
     """Resume the run of a directory; its config is read from there."""
     if not is_run_directory(root):
         raise no_run_directory(root)
@@ -129,7 +129,7 @@ def resume_sweep(root: Root, data_dir: Path | None, options: Options, listeners:
         return _complete(open_run(root, data_dir, options, make_emitter(listeners), token))
 
 
-def open_run(root: Root, data_dir: Path | None, options: Options, emit: Emitter, token: str) -> Run:
+def open_run(root: Storage, data_dir: Path | None, options: Options, emit: Emitter, token: str) -> Run:
     """Open the run of a directory whose lock holds a token. Data that are stored are not read from their source."""
     ledger = _open_ledger(root, emit)
     manifest = read_manifest(root, ledger)
@@ -142,12 +142,12 @@ def open_run(root: Root, data_dir: Path | None, options: Options, emit: Emitter,
         if name not in loaded:
             dataset = next(dataset for dataset in manifest.config.dataset if dataset.name == name)
             loaded[name] = load_samples(manifest.config, dataset, folder)
-            check_same_data(manifest, loaded[name].outline)
+            check_same_data(manifest, loaded[name].info)
         return loaded[name]
 
-    outlines = [manifest.outline(d.name) or samples(d.name).outline for d in manifest.config.dataset]
+    infos = [manifest.info(d.name) or samples(d.name).info for d in manifest.config.dataset]
     _report_changed_sources(manifest, loaded, folder, emit)
-    plan = manifest.plan_of(outlines)
+    plan = manifest.plan_of(infos)
     if SWEEP not in manifest.finished or not manifest.is_current:
         write_manifest(root, plan, folder, ledger)
     return Run(root, plan, samples, ledger, options, emit, token)
@@ -164,7 +164,7 @@ def _report_changed_sources(manifest: Manifest, loaded: Container[str], folder: 
             )
 
 
-def _open_ledger(root: Root, emit: Emitter) -> Ledger:
+def _open_ledger(root: Storage, emit: Emitter) -> Ledger:
     """Open the ledger of a run whose lock is held, without the lines that a power cut zeroed."""
     ledger = Ledger(root)
     for number in ledger.drop_zeroed():

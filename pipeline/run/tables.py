@@ -20,7 +20,7 @@ from kernel_pipeline.store.arrays import DamagedError, RunStore
 from kernel_pipeline.store.fence import Fence
 from kernel_pipeline.store.ledger import Ledger
 from kernel_pipeline.store.reports import Finished
-from kernel_pipeline.store.storage import Root
+from kernel_pipeline.store.storage import Storage
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class RunTables:
 
 
 def update_tables(
-    root: Root, store: RunStore, plan: Plan, finished: Mapping[str, Finished], ledger: Ledger, fence: Fence
+    root: Storage, store: RunStore, plan: Plan, finished: Mapping[str, Finished], ledger: Ledger, fence: Fence
 ) -> RunTables:
     """Return the rows, their summary and the notes, and write all tables and figures that are not up to date.
 
@@ -76,7 +76,7 @@ def check_read(read: Mapping[str, str], finished: Mapping[str, Finished]) -> Non
                 raise DamagedError(f"{key} holds other values than the ledger says")
 
 
-def _remove_old(root: Root, before: Mapping[str, str], written: Iterable[str]) -> None:
+def _remove_old(root: Storage, before: Mapping[str, str], written: Iterable[str]) -> None:
     """Remove files that the run wrote before and does not have any more, such as those of a table that is gone."""
     old = {key: digest for key, digest in before.items() if key not in set(written)}
     for key, digest in root.digests(old, expected=old).items():

@@ -20,7 +20,7 @@ from kernel_pipeline.store.ledger_entries import TABLES as TABLES
 from kernel_pipeline.store.ledger_entries import data_entry as data_entry
 from kernel_pipeline.store.paths import FIGURES, GROUPS, LEDGER, RESULTS
 from kernel_pipeline.store.reports import Finished
-from kernel_pipeline.store.storage import Root
+from kernel_pipeline.store.storage import Storage
 
 FOREIGN = "belongs to no finished task"
 UNPLANNED = "unplanned"
@@ -74,7 +74,7 @@ def big_arrays(dataset: str) -> tuple[str, ...]:
 def check(
     plan: Plan,
     recorded: Mapping[str, Finished],
-    arrays: Root,
+    arrays: Storage,
     full: bool,
     again: Container[str] = (),
     any_version: bool = False,
@@ -149,7 +149,7 @@ def _check_stored(
     dataset: DatasetPlan,
     current: list[Finished],
     recorded: Mapping[str, Finished],
-    arrays: Root,
+    arrays: Storage,
     full: bool,
     without: tuple[str, ...],
     any_version: bool,
@@ -175,7 +175,7 @@ def _check_stored(
     return report
 
 
-def check_files(entry: Finished, recorded: Mapping[str, Finished], root: Root) -> Iterator[Problem]:
+def check_files(entry: Finished, recorded: Mapping[str, Finished], root: Storage) -> Iterator[Problem]:
     """The files of an entry that are not as it says."""
     return _problems(entry, recorded, root.digests(entry.digests, expected=entry.digests), {})
 
@@ -202,7 +202,7 @@ def _what(key: str, digest: str, found: str, recorded: Mapping[str, Finished]) -
     return "is damaged" if size == expected else f"is damaged: {size} bytes, not {expected}"
 
 
-def stored_files(root: Root, arrays: Root) -> Iterator[str]:
+def stored_files(root: Storage, arrays: Storage) -> Iterator[str]:
     """The keys of all files of the arrays, tables and figures of a run."""
     for group in GROUPS:
         yield from arrays.keys(group)
@@ -211,7 +211,7 @@ def stored_files(root: Root, arrays: Root) -> Iterator[str]:
 
 
 def foreign_files(
-    root: Root, arrays: Root, named: Collection[str], unfinished: bool = False, abandoned: Container[str] = ()
+    root: Storage, arrays: Storage, named: Collection[str], unfinished: bool = False, abandoned: Container[str] = ()
 ) -> list[Problem]:
     """Files among arrays and tables that no line of the ledger names.
 
@@ -239,7 +239,7 @@ def is_own(key: str, named: Container[str]) -> bool:
     return key in named or f"{array_of(key)}/zarr.json" in named or is_temporary(key.rpartition("/")[2])
 
 
-def sweep_temporary_files(root: Root, arrays: Root | None) -> None:
+def sweep_temporary_files(root: Storage, arrays: Storage | None) -> None:
     """Remove what writers that were killed left half-written: among the arrays too, where work was to do."""
     root.drop_partial((RESULTS, FIGURES))
     if arrays:

@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 log.setLevel(logging.INFO)
 
 STOPPING = "pipeline_runs_that_stop"
-"""Where a worker keeps the runs that it is to take no more work of; it may work for others, and for later ones."""
+"""Attribute of a worker: the runs of which it starts no more tasks. It may work for other runs."""
 
 
 def run_batch(
@@ -41,18 +41,18 @@ def run_batch(
     needed
         The reports of tasks that these need and that were not in the ledger when they were sent.
     code
-        The driver's fingerprint of all that is installed: a worker that has just come may have other versions.
+        The driver's fingerprint of all installed versions: a worker that has just connected may have others.
     """
     if fingerprint() != code:
-        raise ClusterError("a worker came that does not run the versions of this driver")
+        raise ClusterError("a worker connected that does not run the versions of this driver")
     if run in getattr(get_worker(), STOPPING, ()) or not all(needed):  # a task that these need was not run either
         return []
     if inputs:
         inputs = with_reports(tasks, inputs, [report.digests for reports in needed for report in reports])
-    store = store.anew()  # a worker in the driver's process gets the driver's own
+    store = store.anew()  # a worker in the process of the driver is given the object of the driver
     try:
         finished = run_tasks(tasks, store, inputs)
-        store.fence.check(now=True)  # where a look at the lock counts for a while, it may have been the last one
+        store.fence.check(now=True)  # the last check may be some time ago
         return finished
     except DamagedError as error:
         damage = str(error)
@@ -63,15 +63,15 @@ def run_batch(
             raise
         raise LimitError(
             f"a worker on {socket.gethostname()} meets a limit of its system ({error}). Limits are: {names}. Raise it, "
-            "or ask for fewer workers; the same command goes on from here"
+            "or ask for fewer workers; the same command continues from here"
         ) from None
-    if not store.root.is_there():  # a worker that has just come, on a host that does not share the place
+    if not store.root.exists():  # a new worker, on a host that does not share the directory
         raise UnseenError(f"a worker does not see the run: {store.root} is not there on {socket.gethostname()}")
-    raise DamagedError(damage)  # without its cause: some of zarr's errors do not survive the way to the driver
+    raise DamagedError(damage)  # without its cause: some errors of zarr cannot be sent to the driver
 
 
-def sees(store: RunStore, key: str) -> tuple[str, str]:
-    """The digest of a stored file as a worker sees it, and what kept it from looking."""
+def probe_store(store: RunStore, key: str) -> tuple[str, str]:
+    """Return the digest of a stored file as a worker reads it, and the error if it cannot."""
     try:
         return store.root.digests([key])[key], ""
     except OSError as error:
@@ -79,17 +79,17 @@ def sees(store: RunStore, key: str) -> tuple[str, str]:
 
 
 def stop_taking(run: str, dask_worker: Worker) -> None:
-    """Tell a worker to finish what it does for a run and to leave alone what waits for it."""
+    """Tell a worker to finish the task of a run that it runs, and to skip those that wait."""
     setattr(dask_worker, STOPPING, {*getattr(dask_worker, STOPPING, ()), run})
 
 
 def end_process() -> None:
-    """End a worker as a crash does, so that the scheduler knows which tasks it took with it."""
+    """End a worker process like a crash, so that the scheduler knows which tasks were lost."""
     os._exit(1)
 
 
 def run_tasks(tasks: Sequence[Task], store: RunStore, inputs: Sequence[tuple[Total, ...]] = ()) -> list[Finished]:
-    """Run tasks that belong together, and check what they have read, unless the digests of that are not given."""
+    """Run the tasks of a batch, and check what they read against the digests of their inputs, if these are given."""
     first, *others = tasks
     named = f"{first.name} and {len(others)} more" if others else first.name
     log.info("start %s", named)
@@ -98,7 +98,7 @@ def run_tasks(tasks: Sequence[Task], store: RunStore, inputs: Sequence[tuple[Tot
         try:
             outputs = type(first).run_together(tasks, store)
         except Exception:
-            if inputs:  # what is damaged may be why it failed
+            if inputs:  # damaged inputs may be the reason
                 check_inputs(tasks, inputs, store.access.read, to_the_end=False)
             raise
     if inputs:

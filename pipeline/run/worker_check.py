@@ -1,4 +1,4 @@
-"""What workers have to be before they get work, wherever they came from, and how they are left."""
+"""Checks of workers that connect, wherever they run, before they receive tasks."""
 
 from collections.abc import Collection
 from contextlib import suppress
@@ -8,14 +8,22 @@ from kernel_pipeline.cluster import Cluster
 from kernel_pipeline.cluster.errors import ClusterError
 from kernel_pipeline.cluster.setup import WorkerSetup
 from kernel_pipeline.cluster.versions import check_versions
-from kernel_pipeline.run.worker import sees
+from kernel_pipeline.run.worker import probe_store
 from kernel_pipeline.store.arrays import RunStore
 
-SECONDS_TO_FORGET = 5
+UNREGISTER_TIMEOUT_S = 5
 
 
-class Welcome:
-    """Checks workers as they come, and sets them up; `close` lets those that stay forget it."""
+class WorkerCheck:
+    """Checks workers that connect, and sets them up; `close` undoes the set-up of workers that keep running.
+
+    Parameters
+    ----------
+    witness
+        Key and digest of a stored file that every worker must be able to read.
+    logs
+        Directory of the log files of workers.
+    """
 
     def __init__(self, cluster: Cluster, store: RunStore, witness: tuple[str, str], logs: Path) -> None:
         self._client, self._store, self._is_external = cluster.client, store, cluster.is_external
@@ -24,10 +32,10 @@ class Welcome:
         self._is_set_up = False
 
     def __call__(self, workers: Collection[str]) -> None:
-        """Refuse workers with other versions, or that do not see the arrays of the run."""
+        """Reject workers that have other versions or cannot read the arrays of the run."""
         check_versions(self._client, workers)
-        # Where a worker cannot even open the store, that is what comes back; one that has left says nothing.
-        found = self._client.run(sees, self._store, self._key, workers=list(workers), on_error="return")
+        # A worker that cannot open the store returns its exception; one that has left returns nothing.
+        found = self._client.run(probe_store, self._store, self._key, workers=list(workers), on_error="return")
         reasons = {worker: _reason(answer, self._key, self._digest) for worker, answer in found.items()}
         if blind := sorted(worker for worker, reason in reasons.items() if reason):
             raise ClusterError(
@@ -36,21 +44,21 @@ class Welcome:
                 "they may read and write (--out s3://BUCKET/PREFIX)"
             )
         if not self._is_set_up:
-            self._client.register_plugin(self._setup)  # those that come later get it too
+            self._client.register_plugin(self._setup)  # workers that connect later get it too
             self._is_set_up = True
 
     def close(self) -> None:
-        """Take from workers that stay what they were set up with; those that do not answer are past caring."""
+        """Remove the set-up from workers that keep running; unresponsive workers are ignored."""
         scheduler = self._client.scheduler  # None once the connection is given up
         if self._is_external and self._is_set_up and scheduler is not None:
-            # A ValueError where another driver of the same directory, which took it over, has done so before.
+            # A ValueError if another driver, which took over the run directory, has done so before.
             with suppress(OSError, ValueError):
-                forget = scheduler.unregister_worker_plugin
-                self._client.sync(forget, name=self._setup.name, callback_timeout=SECONDS_TO_FORGET)
+                unregister = scheduler.unregister_worker_plugin
+                self._client.sync(unregister, name=self._setup.name, callback_timeout=UNREGISTER_TIMEOUT_S)
 
 
 def _reason(answer: tuple[str, str] | Exception, key: str, digest: str) -> str:
-    """Why a worker does not see a file; empty if it does, or has left."""
+    """Return why a worker cannot read a file; empty if it can, or has left."""
     if isinstance(answer, Exception):
         return "" if isinstance(answer, OSError) and answer.errno is None else str(answer)
     found, error = answer

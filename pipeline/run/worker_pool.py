@@ -1,4 +1,4 @@
-"""Who is there to work: those who come are welcomed, those who are missing are asked for again."""
+"""Track connected workers: check new ones, replace lost ones."""
 
 import logging
 import time
@@ -12,106 +12,109 @@ from kernel_pipeline.run.question import Question
 
 log = logging.getLogger("kernel_pipeline")
 
-SECONDS_BETWEEN_COUNTS = 1.0
-SECONDS_BETWEEN_LOOKS_AT_MEMORY = 2.0
-SECONDS_TO_ANSWER = 0.5
-# A scheduler that does not answer for so long is frozen, or overloaded beyond use.
-SECONDS_BEFORE_FROZEN = 30.0
-SECONDS_BETWEEN_FROZEN = 60.0
-SECONDS_BEFORE_MENDING = 10.0
-SECONDS_WITHOUT_WORKERS = 60.0
-SECONDS_BEFORE_REMINDER = 30.0
-SECONDS_BETWEEN_REMINDERS = 600.0
-LOST = "the connection to the scheduler was lost. The same command goes on from here"
+REFRESH_INTERVAL_S = 1.0
+MEMORY_INTERVAL_S = 2.0
+ANSWER_TIMEOUT_S = 0.5
+# A scheduler that does not answer for this long is frozen or overloaded.
+FROZEN_AFTER_S = 30.0
+FROZEN_INTERVAL_S = 60.0
+REPLACE_AFTER_S = 10.0
+NO_WORKERS_TIMEOUT_S = 60.0
+REMIND_AFTER_S = 30.0
+REMIND_INTERVAL_S = 600.0
+LOST = "the connection to the scheduler was lost. The same command continues from here"
 
 
-class Attendance:
-    """The workers of a cluster, as they come and go."""
+class WorkerPool:
+    """The workers of a cluster, as they connect and leave.
 
-    def __init__(
-        self, cluster: Cluster, welcome: Callable[[Collection[str]], None], say: Callable[[str], None]
-    ) -> None:
+    Parameters
+    ----------
+    check
+        Checks workers that are new.
+    say
+        Reports a message to the user.
+    """
+
+    def __init__(self, cluster: Cluster, check: Callable[[Collection[str]], None], say: Callable[[str], None]) -> None:
         self._cluster, self._say = cluster, say
-        self.welcome = welcome
-        """What is done with workers that are new."""
+        self.check = check
         self.known: set[str] = set()
-        """Addresses of all workers that were ever welcomed."""
+        """Addresses of all workers that passed the check."""
         self.present = 0
         self.pauses = Pauses(cluster, say)
         self._threads_now = Question(cluster.client.nthreads)
         self._workers_now: Question[dict[str, Any]] = Question(lambda: cluster.client.scheduler_info(n_workers=-1))
         self._looked = time.monotonic()
-        self._next_frozen = SECONDS_BEFORE_FROZEN
+        self._next_frozen = FROZEN_AFTER_S
         self._threads = 0
         self._counted = self._reminded = float("-inf")
         self._all_seen = self._some_seen = time.monotonic()
 
     @property
-    def hands(self) -> int:
-        """How many tasks can run at once; a scheduler that is not ours may have more workers than before."""
+    def capacity(self) -> int:
+        """Number of tasks that can run concurrently; an external scheduler may have more workers than before."""
         return max(self._cluster.workers, self._threads)
 
-    def count(self) -> None:
-        """Look who is there, unless that was done just now."""
-        if time.monotonic() - self._counted < SECONDS_BETWEEN_COUNTS:
+    def refresh(self) -> None:
+        """Update the state of the workers, at most once per `REFRESH_INTERVAL_S`."""
+        if time.monotonic() - self._counted < REFRESH_INTERVAL_S:
             return
         if self._cluster.client.status not in ("running", "connecting"):
             raise ClusterError(LOST)
-        threads: dict[str, int] | None = self._threads_now.answer(SECONDS_TO_ANSWER)
+        threads: dict[str, int] | None = self._threads_now.answer(ANSWER_TIMEOUT_S)
         if threads is None:
             self._report_frozen()
             return
-        self._next_frozen = SECONDS_BEFORE_FROZEN
+        self._next_frozen = FROZEN_AFTER_S
         self._counted = now = time.monotonic()
         self.present, self._threads = len(threads), sum(threads.values())
         if new := threads.keys() - self.known:
-            self.welcome(new)
+            self.check(new)
             self.known |= new
         if self.present >= self._cluster.workers:
             self._all_seen = now
-        elif now - self._all_seen > SECONDS_BEFORE_MENDING:
+        elif now - self._all_seen > REPLACE_AFTER_S:
             self._all_seen = now
-            self._mend()
-        if now - self._looked >= SECONDS_BETWEEN_LOOKS_AT_MEMORY and (
-            info := self._workers_now.answer(SECONDS_TO_ANSWER)
-        ):
+            self._replace_lost()
+        if now - self._looked >= MEMORY_INTERVAL_S and (info := self._workers_now.answer(ANSWER_TIMEOUT_S)):
             self._looked = now
             self.pauses.look(info["workers"])
         if self.present:
             self._some_seen = now
         elif self._cluster.pending_reason is None:
-            self._give_up_at_last(now)
+            self._check_timeout(now)
         else:
             self._remind(now, self._cluster.pending_reason)
 
     def _report_frozen(self) -> None:
-        """Say now and then that the scheduler does not answer."""
+        """Report from time to time that the scheduler does not answer."""
         if (passed := self._threads_now.unanswered) > self._next_frozen:
-            self._next_frozen = passed + SECONDS_BETWEEN_FROZEN
+            self._next_frozen = passed + FROZEN_INTERVAL_S
             self._say(
                 f"the scheduler has not answered for {passed:.0f} s: its process is stopped or overloaded, or the "
-                "network is gone. The run waits for it; Ctrl-C stops it, and the same command goes on from here"
+                "network is gone. The run waits for it; Ctrl-C stops it, and the same command continues from here"
             )
 
-    def _mend(self) -> None:
+    def _replace_lost(self) -> None:
         try:
             self._cluster.replace_lost()
         except ClusterError:
             raise
-        except Exception as error:  # of a gateway or an operator that may answer the next time
+        except Exception as error:  # a gateway or an operator may answer the next time
             log.warning("cannot ask for workers: %s: %s", type(error).__name__, error)
 
-    def _give_up_at_last(self, now: float) -> None:
-        """Where workers should be there at once."""
-        if now - self._some_seen > SECONDS_WITHOUT_WORKERS:
+    def _check_timeout(self, now: float) -> None:
+        """Stop if there has been no worker for too long, on clusters whose workers connect at once."""
+        if now - self._some_seen > NO_WORKERS_TIMEOUT_S:
             raise ClusterError(
-                f"there has been no worker for {SECONDS_WITHOUT_WORKERS:.0f} s; logs/ may say why. The same command "
-                "goes on from here"
+                f"there has been no worker for {NO_WORKERS_TIMEOUT_S:.0f} s; logs/ may say why. The same command "
+                "continues from here"
             )
 
     def _remind(self, now: float, pending_reason: Callable[[], str]) -> None:
-        """Say now and then what a queue waits for."""
+        """Report from time to time why there are no workers."""
         passed, is_first = now - self._some_seen, self._reminded < self._some_seen
-        if passed > SECONDS_BEFORE_REMINDER and (is_first or now - self._reminded > SECONDS_BETWEEN_REMINDERS):
+        if passed > REMIND_AFTER_S and (is_first or now - self._reminded > REMIND_INTERVAL_S):
             self._reminded = now
             self._say(f"no worker for {passed:.0f} s: {pending_reason()}")

@@ -18,9 +18,9 @@ from kernel_pipeline.tasks.kernels.family import GramFamily, kernel_names, prepa
 from kernel_pipeline.tasks.statistics.sums import Sums, add_tile
 
 # Target size of a task in entries of base kernels: about one second, including the write.
-ENTRIES_A_TASK = 50_000_000
+ENTRIES_PER_TASK = 50_000_000
 # A task lists its tiles, and must stay small enough to send.
-TILES_A_TASK = 500
+TILES_PER_TASK = 500
 
 
 def tiles_on_and_above_diagonal(samples: int, tile: int) -> list[tuple[int, int]]:
@@ -38,7 +38,7 @@ def batches(
 ) -> Iterator[tuple[tuple[int, int], ...]]:
     """Divide the tiles into batches of about one second, which do not depend on the number of workers."""
     side = min(tile, samples)
-    size = min(max(1, ENTRIES_A_TASK // (kernels * side * side)), TILES_A_TASK)
+    size = min(max(1, ENTRIES_PER_TASK // (kernels * side * side)), TILES_PER_TASK)
     for start in range(0, len(tiles), size):
         yield tuple(tiles[start : start + size])
 

@@ -22,7 +22,7 @@ from kernel_pipeline.store.array_metadata import parse_description
 from kernel_pipeline.store.digests import content_digest
 from kernel_pipeline.store.fence import Fence
 from kernel_pipeline.store.paths import GROUPS
-from kernel_pipeline.store.storage import Root
+from kernel_pipeline.store.storage import Storage
 from kernel_pipeline.tasks.arrays import Floats
 
 DATA, GRAM, STATISTICS, WEIGHTS, COMBINED = GROUPS
@@ -41,14 +41,14 @@ class RunStore:
         That of the lock under which arrays are written; without one, nothing guards them.
     """
 
-    def __init__(self, root: Root, token: str = "") -> None:
+    def __init__(self, root: Storage, token: str = "") -> None:
         self.root, self.fence = root, Fence(root, token)
         self.access = Access(self.fence.check)
         self._opened: dict[str, zarr.Array[Any]] = {}
         self._described: dict[str, str] = {}
         """Digests of descriptions that are known to be there; many arrays share the groups around them."""
 
-    def __reduce__(self) -> tuple[type["RunStore"], tuple[Root, str]]:
+    def __reduce__(self) -> tuple[type["RunStore"], tuple[Storage, str]]:
         return RunStore, (self.root, self.fence.token)
 
     def anew(self) -> "RunStore":
@@ -157,7 +157,7 @@ class RunStore:
         """The digests of chunks that were just written, which have to be there."""
         keys = self._keys(group, name, chunks)
         written = {key: self.access.written[key] for key in keys}
-        for key, found in self.root.digests(keys, full=self.root.reads_back).items():
+        for key, found in self.root.digests(keys, full=self.root.verify_writes).items():
             if found != written[key]:  # the disk, or someone else who writes there
                 raise OSError(errno.EIO, "what was just written is not what is there", f"{self.root}/{key}")
         return written

@@ -10,7 +10,7 @@ MAX_COUNT = 1 << 48
 
 
 @dataclass(frozen=True)
-class Outline:
+class DatasetInfo:
     """The sizes and the identity of the samples of a dataset."""
 
     name: str

@@ -17,7 +17,7 @@ from kernel_pipeline.store.lock import MAX_BYTES, Holder
 from kernel_pipeline.store.paths import LOCK
 
 if TYPE_CHECKING:
-    from kernel_pipeline.store.storage import Root
+    from kernel_pipeline.store.storage import Storage
 
 
 class Fence:
@@ -31,7 +31,7 @@ class Fence:
         That of the driver's lock. Empty for arrays that no driver guards, which are never refused.
     """
 
-    def __init__(self, root: "Root", token: str) -> None:
+    def __init__(self, root: "Storage", token: str) -> None:
         self.root, self.token = root, token
         self._checked = float("-inf")
 
@@ -55,7 +55,7 @@ class Fence:
 
 
 @contextmanager
-def guarded_arrays(root: "Root", arrays: "Root", token: str) -> Iterator[None]:
+def guarded_arrays(root: "Storage", arrays: "Storage", token: str) -> Iterator[None]:
     """Copy the lock of a run to where its arrays are, if that is elsewhere: workers see that place alone.
 
     The copy decides only who may write arrays. Whoever holds the lock of the run replaces it.
@@ -74,14 +74,14 @@ def guarded_arrays(root: "Root", arrays: "Root", token: str) -> Iterator[None]:
                 arrays.remove(LOCK)
 
 
-def _holder(root: "Root") -> Holder | None:
+def _holder(root: "Storage") -> Holder | None:
     try:
         return Holder.of(root.read(LOCK, MAX_BYTES))
     except FileNotFoundError:
         return None
 
 
-def _superseded(root: "Root", found: Holder | None) -> SupersededError:
+def _superseded(root: "Storage", found: Holder | None) -> SupersededError:
     if found is None:
         return SupersededError(
             f"the lock of {root} is gone: the run that it was of has ended, or someone removed it. Nothing more is "

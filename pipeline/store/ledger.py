@@ -12,7 +12,7 @@ from kernel_pipeline.store.files import quoted
 from kernel_pipeline.store.json_text import parse_json
 from kernel_pipeline.store.ledger_entries import check_entry
 from kernel_pipeline.store.reports import Finished
-from kernel_pipeline.store.storage import Root
+from kernel_pipeline.store.storage import Storage
 
 CHECK = b', "check": "'
 ZEROED = bytes(512)
@@ -22,7 +22,7 @@ ZEROED = bytes(512)
 class Ledger:
     """What is finished in a run. The driver alone writes it."""
 
-    def __init__(self, root: Root) -> None:
+    def __init__(self, root: Storage) -> None:
         self.root, self.journal = root, root.journal()
         self._entries: dict[str, Finished] | None = None
 

@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from kernel_pipeline.store.dataset_info import Outline
+from kernel_pipeline.store.dataset_info import DatasetInfo
 from kernel_pipeline.store.keys import is_digest, is_digest_of_inputs, is_entry_name, is_key, is_name
 from kernel_pipeline.store.paths import CONFIG, ENVIRONMENT, FIGURES, GROUPS, RESULTS
 
@@ -70,9 +70,9 @@ def _check_cleaned(_: str, result: Mapping[str, Any]) -> None:
 
 def _check_data(dataset: str, result: Mapping[str, Any]) -> None:
     _require(is_name(dataset), "it has another name than that of a dataset")
-    outline: Any = result.get("outline")
-    _require(isinstance(outline, dict), "it has no outline")
-    _require(Outline.of(outline).name == dataset, "its outline is that of another dataset")
+    info: Any = result.get("outline")
+    _require(isinstance(info, dict), "it has no outline")
+    _require(DatasetInfo.of(info).name == dataset, "its info is that of another dataset")
 
 
 def _check_task(_: str, result: Mapping[str, Any]) -> None:

@@ -24,23 +24,23 @@ from kernel_pipeline.store.regular_files import (
     path_inside,
     read_regular,
 )
-from kernel_pipeline.store.storage import Root
+from kernel_pipeline.store.storage import Storage
 
 if TYPE_CHECKING:
     from zarr.storage import StorePath
 
 
-class LocalRoot(Root):
+class LocalStorage(Storage):
     """A folder; keys are paths in it. No link below it is ever followed, and only regular files are opened."""
 
-    reads_back = True
+    verify_writes = True
     seconds_to_trust_lock = 0.0
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
 
-    def __reduce__(self) -> tuple[type["LocalRoot"], tuple[str]]:
-        return LocalRoot, (self.address,)
+    def __reduce__(self) -> tuple[type["LocalStorage"], tuple[str]]:
+        return LocalStorage, (self.address,)
 
     @property
     def address(self) -> str:
@@ -68,13 +68,13 @@ class LocalRoot(Root):
             path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(path, content, sync)
 
-    def exists(self, key: str) -> bool:
-        return is_regular(self._inside(key))
+    def exists(self, key: str | None = None) -> bool:
+        return self.path.is_dir() if key is None else is_regular(self._inside(key))
 
     def remove(self, key: str) -> None:
         self._inside(key).unlink(missing_ok=True)
 
-    def make_way(self, key: str) -> None:
+    def remove_directory(self, key: str) -> None:
         path = self._inside(key)
         self._remove_empty(key)
         if path.is_dir() and not path.is_symlink():
@@ -153,9 +153,6 @@ class LocalRoot(Root):
     def unlock(self) -> lock.Holder | None:
         return lock.unlock(self.path)
 
-    def is_there(self) -> bool:
-        return self.path.is_dir()
-
     def check_access(self) -> None:
         """What is wrong with a folder shows when it is used."""
 
@@ -181,8 +178,8 @@ class LocalRoot(Root):
         disk = os.statvfs(self._nearest())
         return disk.f_bavail * disk.f_frsize
 
-    def inner(self) -> list["LocalRoot"]:
-        return [LocalRoot(path) for path in sorted(self.path.iterdir())]
+    def children(self) -> list["LocalStorage"]:
+        return [LocalStorage(path) for path in sorted(self.path.iterdir())]
 
     def last_change(self) -> float:
         ledger = self.path / LEDGER

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from kernel_pipeline.store.files import make_private
 
 if TYPE_CHECKING:
-    from kernel_pipeline.store.storage import Root
+    from kernel_pipeline.store.storage import Storage
 
 log = logging.getLogger("kernel_pipeline")
 
@@ -46,7 +46,7 @@ class DriverLog(logging.FileHandler):
 
 
 @contextmanager
-def driver_log(root: "Root") -> Iterator[None]:
+def driver_log(root: "Storage") -> Iterator[None]:
     """Log what the driver does, and keep all logs at the end."""
     logging.raiseExceptions = False  # a full disk is said once, by the run itself
     logs = root.logs()

@@ -12,7 +12,7 @@ from kernel_pipeline.store.journal import MAX_LEDGER_BYTES, Journal, moved
 from kernel_pipeline.store.regular_files import check_size
 
 if TYPE_CHECKING:
-    from kernel_pipeline.store.object_storage import ObjectRoot
+    from kernel_pipeline.store.object_storage import ObjectStorage
 
 SEGMENTS = "ledger"
 SEGMENT = re.compile(rf"{SEGMENTS}/(\d{{8}})\.jsonl")
@@ -21,7 +21,7 @@ SEGMENT = re.compile(rf"{SEGMENTS}/(\d{{8}})\.jsonl")
 class SegmentJournal(Journal):
     """The lines of all segments, in the order of their numbers."""
 
-    def __init__(self, root: "ObjectRoot") -> None:
+    def __init__(self, root: "ObjectStorage") -> None:
         self._root = root
         self._last: int | None = None
         """The number of the last segment, once something was added."""

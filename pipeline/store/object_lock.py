@@ -16,14 +16,14 @@ from kernel_pipeline.store.lock import MAX_BYTES, Holder, in_use
 from kernel_pipeline.store.paths import LOCK
 
 if TYPE_CHECKING:
-    from kernel_pipeline.store.object_storage import ObjectRoot
+    from kernel_pipeline.store.object_storage import ObjectStorage
 
 CLOCK_SECONDS = 2.0
 """By how much the clocks of processes and of locks, which count whole seconds, may differ."""
 
 
 @contextmanager
-def locked(root: "ObjectRoot") -> Iterator[str]:
+def locked(root: "ObjectStorage") -> Iterator[str]:
     """Hold the lock of a run, or refuse to go on, saying who holds it; gives the token of the lock."""
     # The token tells this lock from any other: hosts in containers may share names and process numbers.
     holder = Holder.this_process()
@@ -41,13 +41,13 @@ def locked(root: "ObjectRoot") -> Iterator[str]:
                 root.remove(LOCK)
 
 
-def holder(root: "ObjectRoot") -> Holder | None:
+def holder(root: "ObjectStorage") -> Holder | None:
     """Who works in a run now, as far as can be told."""
     found = _read(root)[0]
     return None if found is None or _is_over(found) else found
 
 
-def unlock(root: "ObjectRoot") -> Holder | None:
+def unlock(root: "ObjectStorage") -> Holder | None:
     """Remove the lock that a dead run left; gives its holder. One that is known to live is left alone."""
     found, tag = _read(root)
     if found and found.is_of_this_system and not _is_over(found):
@@ -57,7 +57,7 @@ def unlock(root: "ObjectRoot") -> Holder | None:
     return found
 
 
-def _take(root: "ObjectRoot", own: bytes) -> None:
+def _take(root: "ObjectStorage", own: bytes) -> None:
     if root.create(LOCK, own):
         return
     found, tag = _read(root)
@@ -67,7 +67,7 @@ def _take(root: "ObjectRoot", own: bytes) -> None:
         raise in_use(root, _read(root)[0])
 
 
-def _read(root: "ObjectRoot") -> tuple[Holder | None, str]:
+def _read(root: "ObjectStorage") -> tuple[Holder | None, str]:
     """What a lock says of its holder, if it can be read, and its tag, if there is one."""
     try:
         content, tag = root.read_tagged(LOCK, MAX_BYTES)

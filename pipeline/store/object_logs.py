@@ -12,9 +12,9 @@ from kernel_pipeline.store.logs import Logs
 from kernel_pipeline.store.paths import LOGS
 
 if TYPE_CHECKING:
-    from kernel_pipeline.store.object_storage import ObjectRoot
+    from kernel_pipeline.store.object_storage import ObjectStorage
 
-MOST_BYTES = 16 << 20
+MAX_BYTES = 16 << 20
 """Of one log file; what is older than the last so many bytes, or twice as many, is let go."""
 OLDER = ".older"
 
@@ -22,7 +22,7 @@ OLDER = ".older"
 class ScratchLogs(Logs):
     """A folder that follows from the address of the run, so that the next run finds what a killed one left."""
 
-    def __init__(self, root: "ObjectRoot") -> None:
+    def __init__(self, root: "ObjectStorage") -> None:
         cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
         digest = hashlib.sha256(root.address.encode()).hexdigest()[:16]
         super().__init__(cache / "kernel-pipeline" / f"{LOGS}-{digest}")
@@ -30,7 +30,7 @@ class ScratchLogs(Logs):
 
     def trim(self) -> None:
         for path in self.folder.iterdir():
-            if path.suffix != OLDER and path.stat().st_size > MOST_BYTES:
+            if path.suffix != OLDER and path.stat().st_size > MAX_BYTES:
                 shutil.copyfile(path, path.with_name(path.name + OLDER))
                 os.truncate(path, 0)  # who writes it goes on at its end, wherever that is
 

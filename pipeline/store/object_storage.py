@@ -15,7 +15,7 @@ from kernel_pipeline.config.s3_address import S3Address
 from kernel_pipeline.errors import RefusedError, UnreachableError
 from kernel_pipeline.store import object_lock
 from kernel_pipeline.store.access import Access
-from kernel_pipeline.store.addresses import root_of
+from kernel_pipeline.store.addresses import storage_at
 from kernel_pipeline.store.digests import (
     BLOCK_BYTES,
     CHECKSUM_BYTES,
@@ -28,10 +28,10 @@ from kernel_pipeline.store.digests import (
 from kernel_pipeline.store.lock import Holder
 from kernel_pipeline.store.object_journal import SEGMENTS, SegmentJournal
 from kernel_pipeline.store.object_logs import ScratchLogs
-from kernel_pipeline.store.object_store import BRISK, ArrayStore, Connection, in_words, status_of
+from kernel_pipeline.store.object_store import SHORT_RETRY, ArrayStore, Connection, in_words, status_of
 from kernel_pipeline.store.paths import CONFIG
 from kernel_pipeline.store.regular_files import MAX_FILE_BYTES, check_size
-from kernel_pipeline.store.storage import Root
+from kernel_pipeline.store.storage import Storage
 
 T = TypeVar("T")
 
@@ -43,10 +43,10 @@ SECONDS_OF_TRYING = 180.0
 SECONDS_BETWEEN_TRIES = 1.0
 
 
-class ObjectRoot(Root):
+class ObjectStorage(Storage):
     """A prefix of a bucket; keys are what follows it."""
 
-    reads_back = False
+    verify_writes = False
     seconds_to_trust_lock = 1.0
 
     def __init__(self, place: S3Address, connection: Connection | None = None) -> None:
@@ -54,7 +54,7 @@ class ObjectRoot(Root):
         self._connection = connection or Connection.from_environment()
         self._store = self._connection.open(place.bucket, place.prefix)
 
-    def __reduce__(self) -> tuple[Callable[[str], Root], tuple[str]]:
+    def __reduce__(self) -> tuple[Callable[[str], Storage], tuple[str]]:
         return _opened, (self.address,)
 
     @property
@@ -116,7 +116,9 @@ class ObjectRoot(Root):
             return False
         return True
 
-    def exists(self, key: str) -> bool:
+    def exists(self, key: str | None = None) -> bool:
+        if key is None:
+            return any(True for _ in self.keys(""))
         try:
             with self._in_words(key):
                 obstore.head(self._store, key)
@@ -128,7 +130,7 @@ class ObjectRoot(Root):
         with self._in_words(key):
             obstore.delete(self._store, key)
 
-    def make_way(self, key: str) -> None:
+    def remove_directory(self, key: str) -> None:
         """There are no folders that could stand in the way."""
 
     def remove_files(self, folder: str, is_own: Callable[[str], bool]) -> list[str]:
@@ -203,11 +205,8 @@ class ObjectRoot(Root):
     def unlock(self) -> Holder | None:
         return object_lock.unlock(self)
 
-    def is_there(self) -> bool:
-        return any(True for _ in self.keys(""))
-
     def check_access(self) -> None:
-        brisk = self._connection.open(self._place.bucket, self._place.prefix, BRISK)
+        brisk = self._connection.open(self._place.bucket, self._place.prefix, SHORT_RETRY)
         try:
             with self._in_words():
                 next(iter(obstore.list(brisk)), None)
@@ -224,11 +223,11 @@ class ObjectRoot(Root):
     def free_bytes(self) -> None:
         return None
 
-    def inner(self) -> list["ObjectRoot"]:
+    def children(self) -> list["ObjectStorage"]:
         with self._in_words():
             names = sorted(obstore.list_with_delimiter(self._store)["common_prefixes"])
         above = f"{self._place.prefix}/" if self._place.prefix else ""
-        return [ObjectRoot(S3Address(self._place.bucket, f"{above}{name}"), self._connection) for name in names]
+        return [ObjectStorage(S3Address(self._place.bucket, f"{above}{name}"), self._connection) for name in names]
 
     def last_change(self) -> float:
         finished = [when for _, _, when in self._list(SEGMENTS)]
@@ -255,9 +254,9 @@ class ObjectRoot(Root):
 
 
 @cache
-def _opened(address: str) -> Root:
+def _opened(address: str) -> Storage:
     """A place that another process sent: opened once, and kept with its connections."""
-    return root_of(address)
+    return storage_at(address)
 
 
 def _at_once(work: Callable[[str], T], keys: Sequence[str], most: int) -> list[T]:

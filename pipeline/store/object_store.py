@@ -38,13 +38,13 @@ if TYPE_CHECKING:
 STATUS = re.compile(r"status code: (\d{3})")
 CODE = re.compile(r"<Code>(\w+)</Code>")
 # A server that restarts or is overloaded is waited for; below five minutes, so that signatures stay valid.
-PATIENT: "RetryConfig" = {
+LONG_RETRY: "RetryConfig" = {
     "max_retries": 100,
     "retry_timeout": timedelta(minutes=3),
     "backoff": {"init_backoff": timedelta(seconds=0.2), "max_backoff": timedelta(seconds=5), "base": 2},
 }
 # Before anything was begun nobody wants to wait.
-BRISK: "RetryConfig" = {"max_retries": 3, "retry_timeout": timedelta(seconds=10)}
+SHORT_RETRY: "RetryConfig" = {"max_retries": 3, "retry_timeout": timedelta(seconds=10)}
 # Those of roles end; boto3 renews them when less than a quarter of an hour is left.
 CREDENTIALS_FOR = timedelta(minutes=10)
 # Larger chunks are sent in parts; smaller ones in one request, of which a crash leaves nothing behind.
@@ -77,7 +77,7 @@ class Connection:
         except ValueError:  # whose message may repeat what the address holds
             raise RefusedError("AWS_ENDPOINT_URL is not an address such as https://host:port; set it right") from None
 
-    def open(self, bucket: str, prefix: str, retries: "RetryConfig" = PATIENT) -> S3Store:
+    def open(self, bucket: str, prefix: str, retries: "RetryConfig" = LONG_RETRY) -> S3Store:
         """A prefix of a bucket; nothing is asked of it yet."""
         options: ClientConfig = {
             "allow_http": self.endpoint.startswith("http://"),  # said by whoever set the endpoint

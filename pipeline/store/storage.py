@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from zarr.storage import StorePath
 
 
-class Root(ABC):
+class Storage(ABC):
     """The place of one run, or of its arrays. Keys are relative to it, their parts joined by slashes.
 
     It is sent to other processes by its address alone, and each opens it from its own environment.
     """
 
-    reads_back: ClassVar[bool]
+    verify_writes: ClassVar[bool]
     """Whether what was just written is cheap to read in full, to see that it arrived."""
     seconds_to_trust_lock: ClassVar[float]
     """For how long a look at the lock counts, before the lock is read again: 0 where that costs next to nothing."""
@@ -55,15 +55,15 @@ class Root(ABC):
         """
 
     @abstractmethod
-    def exists(self, key: str) -> bool:
-        """Whether there is a file."""
+    def exists(self, key: str | None = None) -> bool:
+        """Return whether a file exists; without a key, whether the place itself does, be it empty."""
 
     @abstractmethod
     def remove(self, key: str) -> None:
         """Remove a file, if there is one."""
 
     @abstractmethod
-    def make_way(self, key: str) -> None:
+    def remove_directory(self, key: str) -> None:
         """Remove empty folders that stand where a file is to be written; one with files in it is refused."""
 
     @abstractmethod
@@ -113,10 +113,6 @@ class Root(ABC):
         """Remove the lock that a dead run left; gives its holder. One that is known to live is left alone."""
 
     @abstractmethod
-    def is_there(self) -> bool:
-        """Whether anything is there, be it an empty folder."""
-
-    @abstractmethod
     def check_access(self) -> None:
         """Refuse a place that cannot be reached."""
 
@@ -133,7 +129,7 @@ class Root(ABC):
         """Free space; None where it has no bound."""
 
     @abstractmethod
-    def inner(self) -> "Sequence[Root]":
+    def children(self) -> "Sequence[Storage]":
         """The places right below it, each of which may be a run's."""
 
     @abstractmethod

@@ -33,7 +33,7 @@ from kernel_pipeline.run.verification import check
 from kernel_pipeline.run.worker import run_tasks
 from kernel_pipeline.store.arrays import RunStore
 from kernel_pipeline.store.ledger import Ledger
-from kernel_pipeline.store.local_storage import LocalRoot
+from kernel_pipeline.store.local_storage import LocalStorage
 from kernel_pipeline.store.paths import LEDGER
 
 DATASETS = 200
@@ -62,14 +62,14 @@ def make_run(folder: Path) -> tuple[Path, int]:
     config_path.write_text(tomli_w.dumps(SWEEP))
     config, _ = read_config(str(config_path))
     samples = {dataset.name: load_samples(config, dataset, folder) for dataset in config.dataset}
-    plan = make_plan(config, [loaded.outline for loaded in samples.values()])
+    plan = make_plan(config, [loaded.info for loaded in samples.values()])
     root.mkdir(parents=True, exist_ok=True)
-    ledger = Ledger(LocalRoot(root))
-    run = Run(LocalRoot(root), plan, samples.__getitem__, ledger, Options(), Emitter())
-    write_manifest(LocalRoot(root), plan, folder, ledger)
+    ledger = Ledger(LocalStorage(root))
+    run = Run(LocalStorage(root), plan, samples.__getitem__, ledger, Options(), Emitter())
+    write_manifest(LocalStorage(root), plan, folder, ledger)
     run.store_data()
     for task in plan.tasks:
-        run.record(run_tasks([task], RunStore(LocalRoot(root))))
+        run.record(run_tasks([task], RunStore(LocalStorage(root))))
     run.tables()
     ledger.close()
     return root, len(plan.tasks)
@@ -95,13 +95,13 @@ def measure_sweep(name: str, data_dir: Path) -> None:
     with tempfile.TemporaryDirectory() as temporary:
         root = Path(temporary) / "run"
         begin = time.perf_counter()
-        run_sweep(config, data_dir, LocalRoot(root), Options())
+        run_sweep(config, data_dir, LocalStorage(root), Options())
         total = time.perf_counter() - begin
-        manifest = read_manifest(LocalRoot(root))
+        manifest = read_manifest(LocalStorage(root))
         plan = manifest.plan()
         assert plan is not None
         begin = time.perf_counter()
-        report = check(plan, manifest.finished, LocalRoot(root), full=True)
+        report = check(plan, manifest.finished, LocalStorage(root), full=True)
         spent["digests by workers"] = (time.perf_counter() - begin) / worker_limits(Profile())[0]
         files = sum(len(entry.digests) for entry in report.valid.values())
     for what, seconds in spent.items():

@@ -31,7 +31,7 @@ from kernel_pipeline.run.schedule import Schedule
 from kernel_pipeline.run.worker_modules import worker_modules
 from kernel_pipeline.stages.task import STAGES
 from kernel_pipeline.store.ledger import Ledger
-from kernel_pipeline.store.local_storage import LocalRoot
+from kernel_pipeline.store.local_storage import LocalStorage
 from kernel_pipeline.store.reports import Finished
 from tests.benchmarks import limits
 from tests.benchmarks.driver_cost import measure_driver, no_welcome
@@ -74,9 +74,9 @@ def measure(config: Config, folder: Path, workers: int, stages: Iterable[str]) -
     with tempfile.TemporaryDirectory(dir=folder) as temporary:
         root = Path(temporary)
         samples = {dataset.name: load_samples(config, dataset, folder) for dataset in config.dataset}
-        plan = make_plan(config, [loaded.outline for loaded in samples.values()])
-        ledger = Ledger(LocalRoot(root))
-        run = Run(LocalRoot(root), plan, samples.__getitem__, ledger, Options(), Emitter())
+        plan = make_plan(config, [loaded.info for loaded in samples.values()])
+        ledger = Ledger(LocalStorage(root))
+        run = Run(LocalStorage(root), plan, samples.__getitem__, ledger, Options(), Emitter())
         run.store_data()
         done = {task.name for task in plan.tasks if task.stage not in stages}
         with Interrupt() as interrupt, open_cluster(Profile(jobs=workers), root) as cluster:

@@ -22,7 +22,7 @@ from kernel_pipeline.run.peak_memory import measured_peak
 from kernel_pipeline.run.schedule import Schedule
 from kernel_pipeline.store.arrays import RunStore
 from kernel_pipeline.store.ledger import Ledger
-from kernel_pipeline.store.local_storage import LocalRoot
+from kernel_pipeline.store.local_storage import LocalStorage
 from tests.benchmarks.empty_tasks import empty_plan
 
 SECONDS_BETWEEN_SAMPLES = 0.05
@@ -76,14 +76,14 @@ def measure_driver(tiles: int, cells: int, datasets: int, workers: int | None) -
     with tempfile.TemporaryDirectory() as folder, measured_peak() as peak:
         root = Path(folder)
         plan = empty_plan(tiles, cells, datasets)
-        ledger = Ledger(LocalRoot(root))
-        run = Run(LocalRoot(root), plan, _no_samples, ledger, Options(), Emitter())
+        ledger = Ledger(LocalStorage(root))
+        run = Run(LocalStorage(root), plan, _no_samples, ledger, Options(), Emitter())
         with Interrupt() as interrupt, open_cluster(Profile(jobs=workers), root) as cluster:
             cost = DriverCost(len(plan.tasks), cluster.workers)
             execution = Execution(
                 cluster,
                 Schedule(plan.tasks, ()),
-                RunStore(LocalRoot(root)),
+                RunStore(LocalStorage(root)),
                 run.record,
                 no_welcome,
                 interrupt,

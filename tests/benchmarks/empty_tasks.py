@@ -18,7 +18,7 @@ from kernel_pipeline.stages.task import Output, Task
 from kernel_pipeline.stages.tiles import TilesTask, tiles_on_and_above_diagonal
 from kernel_pipeline.stages.weights import WeightsTask
 from kernel_pipeline.store.arrays import GRAM, STATISTICS, WEIGHTS, RunStore
-from kernel_pipeline.store.dataset_info import Outline
+from kernel_pipeline.store.dataset_info import DatasetInfo
 from kernel_pipeline.tasks.kernels.gaussian import GaussianFamily
 from kernel_pipeline.tasks.learners.paths import PathResult
 from kernel_pipeline.tasks.weights.align import Align
@@ -82,10 +82,10 @@ def _share(total: int, parts: int, place: int) -> int:
 
 def _dataset(name: str, tiles: int, cells: int, values: tuple[float, ...], config: Config) -> DatasetPlan:
     side, tile = int((2 * tiles) ** 0.5) + 1, config.storage.tile
-    outline = Outline(name, "0123456789abcdef", side * tile, 10, side * tile * 10, KERNELS, 0)
+    info = DatasetInfo(name, "0123456789abcdef", side * tile, 10, side * tile * 10, KERNELS, 0)
     common: dict[str, Any] = {
         "dataset": name,
-        "fingerprint": outline.fingerprint,
+        "fingerprint": info.fingerprint,
         "tile": tile,
         "families": FAMILIES,
     }
@@ -95,7 +95,7 @@ def _dataset(name: str, tiles: int, cells: int, values: tuple[float, ...], confi
     stages: dict[str, tuple[Task, ...]] = {
         "tiles": tuple(
             EmptyTiles(**common, number=number, tiles=(place,))
-            for number, place in enumerate(islice(tiles_on_and_above_diagonal(outline.rows, tile), tiles))
+            for number, place in enumerate(islice(tiles_on_and_above_diagonal(info.rows, tile), tiles))
         ),
         "reduce": (EmptyReduce(**common, tasks=(TASK,), folds=FOLDS, batches=tiles),),
         "weights": tuple(
@@ -108,7 +108,7 @@ def _dataset(name: str, tiles: int, cells: int, values: tuple[float, ...], confi
         ),
     }
     return DatasetPlan(
-        outline=outline,
+        info=info,
         tasks_learned=(),  # there are no statistics for a table of kernels
         rank_one=False,
         families=FAMILIES,

@@ -17,7 +17,7 @@ import numpy as np
 
 from kernel_pipeline.cluster.settings import ENVIRONMENT
 from kernel_pipeline.store.arrays import GRAM, RunStore
-from kernel_pipeline.store.local_storage import LocalRoot
+from kernel_pipeline.store.local_storage import LocalStorage
 from kernel_pipeline.tasks.kernels.gaussian import GaussianFamily
 from kernel_pipeline.tasks.statistics.sums import Sums, add_tile
 
@@ -65,7 +65,7 @@ def tile(_folder: Path, side: int, kernels: int) -> Steps:
 
 def store(folder: Path, side: int, kernels: int) -> Steps:
     """Chunks with their checksums, written and read back for their digests; the system may keep them in memory."""
-    made, values = RunStore(LocalRoot(folder)), np.ones((kernels, side, side))
+    made, values = RunStore(LocalStorage(folder)), np.ones((kernels, side, side))
     made.create(GRAM, "probe", (kernels, side, CHUNKS * side), values.shape, "a probe")
     for number in count():
         made.write_chunk(GRAM, "probe", (0, 0, number % CHUNKS), values)

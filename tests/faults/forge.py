@@ -241,9 +241,9 @@ def pickled(root: Path, outside: Path) -> None:
 
 
 def many_rows(root: Path, _outside: Path) -> None:
-    """Let the outline of a dataset claim rows that are not there."""
-    outline = entries(root)[DATA]["result"]["outline"]
-    change(DATA, result={"outline": outline | {"rows": 10**9}})(root, root)
+    """Let the info of a dataset claim rows that are not there."""
+    info = entries(root)[DATA]["result"]["outline"]
+    change(DATA, result={"outline": info | {"rows": 10**9}})(root, root)
 
 
 def alarming_words(root: Path, _outside: Path) -> None:

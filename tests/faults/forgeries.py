@@ -145,7 +145,7 @@ JSONS: dict[str, Forgery] = {
     "an environment with a huge format": written("environment.json", '{"format": 1e999}'),
     "a lock that is nested deeply": written("lock", DEEP),
     "a lock with other types": written("lock", '{"host": [], "pid": "x", "since": {}}'),
-    "an outline with other types": change(DATA, result={"outline": {"rows": "many"}}),
+    "an info with other types": change(DATA, result={"outline": {"rows": "many"}}),
     "tables of no sweep": change("tables", result={"sweep": []}),
     "a sweep without files": change("sweep", result={"files": {}}),
     "a config that is nested deeply": other_config('name = "small"', f'name = "small"\nx = {DEEP}'),
@@ -166,7 +166,7 @@ SIZES: dict[str, Forgery] = {
     "an array with one chunk of 80 GB": described(
         shape=[2, 10**5, 10**5], chunk_grid={"name": "regular", "configuration": {"chunk_shape": [1, 10**5, 10**5]}}
     ),
-    "an outline of 10^9 rows": many_rows,
+    "an info of 10^9 rows": many_rows,
 }
 
 

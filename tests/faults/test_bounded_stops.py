@@ -15,7 +15,7 @@ import pytest
 
 from kernel_pipeline.cluster import Cluster
 from kernel_pipeline.run.interrupt import Interrupt
-from kernel_pipeline.run.worker_pool import Attendance
+from kernel_pipeline.run.worker_pool import WorkerPool
 from tests.benchmarks.driver_cost import no_welcome
 from tests.faults.harness import done_by, wait_until, write_config
 from tests.faults.inject import TASK, Fault, FaultyRun
@@ -89,14 +89,14 @@ def test_tasks_in_flight_are_counted_and_abandoned_in_the_end(monkeypatch: pytes
 
 
 def test_a_scheduler_that_does_not_answer_is_reported_and_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kernel_pipeline.run.worker_pool.SECONDS_TO_ANSWER", 0.02)
-    monkeypatch.setattr("kernel_pipeline.run.worker_pool.SECONDS_BEFORE_FROZEN", 0.1)
+    monkeypatch.setattr("kernel_pipeline.run.worker_pool.ANSWER_TIMEOUT_S", 0.02)
+    monkeypatch.setattr("kernel_pipeline.run.worker_pool.FROZEN_AFTER_S", 0.1)
     thaw, said = threading.Event(), list[str]()
     client = MagicMock(status="running", nthreads=lambda: thaw.wait(60) and {"tcp://a": 1})
-    attendance = Attendance(Cluster(client=client, workers=1, dashboard=""), no_welcome, said.append)
+    pool = WorkerPool(Cluster(client=client, workers=1, dashboard=""), no_welcome, said.append)
 
     def reported() -> bool:
-        attendance.count()
+        pool.refresh()
         return bool(said)
 
     assert wait_until(reported, 10)
@@ -104,8 +104,8 @@ def test_a_scheduler_that_does_not_answer_is_reported_and_not_waited_for(monkeyp
     thaw.set()
 
     def is_back() -> bool:
-        attendance.count()
-        return attendance.present == 1
+        pool.refresh()
+        return pool.present == 1
 
     assert wait_until(is_back, 10)
     assert len(said) == 1

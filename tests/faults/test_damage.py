@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kernel_pipeline.store.ledger import Ledger
-from kernel_pipeline.store.local_storage import LocalRoot
+from kernel_pipeline.store.local_storage import LocalStorage
 from kernel_pipeline.store.reports import Finished
 from tests.faults.harness import (
     added,
@@ -206,7 +206,7 @@ def test_damage_that_a_quick_check_misses_is_healed_when_the_tables_read_it(root
 
 
 def test_a_line_for_a_chunk_that_is_not_there_is_a_missing_chunk(root: Path) -> None:
-    ledger = Ledger(LocalRoot(root))
+    ledger = Ledger(LocalStorage(root))
     entry = ledger.read()["fits/wave/regression/l2-krr/0"]  # on which nothing builds
     absent = "weights.zarr/wave/regression/l2-krr/c/9/0"
     size = next(iter(entry.digests.values())).partition(":")[2]

@@ -11,7 +11,7 @@ import pytest
 
 from kernel_pipeline.run.verification import foreign_files
 from kernel_pipeline.store.ledger import Ledger
-from kernel_pipeline.store.local_storage import LocalRoot
+from kernel_pipeline.store.local_storage import LocalStorage
 from tests.faults.harness import assert_same, command, done_by, rewrite_ledger, strays, wait_until
 from tests.helpers.sweeps import pipeline, start
 
@@ -47,7 +47,7 @@ def fill(disk: Path, leave: int) -> Path:
 def forget(root: Path, *stages: str) -> None:
     """Make a finished run one that has not done these stages of `wave`, nor its tables."""
     forgotten = [f"{stage}/wave/" for stage in stages]
-    for name, entry in Ledger(LocalRoot(root)).read().items():
+    for name, entry in Ledger(LocalStorage(root)).read().items():
         if name.startswith((*forgotten, "tables")):
             for key in entry.digests:
                 (root / key).unlink()
@@ -56,7 +56,7 @@ def forget(root: Path, *stages: str) -> None:
 
 def pages(root: Path, stage: str) -> int:
     """What the files of a stage of `wave` take."""
-    entries = Ledger(LocalRoot(root)).read()
+    entries = Ledger(LocalStorage(root)).read()
     sizes = [
         int(digest.rpartition(":")[2])
         for name, entry in entries.items()
@@ -81,7 +81,9 @@ def test_a_disk_that_fills_up_in_any_stage_stops_the_run_in_words_and_more_space
     forget(root, *STAGES)
     wanted = {stage: {name for name in done_by(undisturbed) if name.startswith(f"{stage}/wave/")} for stage in STAGES}
     for before, stage in zip(("", *STAGES), STAGES, strict=False):
-        for left_over in foreign_files(LocalRoot(root), LocalRoot(root), Ledger(LocalRoot(root)).named_files()):
+        for left_over in foreign_files(
+            LocalStorage(root), LocalStorage(root), Ledger(LocalStorage(root)).named_files()
+        ):
             (root / left_over.key).unlink()  # so that just as much is free as is said here
         fill(disk, SPARE + pages(undisturbed, before))
         done = pipeline("resume", root, "--workers", "1", cwd=disk.parent)

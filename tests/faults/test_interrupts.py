@@ -101,7 +101,9 @@ def test_a_run_that_is_told_twice_stops_at_once(folder: Path, undisturbed: Path)
         pytest.param(
             *(
                 signal.SIGINT,
-                Fault("kernel_pipeline.cluster.local:open_workers", "wait", process="driver", seconds=A_LONG_TASK),
+                Fault(
+                    "kernel_pipeline.cluster.local:Local.open_workers", "wait", process="driver", seconds=A_LONG_TASK
+                ),
             ),
             id="Ctrl-C late",
         ),

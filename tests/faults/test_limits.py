@@ -21,7 +21,7 @@ from kernel_pipeline.cluster.private_cluster import PrivateCluster
 from kernel_pipeline.cluster.versions import fingerprint
 from kernel_pipeline.run.worker import run_batch
 from kernel_pipeline.store.arrays import DamagedError, RunStore
-from kernel_pipeline.store.local_storage import LocalRoot
+from kernel_pipeline.store.local_storage import LocalStorage
 from tests.faults.harness import write_config
 from tests.faults.inject import FaultyRun
 
@@ -129,7 +129,7 @@ def test_what_a_process_lacks_is_no_damage(error: Exception, tmp_path: Path, mon
     def fails(*_: object, **__: object) -> Any:
         raise error
 
-    store = RunStore(LocalRoot(tmp_path))
+    store = RunStore(LocalStorage(tmp_path))
     store.create("data.zarr", "x", (2,), (2,), "a test")
     store.write("data.zarr", "x", [1.0, 2.0])
     with monkeypatch.context() as patch:
@@ -139,7 +139,7 @@ def test_what_a_process_lacks_is_no_damage(error: Exception, tmp_path: Path, mon
         assert not isinstance(raised.value, DamagedError)
     monkeypatch.setattr(zarr, "open_array", fails)
     with pytest.raises(type(error)) as raised:
-        RunStore(LocalRoot(tmp_path)).array("data.zarr", "x")
+        RunStore(LocalStorage(tmp_path)).array("data.zarr", "x")
     assert not isinstance(raised.value, DamagedError)
 
 
@@ -154,7 +154,7 @@ def test_a_worker_names_the_limit_that_it_meets(
     monkeypatch.setattr("kernel_pipeline.run.worker.run_tasks", fails)
     monkeypatch.setattr("kernel_pipeline.run.worker.get_worker", object)
     with pytest.raises(kind, match=r"imits are: 4096 MiB of address space \(`ulimit -v`\)"):
-        run_batch((), (), (), RunStore(LocalRoot(tmp_path)), "run", fingerprint())
+        run_batch((), (), (), RunStore(LocalStorage(tmp_path)), "run", fingerprint())
 
 
 def test_a_command_names_the_limit_that_it_meets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

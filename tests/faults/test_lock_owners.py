@@ -14,7 +14,7 @@ from kernel_pipeline.store.lock import Holder
 from kernel_pipeline.store.system import FIRST_PROCESSES
 
 if TYPE_CHECKING:
-    from kernel_pipeline.store.object_storage import ObjectRoot
+    from kernel_pipeline.store.object_storage import ObjectStorage
 
 pytestmark = pytest.mark.faults
 
@@ -47,10 +47,10 @@ class Objects:
         self.content = None
 
 
-def held_by(holder: Holder) -> "ObjectRoot":
+def held_by(holder: Holder) -> "ObjectStorage":
     objects = Objects()
     objects.content = holder.content()
-    return cast("ObjectRoot", objects)
+    return cast("ObjectStorage", objects)
 
 
 def system(monkeypatch: pytest.MonkeyPatch, **facts: str) -> None:
@@ -119,7 +119,7 @@ def test_a_lock_without_facts_of_its_system_goes_by_the_hostname(monkeypatch: py
     content: dict[str, Any] = json.loads(owner(monkeypatch, DEAD).content())
     objects = Objects()
     objects.content = json.dumps({key: content[key] for key in ("host", "pid", "since", "job", "life")}).encode()
-    with object_lock.locked(cast("ObjectRoot", objects)):
+    with object_lock.locked(cast("ObjectStorage", objects)):
         pass
 
 

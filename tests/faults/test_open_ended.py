@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from kernel_pipeline.store.arrays import GRAM, RunStore
-from kernel_pipeline.store.local_storage import LocalRoot
+from kernel_pipeline.store.local_storage import LocalStorage
 from tests.faults.harness import CrashError, command, done_by, no_workers, tables, write_config
 from tests.helpers.toy_solver import MAX_PASSES, toy_solver
 
@@ -30,7 +30,7 @@ def result(root: Path, name: str) -> dict[str, object]:
 
 def assert_solved(root: Path) -> None:
     """The eigenvector of the dense kernel, after more than one pass."""
-    values = RunStore(LocalRoot(root)).array(GRAM, "wave/gram")[0]
+    values = RunStore(LocalStorage(root)).array(GRAM, "wave/gram")[0]
     upper = np.triu(np.where(np.isnan(values), 0.0, values))
     kernel = upper + np.triu(upper, 1).T + 1.0
     vector = np.array(result(root, EIGENVALUE)["vector"])

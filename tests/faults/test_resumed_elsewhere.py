@@ -17,7 +17,7 @@ from kernel_pipeline.run.schedule import Schedule
 from kernel_pipeline.run.stored_data import create_arrays
 from kernel_pipeline.run.worker import run_tasks
 from kernel_pipeline.store.arrays import RunStore
-from kernel_pipeline.store.local_storage import LocalRoot
+from kernel_pipeline.store.local_storage import LocalStorage
 from tests.faults.harness import (
     TINY,
     CrashError,
@@ -202,5 +202,5 @@ def test_a_run_that_is_told_to_stop_when_nothing_is_left_writes_its_tables(
     monkeypatch.setattr("kernel_pipeline.run.executor.Execution", InterruptedExecution)
     done = command("resume", root)
     assert done.exit_code == 0, done.output
-    assert read_manifest(LocalRoot(root)).is_complete
+    assert read_manifest(LocalStorage(root)).is_complete
     assert_same(root, undisturbed)

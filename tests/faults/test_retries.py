@@ -12,7 +12,7 @@ from kernel_pipeline.plan.plan import make_plan
 from kernel_pipeline.run.manifest import read_manifest
 from kernel_pipeline.run.worker import run_batch
 from kernel_pipeline.store.arrays import DamagedError, RunStore
-from kernel_pipeline.store.local_storage import LocalRoot
+from kernel_pipeline.store.local_storage import LocalStorage
 from kernel_pipeline.tasks.errors import NoResultError
 from kernel_pipeline.tasks.weights.alignf import Alignf
 from tests.faults.harness import TINY, CrashError, added, assert_same, command, flip, lines, no_workers, write_config
@@ -119,14 +119,14 @@ def test_damage_reaches_the_driver_as_what_it_is(
     undisturbed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     root = shutil.copytree(undisturbed, tmp_path / "run")
-    record = read_manifest(LocalRoot(root))
+    record = read_manifest(LocalStorage(root))
     plan = record.plan()
     assert plan is not None
-    assert plan == make_plan(record.config, [dataset.outline for dataset in plan.datasets])
+    assert plan == make_plan(record.config, [dataset.info for dataset in plan.datasets])
     (root / "combined.zarr/wave/regression/unif/zarr.json").unlink()
     (fit,) = [task for task in plan.tasks if task.name == "fits/wave/regression/unif/0"]
     monkeypatch.setattr("kernel_pipeline.run.worker.get_worker", object)
     with pytest.raises(DamagedError, match=r"unif/zarr\.json does not describe an array") as caught:
-        run_batch((fit,), (), (), RunStore(LocalRoot(root)), "a run", fingerprint())
+        run_batch((fit,), (), (), RunStore(LocalStorage(root)), "a run", fingerprint())
     assert caught.value.__cause__ is caught.value.__context__ is None  # which might not survive the way
     assert isinstance(pickle.loads(pickle.dumps(caught.value)), DamagedError)

@@ -20,7 +20,7 @@ from kernel_pipeline.run.manifest import read_manifest
 from kernel_pipeline.run.repair import repair_run, restore_run, verify_run
 from kernel_pipeline.run.sweeps import resume_sweep, run_sweep
 from kernel_pipeline.store.digests import is_chunk
-from kernel_pipeline.store.local_storage import LocalRoot
+from kernel_pipeline.store.local_storage import LocalStorage
 from tests.faults.harness import CrashError, no_workers
 from tests.faults.test_stateful import CONFIG, FOLDER, contents
 
@@ -42,7 +42,7 @@ CONFIGS = (CONFIG, _config(seed=1), _config(methods=["unif", "align", "l2-krr"])
 def reference(number: int) -> dict[str, bytes]:
     """What a run of a config ends with in a directory of its own."""
     with tempfile.TemporaryDirectory() as folder, no_workers():
-        root = LocalRoot(Path(folder) / "run")
+        root = LocalStorage(Path(folder) / "run")
         assert run_sweep(CONFIGS[number], FOLDER, root, Options()).exit_code == 0
         return contents(Path(folder) / "run")
 
@@ -97,7 +97,7 @@ class StaleHistories(RuleBasedStateMachine):
     @rule(config=st.integers(0, 2), most=st.none() | st.integers(0, 12), order=st.integers(0, 9), writes=stale_writes)
     def run_a_config(self, config: int, most: int | None, order: int, writes: list[tuple[int, int, int]]) -> None:
         self.config, self.writes = config, writes
-        sweep = (CONFIGS[config], FOLDER, LocalRoot(self.root), Options(accept_changes=True))
+        sweep = (CONFIGS[config], FOLDER, LocalStorage(self.root), Options(accept_changes=True))
         if self.do(run_sweep, *sweep, order=order, most=most) == 0:
             self.assert_right_tables()
 
@@ -105,7 +105,7 @@ class StaleHistories(RuleBasedStateMachine):
     @rule(how=st.sampled_from(["quick", "full"]), most=st.none() | st.integers(0, 6), writes=stale_writes)
     def resume(self, how: Any, most: int | None, writes: list[tuple[int, int, int]]) -> None:
         self.writes = writes
-        if self.do(resume_sweep, LocalRoot(self.root), FOLDER, Options(verify=how), most=most) == 0:
+        if self.do(resume_sweep, LocalStorage(self.root), FOLDER, Options(verify=how), most=most) == 0:
             self.assert_right_tables()
 
     @precondition(is_begun)
@@ -116,18 +116,18 @@ class StaleHistories(RuleBasedStateMachine):
     @precondition(is_begun)
     @rule()
     def verify(self) -> None:
-        code = self.do(verify_run, LocalRoot(self.root))
+        code = self.do(verify_run, LocalStorage(self.root))
         assert code in (0, 4)
-        if code == 0 and read_manifest(LocalRoot(self.root)).is_complete:
+        if code == 0 and read_manifest(LocalStorage(self.root)).is_complete:
             self.assert_right_tables()
 
     @precondition(is_begun)
     @rule(writes=stale_writes)
     def repair(self, writes: list[tuple[int, int, int]]) -> None:
         self.writes = writes
-        restore_run(LocalRoot(self.root))
-        assert self.do(repair_run, LocalRoot(self.root), FOLDER, Options()) == 0
-        if read_manifest(LocalRoot(self.root)).is_complete:
+        restore_run(LocalStorage(self.root))
+        assert self.do(repair_run, LocalStorage(self.root), FOLDER, Options()) == 0
+        if read_manifest(LocalStorage(self.root)).is_complete:
             self.assert_right_tables()
 
     def teardown(self) -> None:
@@ -136,7 +136,7 @@ class StaleHistories(RuleBasedStateMachine):
             if self.is_begun():
                 self.resume("quick", None, [])
                 self.repair([])
-                assert self.do(verify_run, LocalRoot(self.root)) == 0
+                assert self.do(verify_run, LocalStorage(self.root)) == 0
                 self.assert_right_tables()
         finally:
             shutil.rmtree(self.folder)

@@ -20,7 +20,7 @@ from kernel_pipeline.run.repair import repair_run, restore_run, verify_run
 from kernel_pipeline.run.sweeps import resume_sweep, run_sweep
 from kernel_pipeline.run.verification import stored_files
 from kernel_pipeline.store.ledger import Ledger
-from kernel_pipeline.store.local_storage import LocalRoot
+from kernel_pipeline.store.local_storage import LocalStorage
 from tests.faults.harness import CrashError, flip, no_workers
 
 pytestmark = pytest.mark.faults
@@ -52,7 +52,7 @@ CONFIG = parse_config(
 
 def contents(root: Path) -> dict[str, bytes]:
     """Every file that the ledger speaks for."""
-    keys = [*OF_ITSELF, *stored_files(LocalRoot(root), LocalRoot(root))]
+    keys = [*OF_ITSELF, *stored_files(LocalStorage(root), LocalStorage(root))]
     return {key: (root / key).read_bytes() for key in keys if key != ANY_TIME and (root / key).exists()}
 
 
@@ -60,7 +60,7 @@ def contents(root: Path) -> dict[str, bytes]:
 def reference() -> dict[str, bytes]:
     """What every run is to end with."""
     with tempfile.TemporaryDirectory() as folder, no_workers():
-        assert run_sweep(CONFIG, FOLDER, LocalRoot(Path(folder) / "run"), Options()).exit_code == 0
+        assert run_sweep(CONFIG, FOLDER, LocalStorage(Path(folder) / "run"), Options()).exit_code == 0
         return contents(Path(folder) / "run")
 
 
@@ -99,13 +99,13 @@ class Histories(RuleBasedStateMachine):
 
     @rule(most=st.none() | st.integers(0, 12), order=st.integers(0, 9))
     def run(self, most: int | None, order: int) -> None:
-        if self.do(run_sweep, CONFIG, FOLDER, LocalRoot(self.root), Options(), order=order, most=most) == 0:
+        if self.do(run_sweep, CONFIG, FOLDER, LocalStorage(self.root), Options(), order=order, most=most) == 0:
             self.assert_right_tables()
 
     @precondition(is_begun)
     @rule(how=st.sampled_from(["quick", "full"]), most=st.none() | st.integers(0, 3))
     def resume(self, how: Any, most: int | None) -> None:
-        if self.do(resume_sweep, LocalRoot(self.root), FOLDER, Options(verify=how), most=most) == 0:
+        if self.do(resume_sweep, LocalStorage(self.root), FOLDER, Options(verify=how), most=most) == 0:
             self.assert_right_tables()
 
     @precondition(is_begun)
@@ -128,7 +128,7 @@ class Histories(RuleBasedStateMachine):
         number=st.integers(0, 400), how=st.sampled_from(["flip", "cut", "empty", "delete", "swap"]), at=st.floats(0, 1)
     )
     def damage(self, number: int, how: str, at: float) -> None:
-        keys = sorted(key for key in stored_files(LocalRoot(self.root), LocalRoot(self.root))) + list(OF_ITSELF)
+        keys = sorted(key for key in stored_files(LocalStorage(self.root), LocalStorage(self.root))) + list(OF_ITSELF)
         path, other = (self.root / keys[place % len(keys)] for place in (number, number + 1))
         if not path.exists() or not other.exists():
             return
@@ -150,7 +150,7 @@ class Histories(RuleBasedStateMachine):
     def verify(self) -> None:
         before = contents(self.root)
         refusing, self.may_refuse = self.may_refuse, True
-        code = self.do(verify_run, LocalRoot(self.root))
+        code = self.do(verify_run, LocalStorage(self.root))
         self.may_refuse = refusing
         assert contents(self.root) == before
         if code == 0:
@@ -161,12 +161,12 @@ class Histories(RuleBasedStateMachine):
     @precondition(is_begun)
     @rule()
     def repair(self) -> None:
-        restore_run(LocalRoot(self.root))
+        restore_run(LocalStorage(self.root))
         self.may_refuse = False
-        assert self.do(repair_run, LocalRoot(self.root), FOLDER, Options()) == 0
-        assert self.do(verify_run, LocalRoot(self.root)) == 0
+        assert self.do(repair_run, LocalStorage(self.root), FOLDER, Options()) == 0
+        assert self.do(verify_run, LocalStorage(self.root)) == 0
         # What tasks left whose line is lost is written over when they run again.
-        named = Ledger(LocalRoot(self.root)).named_files() & contents(self.root).keys()
+        named = Ledger(LocalStorage(self.root)).named_files() & contents(self.root).keys()
         assert all(contents(self.root)[key] == self.expected[key] for key in named)
 
     def teardown(self) -> None:
@@ -174,7 +174,7 @@ class Histories(RuleBasedStateMachine):
         try:
             if self.is_begun():
                 self.repair()
-                assert self.do(resume_sweep, LocalRoot(self.root), FOLDER, Options(verify="full")) == 0
+                assert self.do(resume_sweep, LocalStorage(self.root), FOLDER, Options(verify="full")) == 0
                 assert contents(self.root) == self.expected
         finally:
             shutil.rmtree(self.folder)

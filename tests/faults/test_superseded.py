@@ -14,7 +14,7 @@ from kernel_pipeline.run.driver import Run
 from kernel_pipeline.stages import tiles
 from kernel_pipeline.store.arrays import GRAM, STATISTICS, WEIGHTS, RunStore
 from kernel_pipeline.store.digests import content_digest
-from kernel_pipeline.store.local_storage import LocalRoot
+from kernel_pipeline.store.local_storage import LocalStorage
 from kernel_pipeline.store.reports import Finished
 from tests.faults.harness import CrashError, added, assert_same, command, lines, no_workers, tables
 
@@ -48,7 +48,7 @@ def wrong(undisturbed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 def overwrite(root: Path, group: str, name: str, chunk: tuple[int, ...]) -> None:
     """Put other values into a chunk, with a valid checksum, as a task of another run does that nothing stops."""
-    store = RunStore(LocalRoot(root))
+    store = RunStore(LocalStorage(root))
     array = store.array(group, name)
     places = zip(chunk, array.chunks, array.shape, strict=True)
     values = np.asarray(array[tuple(slice(i * size, min((i + 1) * size, end)) for i, size, end in places)])

@@ -12,7 +12,7 @@ import pytest
 
 from kernel_pipeline.store import journal
 from kernel_pipeline.store.ledger import Ledger
-from kernel_pipeline.store.local_storage import LocalRoot
+from kernel_pipeline.store.local_storage import LocalStorage
 from kernel_pipeline.store.lock import Holder
 from tests.faults.harness import assert_same, command, no_workers, rewrite_ledger
 
@@ -39,8 +39,8 @@ def test_a_page_of_the_ledger_that_a_power_cut_zeroed_is_done_again_by_the_same_
     root: Path, undisturbed: Path, arguments: tuple[str, ...]
 ) -> None:
     zero_page(root, last_lines=3)
-    before = Ledger(LocalRoot(root))
-    lost = Ledger(LocalRoot(undisturbed)).read().keys() - before.read().keys()
+    before = Ledger(LocalStorage(root))
+    lost = Ledger(LocalStorage(undisturbed)).read().keys() - before.read().keys()
     assert 0 < len(lost) < 28
     verified = command("verify", root)
     assert verified.exit_code == 4, verified.output

@@ -28,7 +28,7 @@ from kernel_pipeline.run.verification import data_entry
 from kernel_pipeline.run.worker import run_tasks
 from kernel_pipeline.store.arrays import RunStore
 from kernel_pipeline.store.ledger import Ledger
-from kernel_pipeline.store.local_storage import LocalRoot
+from kernel_pipeline.store.local_storage import LocalStorage
 from kernel_pipeline.store.paths import LEDGER
 from kernel_pipeline.store.reports import Finished
 
@@ -73,14 +73,14 @@ def smaller_config(**changes: Any) -> Config:
 def plan_in(root: Path, config: Config, data: Path | None = None) -> tuple[Plan, list[PreparedDataset]]:
     """Plan a sweep and make its run directory, with the data stored and no task done."""
     samples = [load_samples(config, dataset, data or root) for dataset in config.dataset]
-    plan = make_plan(config, [loaded.outline for loaded in samples])
+    plan = make_plan(config, [loaded.info for loaded in samples])
     root.mkdir(parents=True, exist_ok=True)
-    ledger = Ledger(LocalRoot(root))
-    write_manifest(LocalRoot(root), plan, data or root, ledger)
+    ledger = Ledger(LocalStorage(root))
+    write_manifest(LocalStorage(root), plan, data or root, ledger)
     for dataset, loaded in zip(plan.datasets, samples, strict=True):
         digests, result = (
-            create_arrays(RunStore(LocalRoot(root)), dataset, loaded),
-            {"outline": dataset.outline.values()},
+            create_arrays(RunStore(LocalStorage(root)), dataset, loaded),
+            {"outline": dataset.info.values()},
         )
         ledger.append(Finished(data_entry(dataset.name), data_identity(dataset), digests, result, 0.0, 0))
     ledger.close()
@@ -90,15 +90,15 @@ def plan_in(root: Path, config: Config, data: Path | None = None) -> tuple[Plan,
 def run_here(root: Path, config: Config) -> tuple[Plan, list[PreparedDataset], dict[str, Finished]]:
     """Run every task in this process, in the order of the plan."""
     plan, samples = plan_in(root, config)
-    finished = {task.name: run_tasks([task], RunStore(LocalRoot(root)))[0] for task in plan.tasks}
+    finished = {task.name: run_tasks([task], RunStore(LocalStorage(root)))[0] for task in plan.tasks}
     note(root, *finished.values())
     return plan, samples, finished
 
 
 def write_results(root: Path, plan: Plan, finished: Mapping[str, Finished]) -> pd.DataFrame:
     """Write the tables of finished tasks; gives the rows."""
-    context = TableContext(plan, finished, RunStore(LocalRoot(root)))
-    write_tables(LocalRoot(root), context)
+    context = TableContext(plan, finished, RunStore(LocalStorage(root)))
+    write_tables(LocalStorage(root), context)
     return context.whole("rows")
 
 
@@ -108,7 +108,7 @@ def resume_here(root: Path) -> tuple[int, str]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("kernel_pipeline.run.options.open_cluster", None)  # no worker may be started
         console = Console(file=said, width=200)
-        outcome = resume_sweep(LocalRoot(root), None, Options(), [RunView(console)])
+        outcome = resume_sweep(LocalStorage(root), None, Options(), [RunView(console)])
         print_outcome(console, outcome)
         return outcome.exit_code, said.getvalue()
 
@@ -125,14 +125,14 @@ def fail(root: Path, plan: Plan, name: str, reason: str) -> set[str]:
 
 def note(root: Path, *entries: Finished) -> None:
     """Add to the ledger of a run directory."""
-    ledger = Ledger(LocalRoot(root))
+    ledger = Ledger(LocalStorage(root))
     ledger.append(*entries)
     ledger.close()
 
 
 def forget(root: Path, *names: str) -> dict[str, Finished]:
     """Take entries out of the ledger of a run directory; gives the others."""
-    entries = Ledger(LocalRoot(root)).read()
+    entries = Ledger(LocalStorage(root)).read()
     for name in names:
         del entries[name]
     (root / LEDGER).unlink()

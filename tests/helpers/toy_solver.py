@@ -193,14 +193,14 @@ def toy_solver(killer: str = "") -> Iterator[None]:
         batches = tuple((tile,) for task in plan.of(TilesTask) for tile in task.tiles)
         common: dict[str, Any] = {
             "dataset": plan.name,
-            "fingerprint": plan.outline.fingerprint,
+            "fingerprint": plan.info.fingerprint,
             "number": 0,
             "batches": batches,
             "tile": plan.tile,
             "killer": killer,
         }
         passes = [PassTask(**common, batch=batch) for batch in range(len(batches))]
-        last, rows = EigenvalueTask(**common), plan.outline.rows
+        last, rows = EigenvalueTask(**common), plan.info.rows
         shape = (MAX_PASSES, len(batches), rows)
         arrays = (
             *plan.arrays,

@@ -5,7 +5,7 @@ from secrets import token_hex
 import pytest
 
 from kernel_pipeline.config.s3_address import S3Address
-from kernel_pipeline.store.object_storage import ObjectRoot
+from kernel_pipeline.store.object_storage import ObjectStorage
 from tests.faults.harness import command, no_workers, write_config
 from tests.objects.server import Server
 
@@ -34,17 +34,17 @@ def scratch(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @pytest.fixture
-def place(server: Server) -> Callable[[], ObjectRoot]:
+def place(server: Server) -> Callable[[], ObjectStorage]:
     """Makes places in the bucket that nobody has used."""
 
-    def make() -> ObjectRoot:
-        return ObjectRoot(S3Address(server.bucket, f"{token_hex(4)}/run"))
+    def make() -> ObjectStorage:
+        return ObjectStorage(S3Address(server.bucket, f"{token_hex(4)}/run"))
 
     return make
 
 
 @pytest.fixture
-def root(place: Callable[[], ObjectRoot]) -> ObjectRoot:
+def root(place: Callable[[], ObjectStorage]) -> ObjectStorage:
     return place()
 
 

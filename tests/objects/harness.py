@@ -3,17 +3,17 @@
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from kernel_pipeline.store.object_storage import ObjectRoot
+from kernel_pipeline.store.object_storage import ObjectStorage
 from tests.faults.harness import command, tables
 
 
-def files(root: ObjectRoot, folder: str = "") -> dict[str, bytes]:
+def files(root: ObjectStorage, folder: str = "") -> dict[str, bytes]:
     """Every object below a place."""
     keys = list(root.keys(folder))
     return {key: content for key, content in zip(keys, root.read_many(keys), strict=True) if content is not None}
 
 
-def assert_same(root: ObjectRoot, reference: Path) -> None:
+def assert_same(root: ObjectStorage, reference: Path) -> None:
     """The tables of a local run to the byte, nothing left over, and every byte as it was written."""
     found = {key.removeprefix("results/"): content for key, content in files(root, "results").items()}
     del found["timings.csv"]
@@ -23,7 +23,7 @@ def assert_same(root: ObjectRoot, reference: Path) -> None:
     assert verified.exit_code == 0, verified.output
 
 
-def copied(root: ObjectRoot, to: ObjectRoot) -> ObjectRoot:
+def copied(root: ObjectStorage, to: ObjectStorage) -> ObjectStorage:
     """The same objects in another place."""
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda item: to.write(*item), files(root).items()))

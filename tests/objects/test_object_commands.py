@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from kernel_pipeline.store.addresses import root_of
+from kernel_pipeline.store.addresses import storage_at
 from kernel_pipeline.store.arrays import RunStore
 from kernel_pipeline.store.lock import Holder
-from kernel_pipeline.store.object_storage import ObjectRoot
+from kernel_pipeline.store.object_storage import ObjectStorage
 from tests.faults.harness import TINY, command, lines, no_workers, tables, write_config
 from tests.objects.harness import assert_same, copied, files
 from tests.objects.server import Server
@@ -42,14 +42,14 @@ def finished(server: Server, reference: Path) -> str:
 
 
 @pytest.fixture
-def run(finished: str, root: ObjectRoot) -> ObjectRoot:
+def run(finished: str, root: ObjectStorage) -> ObjectStorage:
     """A copy of the finished run, to be spoiled."""
-    found = root_of(finished)
-    assert isinstance(found, ObjectRoot)
+    found = storage_at(finished)
+    assert isinstance(found, ObjectStorage)
     return copied(found, root)
 
 
-def test_status_and_the_list_say_how_far_runs_are(run: ObjectRoot) -> None:
+def test_status_and_the_list_say_how_far_runs_are(run: ObjectStorage) -> None:
     shown = said("status", run.address)
     assert "tiny: 28 of 28 tasks are done" in shown
     assert f"The tables are in {run}/results." in shown
@@ -61,7 +61,7 @@ def test_status_and_the_list_say_how_far_runs_are(run: ObjectRoot) -> None:
 
 
 @pytest.mark.slow
-def test_spoiled_chunks_are_named_and_repaired_and_nothing_else(run: ObjectRoot, reference: Path) -> None:
+def test_spoiled_chunks_are_named_and_repaired_and_nothing_else(run: ObjectStorage, reference: Path) -> None:
     deleted, changed, cut_off, emptied = (f"combined.zarr/wave/regression/unif/c/{trial}" for trial in TRIALS)
     before = files(run, "combined.zarr")
     run.remove(deleted)
@@ -84,7 +84,7 @@ def test_spoiled_chunks_are_named_and_repaired_and_nothing_else(run: ObjectRoot,
 
 
 @pytest.mark.slow
-def test_resume_computes_again_what_is_missing_at_a_quick_look(run: ObjectRoot, reference: Path) -> None:
+def test_resume_computes_again_what_is_missing_at_a_quick_look(run: ObjectStorage, reference: Path) -> None:
     run.remove(CHUNK)
     run.remove("config.toml")
     shown = said("resume", run.address)
@@ -94,7 +94,7 @@ def test_resume_computes_again_what_is_missing_at_a_quick_look(run: ObjectRoot, 
 
 
 @pytest.mark.slow
-def test_clean_frees_the_big_arrays(run: ObjectRoot, reference: Path) -> None:
+def test_clean_frees_the_big_arrays(run: ObjectStorage, reference: Path) -> None:
     before = run.size()
     assert "Freed " in said("clean", run.address)
     assert run.size() < before / 2
@@ -104,7 +104,7 @@ def test_clean_frees_the_big_arrays(run: ObjectRoot, reference: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_lock_of_another_host_stays_until_it_is_removed_by_hand(run: ObjectRoot, reference: Path) -> None:
+def test_a_lock_of_another_host_stays_until_it_is_removed_by_hand(run: ObjectStorage, reference: Path) -> None:
     run.write("lock", OTHER.content())
     assert f"is in use by {OTHER}" in said("resume", run.address, code=4)
     assert f"pipeline unlock {run}" in said("verify", run.address, "--repair", code=4)
@@ -116,7 +116,7 @@ def test_a_lock_of_another_host_stays_until_it_is_removed_by_hand(run: ObjectRoo
 
 
 @pytest.mark.slow
-def test_another_sweep_or_other_files_are_not_written_over(run: ObjectRoot, reference: Path, tmp_path: Path) -> None:
+def test_another_sweep_or_other_files_are_not_written_over(run: ObjectStorage, reference: Path, tmp_path: Path) -> None:
     before = files(run)
     config = write_config(tmp_path, TINY | {"seed": 9})
     assert "seed: 0 -> 9" in said("run", config, "--out", run.address, code=4)
@@ -125,7 +125,7 @@ def test_another_sweep_or_other_files_are_not_written_over(run: ObjectRoot, refe
     assert files(run) == before
 
 
-def test_what_is_sent_to_workers_holds_an_address_and_no_secret(run: ObjectRoot, server: Server) -> None:
+def test_what_is_sent_to_workers_holds_an_address_and_no_secret(run: ObjectStorage, server: Server) -> None:
     store = RunStore(run)
     store.array("gram.zarr", "wave/gram")
     sent = pickle.dumps(store)
@@ -137,12 +137,12 @@ def test_what_is_sent_to_workers_holds_an_address_and_no_secret(run: ObjectRoot,
 
 
 @pytest.fixture
-def with_url(place: Callable[[], ObjectRoot], tmp_path: Path) -> tuple[Path, ObjectRoot, str]:
+def with_url(place: Callable[[], ObjectStorage], tmp_path: Path) -> tuple[Path, ObjectStorage, str]:
     """A folder with a finished run whose arrays are in an object store: the run, where they are, what was said."""
     above = place()
     storage = {"storage": TINY["storage"] | {"url": above.address}}
     shown = said("run", write_config(tmp_path, TINY | storage), "--out", tmp_path / "run")
-    (arrays,) = above.inner()
+    (arrays,) = above.children()
     return tmp_path / "run", arrays, shown
 
 
@@ -152,7 +152,7 @@ def entries(root: Path) -> list[dict[str, Any]]:
 
 
 def test_arrays_go_to_a_place_of_their_own_and_the_rest_stays_here(
-    with_url: tuple[Path, ObjectRoot, str], reference: Path, server: Server
+    with_url: tuple[Path, ObjectStorage, str], reference: Path, server: Server
 ) -> None:
     root, arrays, shown = with_url
     assert arrays.address.rpartition("/")[2].startswith("tiny-")
@@ -172,7 +172,7 @@ def test_arrays_go_to_a_place_of_their_own_and_the_rest_stays_here(
 
 @pytest.mark.slow
 def test_arrays_elsewhere_are_verified_repaired_kept_in_place_and_cleaned(
-    with_url: tuple[Path, ObjectRoot, str], reference: Path
+    with_url: tuple[Path, ObjectStorage, str], reference: Path
 ) -> None:
     root, arrays, _ = with_url
     arrays.remove(CHUNK)
@@ -185,7 +185,7 @@ def test_arrays_elsewhere_are_verified_repaired_kept_in_place_and_cleaned(
     storage = TINY["storage"] | {"url": arrays.address.rpartition("/")[0]}
     changed = TINY | {"seed": 9, "storage": storage}
     said("run", write_config(root.parent, changed), "--out", root, "--accept-changes")
-    assert len(arrays.inner()) == 5
+    assert len(arrays.children()) == 5
     said_of_it = [line for line in entries(root) if line["name"] == "sweep"]
     assert [line["result"]["arrays"] for line in said_of_it] == 2 * [arrays.address]
     assert "files are as they were written." in said("verify", root)
@@ -197,7 +197,7 @@ def test_arrays_elsewhere_are_verified_repaired_kept_in_place_and_cleaned(
 
 @pytest.mark.slow
 def test_arrays_in_a_place_that_cannot_be_reached_are_refused_before_anything_is_written(
-    root: ObjectRoot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    root: ObjectStorage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     config = write_config(tmp_path, TINY | {"storage": {"url": root.address}})
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "of-someone-else")
@@ -209,7 +209,7 @@ def test_arrays_in_a_place_that_cannot_be_reached_are_refused_before_anything_is
 
 @pytest.mark.parametrize("mark", [None, "of another run\n"])
 def test_a_place_without_the_mark_of_the_run_is_read_and_never_written(
-    with_url: tuple[Path, ObjectRoot, str], mark: str | None
+    with_url: tuple[Path, ObjectStorage, str], mark: str | None
 ) -> None:
     root, arrays, _ = with_url
     if mark is None:

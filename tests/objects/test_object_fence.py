@@ -11,7 +11,7 @@ from kernel_pipeline.run.driver import Run
 from kernel_pipeline.store.arrays import GRAM, RunStore
 from kernel_pipeline.store.fence import Fence
 from kernel_pipeline.store.lock import Holder
-from kernel_pipeline.store.object_storage import ObjectRoot
+from kernel_pipeline.store.object_storage import ObjectStorage
 from kernel_pipeline.store.reports import Finished
 from tests.faults.harness import TINY, command, no_workers, tables, write_config
 from tests.objects.harness import assert_same
@@ -23,7 +23,7 @@ OTHER = Holder("another", 7, "2026-01-02 03:04:05+00:00", token="another")
 
 
 @pytest.fixture
-def array(root: ObjectRoot) -> ObjectRoot:
+def array(root: ObjectStorage) -> ObjectStorage:
     """A place with one array of one chunk."""
     store = RunStore(root)
     store.create(GRAM, "d/gram", (5,), (5,), "for a test")
@@ -35,7 +35,7 @@ def write(store: RunStore) -> None:
     store.write_chunk(GRAM, "d/gram", (0,), np.ones(5))
 
 
-def test_who_holds_the_lock_may_write_and_nobody_else(array: ObjectRoot, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_holds_the_lock_may_write_and_nobody_else(array: ObjectStorage, monkeypatch: pytest.MonkeyPatch) -> None:
     before = array.read(CHUNK)
     with array.locked() as first:
         late = RunStore(array, first)
@@ -50,14 +50,14 @@ def test_who_holds_the_lock_may_write_and_nobody_else(array: ObjectRoot, monkeyp
         write(store)  # a look at the lock counts for a second
         with pytest.raises(SupersededError, match="was taken over by process 7 on another"):
             store.fence.check(now=True)
-        monkeypatch.setattr(ObjectRoot, "seconds_to_trust_lock", 0.0)
+        monkeypatch.setattr(ObjectStorage, "seconds_to_trust_lock", 0.0)
         with pytest.raises(SupersededError, match="was taken over by process 7 on another"):
             write(store)
     assert array.exists("lock"), "that of another run was removed"
 
 
 def test_arrays_elsewhere_carry_the_lock_of_the_run_as_long_as_it_lasts(
-    place: Callable[[], ObjectRoot], reference: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    place: Callable[[], ObjectStorage], reference: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     above, seen = place(), []
     record = Run.record
@@ -75,21 +75,21 @@ def test_arrays_elsewhere_carry_the_lock_of_the_run_as_long_as_it_lasts(
     assert done.exit_code == 0, done.output
     assert seen
     assert all(seen)
-    (arrays,) = above.inner()
+    (arrays,) = above.children()
     assert not arrays.exists("lock")
     assert tables(tmp_path / "run") == tables(reference)
 
 
 @pytest.mark.parametrize("what", ["the arrays", "the run"])
 def test_a_driver_whose_place_is_taken_over_stops_and_records_nothing_more(
-    what: str, place: Callable[[], ObjectRoot], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    what: str, place: Callable[[], ObjectStorage], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ObjectRoot, "seconds_to_trust_lock", 0.0)
+    monkeypatch.setattr(ObjectStorage, "seconds_to_trust_lock", 0.0)
     above, taken = place(), []
 
     def take_over(done: int) -> None:
         if done == 3:
-            (root,) = above.inner() if what == "the arrays" else (above,)
+            (root,) = above.children() if what == "the arrays" else (above,)
             root.write("lock", OTHER.content())
             taken.append(root)
 
@@ -111,7 +111,7 @@ def test_a_driver_whose_place_is_taken_over_stops_and_records_nothing_more(
 
 
 def test_other_values_with_a_valid_checksum_are_noticed_by_whoever_reads_them(
-    root: ObjectRoot, reference: Path, monkeypatch: pytest.MonkeyPatch
+    root: ObjectStorage, reference: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real = Run.record
     written: list[str] = []

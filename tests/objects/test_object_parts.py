@@ -16,7 +16,7 @@ from kernel_pipeline.errors import RefusedError, StorageError, UnreachableError
 from kernel_pipeline.store import object_logs
 from kernel_pipeline.store.ledger import Ledger
 from kernel_pipeline.store.lock import Holder
-from kernel_pipeline.store.object_storage import ObjectRoot
+from kernel_pipeline.store.object_storage import ObjectStorage
 from kernel_pipeline.store.reports import Finished
 
 pytestmark = pytest.mark.components
@@ -34,11 +34,11 @@ def dead_process() -> int:
     return process.pid
 
 
-def lock_names(root: ObjectRoot) -> Holder | None:
+def lock_names(root: ObjectStorage) -> Holder | None:
     return Holder.of(root.read("lock").partition(b"\n")[0])
 
 
-def test_a_lock_is_held_once_and_gone_afterwards(root: ObjectRoot) -> None:
+def test_a_lock_is_held_once_and_gone_afterwards(root: ObjectStorage) -> None:
     assert root.holder() is None
     with root.locked():
         held = root.holder()
@@ -51,21 +51,21 @@ def test_a_lock_is_held_once_and_gone_afterwards(root: ObjectRoot) -> None:
     assert not root.exists("lock")
 
 
-def test_a_lock_that_is_removed_as_we_look_is_ours(root: ObjectRoot, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lock_that_is_removed_as_we_look_is_ours(root: ObjectStorage, monkeypatch: pytest.MonkeyPatch) -> None:
     root.write("lock", b"of one that ends now")
-    read = ObjectRoot.read
+    read = ObjectStorage.read
 
-    def too_late(self: ObjectRoot, key: str) -> bytes:
+    def too_late(self: ObjectStorage, key: str) -> bytes:
         self.remove(key)
         return read(self, key)
 
-    monkeypatch.setattr(ObjectRoot, "read", too_late)
+    monkeypatch.setattr(ObjectStorage, "read", too_late)
     assert root.create("lock", b"ours")
     monkeypatch.undo()
     assert root.read("lock") == b"ours"
 
 
-def test_a_lock_is_replaced_once_and_by_whom_it_says(root: ObjectRoot) -> None:
+def test_a_lock_is_replaced_once_and_by_whom_it_says(root: ObjectStorage) -> None:
     root.write("lock", b"of a dead one")
     _, tag = root.read_tagged("lock")
     assert root.replace("lock", b"ours", tag)
@@ -75,7 +75,7 @@ def test_a_lock_is_replaced_once_and_by_whom_it_says(root: ObjectRoot) -> None:
     assert not root.replace("lock", b"of another", tag)
 
 
-def test_a_lock_that_another_took_meanwhile_is_left_to_the_other(root: ObjectRoot) -> None:
+def test_a_lock_that_another_took_meanwhile_is_left_to_the_other(root: ObjectStorage) -> None:
     other = Holder("another", 7, "2026-01-02 03:04:05+00:00")
     with root.locked():
         root.write("lock", other.content())
@@ -83,7 +83,7 @@ def test_a_lock_that_another_took_meanwhile_is_left_to_the_other(root: ObjectRoo
 
 
 @pytest.mark.parametrize("stale", ["nobody", "a dead process", "a later process", "garbage"])
-def test_of_many_that_come_at_once_one_gets_the_lock(stale: str, root: ObjectRoot) -> None:
+def test_of_many_that_come_at_once_one_gets_the_lock(stale: str, root: ObjectStorage) -> None:
     here = Holder.this_process()
     left = {
         "a dead process": replace(here, pid=dead_process()).content(),
@@ -119,7 +119,7 @@ def test_of_many_that_come_at_once_one_gets_the_lock(stale: str, root: ObjectRoo
 
 
 def test_a_lock_of_an_earlier_life_of_the_same_job_is_taken_over_from_any_host(
-    root: ObjectRoot, monkeypatch: pytest.MonkeyPatch
+    root: ObjectStorage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     other = Holder("another", 7, "2026-01-02 03:04:05+00:00", job="123")
     root.write("lock", other.content())
@@ -139,7 +139,7 @@ def test_a_lock_of_an_earlier_life_of_the_same_job_is_taken_over_from_any_host(
     assert not root.exists("lock")
 
 
-def test_segments_are_one_ledger(root: ObjectRoot) -> None:
+def test_segments_are_one_ledger(root: ObjectStorage) -> None:
     ledger = Ledger(root)
     assert not ledger.journal.exists()
     ledger.append(entry("a"))
@@ -153,7 +153,7 @@ def test_segments_are_one_ledger(root: ObjectRoot) -> None:
     }
 
 
-def test_a_second_writer_is_told(root: ObjectRoot) -> None:
+def test_a_second_writer_is_told(root: ObjectStorage) -> None:
     one, other = Ledger(root), Ledger(root)
     one.append(entry("a"))
     other.append(entry("b"))
@@ -162,7 +162,7 @@ def test_a_second_writer_is_told(root: ObjectRoot) -> None:
     assert list(Ledger(root).read()) == ["a", "b"]
 
 
-def test_a_segment_whose_put_was_answered_too_late_is_our_own(root: ObjectRoot) -> None:
+def test_a_segment_whose_put_was_answered_too_late_is_our_own(root: ObjectStorage) -> None:
     assert root.create("x", b"one")
     assert root.create("x", b"one")
     assert not root.create("x", b"two")
@@ -170,7 +170,7 @@ def test_a_segment_whose_put_was_answered_too_late_is_our_own(root: ObjectRoot) 
 
 
 @pytest.mark.parametrize("how", ["removed", "cut off", "changed"])
-def test_a_spoiled_segment_is_refused_until_it_is_dropped(how: str, root: ObjectRoot) -> None:
+def test_a_spoiled_segment_is_refused_until_it_is_dropped(how: str, root: ObjectStorage) -> None:
     for name in "abc":
         Ledger(root).append(entry(name))
     key, content = "ledger/00000002.jsonl", root.read("ledger/00000002.jsonl")
@@ -186,17 +186,17 @@ def test_a_spoiled_segment_is_refused_until_it_is_dropped(how: str, root: Object
     assert list(Ledger(root).read()) == ["a", "c", "d"]
 
 
-def test_a_run_that_someone_removes_is_noticed(root: ObjectRoot) -> None:
+def test_a_run_that_someone_removes_is_noticed(root: ObjectStorage) -> None:
     ledger = Ledger(root)
     ledger.append(entry("a"))
     root.remove_files("", lambda _: True)
     with pytest.raises(StorageError, match="was moved or removed while the run went on"):
         ledger.append(entry("b"))
-    assert not root.is_there()
+    assert not root.exists()
 
 
 def test_errors_are_those_of_files_short_and_can_be_sent(
-    place: Callable[[], ObjectRoot], monkeypatch: pytest.MonkeyPatch
+    place: Callable[[], ObjectStorage], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "of-someone-else")
     refused = place()
@@ -211,9 +211,9 @@ def test_errors_are_those_of_files_short_and_can_be_sent(
 
 
 def test_logs_that_grow_too_long_are_bounded_and_all_are_kept_in_the_end(
-    root: ObjectRoot, scratch: Path, monkeypatch: pytest.MonkeyPatch
+    root: ObjectStorage, scratch: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(object_logs, "MOST_BYTES", 100)
+    monkeypatch.setattr(object_logs, "MAX_BYTES", 100)
     logs = root.logs()
     assert logs.folder.is_relative_to(scratch / "kernel-pipeline")
     assert root.logs().folder == logs.folder

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from kernel_pipeline.store.object_storage import ObjectRoot
+from kernel_pipeline.store.object_storage import ObjectStorage
 from tests.faults.harness import wait_until
 from tests.faults.inject import ALWAYS, LEDGER, TASK, Fault, FaultyRun, run_with
 from tests.objects.harness import assert_same, files
@@ -24,12 +24,12 @@ SLOWER = Fault(TASK, "sleep", times=ALWAYS, seconds=0.3)
 TREE = Path(__file__).parents[2]
 
 
-def segments(root: ObjectRoot) -> int:
+def segments(root: ObjectStorage) -> int:
     return len(list(root.keys("ledger")))
 
 
 def test_a_sweep_gives_the_bytes_of_a_local_one_and_leaves_nothing_here(
-    root: ObjectRoot, reference: Path, server: Server, scratch: Path, tmp_path: Path
+    root: ObjectStorage, reference: Path, server: Server, scratch: Path, tmp_path: Path
 ) -> None:
     config = reference.parent / "tiny.toml"
     _, done = run_with("run", config, "--workers", "2", "--out", root.address, cwd=tmp_path)
@@ -46,7 +46,7 @@ def test_a_sweep_gives_the_bytes_of_a_local_one_and_leaves_nothing_here(
 
 
 def test_of_two_drivers_that_resume_a_killed_run_one_ends_it_and_the_other_is_refused(
-    root: ObjectRoot, reference: Path, server: Server, scratch: Path, tmp_path: Path
+    root: ObjectStorage, reference: Path, server: Server, scratch: Path, tmp_path: Path
 ) -> None:
     config = reference.parent / "tiny.toml"
     run = ("run", config, "--workers", "2", "--out", root.address)
@@ -71,7 +71,7 @@ def test_of_two_drivers_that_resume_a_killed_run_one_ends_it_and_the_other_is_re
 
 @pytest.mark.slow
 def test_a_server_that_is_away_for_a_while_is_waited_for(
-    root: ObjectRoot, reference: Path, server: Server, tmp_path: Path
+    root: ObjectStorage, reference: Path, server: Server, tmp_path: Path
 ) -> None:
     arguments = ("run", reference.parent / "tiny.toml", "--workers", "2", "--out", root.address)
     with FaultyRun(*arguments, cwd=tmp_path, faults=[SLOWER]) as run:
@@ -89,7 +89,7 @@ def test_a_server_that_is_away_for_a_while_is_waited_for(
 
 @pytest.mark.parametrize("what", ["secret", "bucket"])
 def test_a_wrong_secret_or_bucket_is_one_error_at_once_and_nothing_is_written(
-    what: str, place: Callable[[], ObjectRoot], reference: Path, scratch: Path, tmp_path: Path
+    what: str, place: Callable[[], ObjectStorage], reference: Path, scratch: Path, tmp_path: Path
 ) -> None:
     root = place()
     address = root.address if what == "secret" else root.address.replace("bucket", "elsewhere")
@@ -104,12 +104,12 @@ def test_a_wrong_secret_or_bucket_is_one_error_at_once_and_nothing_is_written(
     assert line.startswith(f"Error: {address} cannot be used: ")
     assert words in line
     assert "of-someone-else" not in line
-    assert not root.is_there()
+    assert not root.exists()
     assert not scratch.exists()
 
 
 @pytest.mark.parametrize("missing", ["obstore", "boto3"])
-def test_without_the_libraries_one_sentence_says_how_to_install_them(missing: str, root: ObjectRoot) -> None:
+def test_without_the_libraries_one_sentence_says_how_to_install_them(missing: str, root: ObjectStorage) -> None:
     code = f"import sys; sys.modules[{missing!r}] = None; from kernel_pipeline.cli.main import main; main()"
     done = subprocess.run(
         [sys.executable, "-c", code, "status", root.address], cwd=TREE, capture_output=True, text=True

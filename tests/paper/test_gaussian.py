@@ -94,7 +94,7 @@ def test_table_1_of_the_paper(results: Path) -> None:
 
 def test_no_task_takes_more_memory_than_the_plan_says(results: Path, data_dir: Path) -> None:
     config, _ = read_config("paper-gaussian", SETTINGS)
-    plan = make_plan(config, [load_samples(config, dataset, data_dir).outline for dataset in config.dataset])
+    plan = make_plan(config, [load_samples(config, dataset, data_dir).info for dataset in config.dataset])
     peaks = pd.read_csv(results / "timings.csv").set_index("task")["peak_memory_bytes"]
     for planned in plan.datasets:
         for stage, tasks in planned.stages.items():

@@ -13,7 +13,7 @@ import kernel_pipeline as kp
 from kernel_pipeline.cli.main import main
 from kernel_pipeline.plan.plan import Plan
 from kernel_pipeline.run.maintenance import clean_run
-from kernel_pipeline.store.local_storage import LocalRoot
+from kernel_pipeline.store.local_storage import LocalStorage
 from tests.helpers.sweeps import flip, plan_in, smaller_config
 
 ASSETS = Path(__file__).parents[2] / "assets"
@@ -65,7 +65,7 @@ def test_statistics_explain_the_weights(finished: tuple[Path, Plan]) -> None:
 def test_a_kernel_is_read_or_computed_in_the_order_of_the_source(root: Path, missing: str) -> None:
     features = source_features(root, "wave")
     if missing == "cleaned":
-        clean_run(LocalRoot(root))
+        clean_run(LocalStorage(root))
         assert not (root / "data.zarr/wave").exists()
     elif missing:
         shutil.rmtree(root / missing)
@@ -78,7 +78,7 @@ def test_a_kernel_is_read_or_computed_in_the_order_of_the_source(root: Path, mis
 
 def test_a_kernel_that_is_computed_again_has_the_same_bytes(root: Path) -> None:
     stored = kp.open_run(root).gram("flowers", "gaussian(2^-3)")
-    clean_run(LocalRoot(root))
+    clean_run(LocalStorage(root))
     assert kp.open_run(root).gram("flowers", "gaussian(2^-3)").tobytes() == stored.tobytes()
 
 
@@ -103,7 +103,7 @@ def test_source_data_that_have_changed_are_rejected(tmp_path: Path) -> None:
     config = {"name": "own", "methods": ["unif"], "protocol": {"folds": 3}, "dataset": [dataset]}
     run = kp.run(config, cluster="threads", workers=1, out=tmp_path / "run", data_dir=tmp_path)
     stored = run.gram("things", "gaussian(2^-3)")
-    clean_run(LocalRoot(tmp_path / "run"))
+    clean_run(LocalStorage(tmp_path / "run"))
     np.testing.assert_array_equal(kp.open_run(tmp_path / "run").gram("things", "gaussian(2^-3)"), stored)
     (tmp_path / "things.csv").rename(tmp_path / "moved.csv")
     with pytest.raises(kp.DataError, match=r"are not stored in .* nor are its features, .*: dataset 'things'"):

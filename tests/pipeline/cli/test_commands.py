@@ -15,7 +15,7 @@ from click.testing import CliRunner
 from kernel_pipeline.cli.main import main
 from kernel_pipeline.stages.task import STAGES
 from kernel_pipeline.store.arrays import RunStore
-from kernel_pipeline.store.local_storage import LocalRoot
+from kernel_pipeline.store.local_storage import LocalStorage
 from kernel_pipeline.store.reports import Finished
 from tests.helpers.sweeps import SMALL, flip, forget, note, pipeline, plan_in, small_config, start
 
@@ -147,7 +147,7 @@ def test_constant_kernels_have_weight_zero_and_cells_without_weights_are_rows_th
     )
     assert done.stdout.count(note) == 1
     assert done.stdout.count("kernels are constant") == 2  # one more, for the other dataset
-    store = RunStore(LocalRoot(folder / "constant"))
+    store = RunStore(LocalStorage(folder / "constant"))
     for method in SMALL["methods"]:
         assert (store.read("weights.zarr", f"wave/regression/{method}")[:, :2] == 0).all()
     rows = pd.read_csv(folder / "constant/results/rows.csv")

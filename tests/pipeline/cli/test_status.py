@@ -11,7 +11,7 @@ from kernel_pipeline.cli.status import print_status
 from kernel_pipeline.plan.plan import Plan
 from kernel_pipeline.stages.fits import FitTask
 from kernel_pipeline.store.ledger import Ledger
-from kernel_pipeline.store.local_storage import LocalRoot
+from kernel_pipeline.store.local_storage import LocalStorage
 from kernel_pipeline.store.reports import Finished
 from tests.helpers.build import listing
 from tests.helpers.sweeps import fail, forget, note
@@ -23,7 +23,7 @@ ALL = "tiles 2 of 2, reduce 2 of 2, weights 6 of 6, combine 6 of 6, fits 18 of 1
 def lines(root: Path) -> list[str]:
     """What is said before the summary; nothing may be written."""
     before, said = listing(root), io.StringIO()
-    print_status(Console(file=said, width=200), LocalRoot(root))
+    print_status(Console(file=said, width=200), LocalStorage(root))
     assert listing(root) == before
     return said.getvalue().partition("\n\n")[0].splitlines()
 
@@ -72,7 +72,7 @@ def test_what_failed_is_named_with_its_reason_and_not_left(root: Path, plan: Pla
 
 
 def test_what_is_outdated_behind_a_failure_is_not_left(root: Path, plan: Plan) -> None:
-    before = Ledger(LocalRoot(root)).read()
+    before = Ledger(LocalStorage(root)).read()
     behind = fail(root, plan, "tiles/wave/0", "it was too hot")
     note(root, *(Finished(**before[name].values() | {"identity": "of another config"}) for name in behind))
     forget(root, "fits/flowers/regression/unif/0")

@@ -19,7 +19,7 @@ SCRIPT = """
 import json, sys
 from pathlib import Path
 from kernel_pipeline.config.loading import parse_config
-from kernel_pipeline.store.local_storage import LocalRoot
+from kernel_pipeline.store.local_storage import LocalStorage
 from kernel_pipeline.stages.cells import CellTask
 from kernel_pipeline.store.arrays import RunStore
 from kernel_pipeline.run.worker import run_tasks
@@ -31,7 +31,7 @@ for dataset in plan.datasets:
     for stage, tasks in dataset.stages.items():
         for task in tasks:
             if not isinstance(task, CellTask) or task.trial == 0:
-                (done,) = run_tasks([task], RunStore(LocalRoot(root)))
+                (done,) = run_tasks([task], RunStore(LocalStorage(root)))
                 assert done.result.get("status", "ok") == "ok", done.result
                 print(json.dumps([task.name, done.peak_memory, dataset.memory[stage]]))
 """

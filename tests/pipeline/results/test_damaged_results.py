@@ -13,7 +13,7 @@ from kernel_pipeline.run.repair import verify_run
 from kernel_pipeline.run.verification import check
 from kernel_pipeline.store.arrays import DamagedError, RunStore
 from kernel_pipeline.store.ledger import Ledger
-from kernel_pipeline.store.local_storage import LocalRoot
+from kernel_pipeline.store.local_storage import LocalStorage
 from kernel_pipeline.store.reports import Finished
 from tests.helpers.sweeps import note
 
@@ -30,23 +30,23 @@ FORGED: dict[str, tuple[str, dict[str, Any]]] = {
 
 def forge(root: Path, name: str, result: dict[str, Any]) -> dict[str, Finished]:
     """Replace the result of a ledger entry; gives all entries."""
-    entry = Ledger(LocalRoot(root)).read()[name]
+    entry = Ledger(LocalStorage(root)).read()[name]
     note(root, Finished(**entry.values() | {"result": result}))
-    return Ledger(LocalRoot(root)).read()
+    return Ledger(LocalStorage(root)).read()
 
 
 @pytest.mark.parametrize("forgery", FORGED)
 def test_a_forged_result_is_damage(root: Path, plan: Plan, forgery: str) -> None:
     name, result = FORGED[forgery]
     finished = forge(root, name, result)
-    context = TableContext(plan, finished, RunStore(LocalRoot(root)))
+    context = TableContext(plan, finished, RunStore(LocalStorage(root)))
     with pytest.raises(DamagedError, match=f"the ledger holds a result of {name} that"):
         _ = [frame for table in TABLES for frame in context.frames(table)]
-    report = check(plan, finished, LocalRoot(root), full=True)
+    report = check(plan, finished, LocalStorage(root), full=True)
     assert [problem.entry for problem in report.problems] == [name]
     assert name not in report.valid
     assert name in report.lost
-    found = verify_run(LocalRoot(root))
+    found = verify_run(LocalStorage(root))
     assert found.exit_code == 4
     said = "\n".join(map(str, found.problems))
     assert f"ledger.jsonl holds a result of {name} that no task writes: " in said
@@ -58,7 +58,7 @@ def test_notes_read_the_same_results(root: Path, plan: Plan) -> None:
 
 
 def test_a_table_has_the_columns_that_it_states(root: Path, plan: Plan) -> None:
-    context = TableContext(plan, Ledger(LocalRoot(root)).read(), RunStore(LocalRoot(root)))
+    context = TableContext(plan, Ledger(LocalStorage(root)).read(), RunStore(LocalStorage(root)))
     for name, table in TABLES.items():
         for frame in context.frames(name):
             types = {column.name: column.pandas_type for column in table.columns}

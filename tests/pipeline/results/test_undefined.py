@@ -14,7 +14,7 @@ from kernel_pipeline.results.notes import result_notes
 from kernel_pipeline.results.stored_tables import read_rows
 from kernel_pipeline.results.summary import latex, markdown, summarise
 from kernel_pipeline.store.arrays import STATISTICS, WEIGHTS, DamagedError, RunStore
-from kernel_pipeline.store.local_storage import LocalRoot
+from kernel_pipeline.store.local_storage import LocalStorage
 from kernel_pipeline.store.reports import Finished
 from tests.helpers.sweeps import run_here, write_results
 
@@ -64,7 +64,7 @@ def test_alignment_on_a_fold_of_one_class_is_empty(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     target = np.where(np.arange(40) < 3, "rare", "usual")
     root, _, _ = run(tmp_path, rng.normal(size=(40, 2)), target, [GAUSSIAN], task="classification")
-    rows = read_rows(LocalRoot(root))
+    rows = read_rows(LocalStorage(root))
     empty = rows.groupby("trial")["alignment_test"].apply(lambda values: bool(values.isna().all()))
     assert empty.sum() == 2  # three samples of the rare class in five folds
     assert rows["alignment_test"].isna().sum() == 2 * 2
@@ -87,7 +87,7 @@ def test_a_constant_kernel_has_no_alignment_and_says_why_it_has_no_error(tmp_pat
 def test_a_chunk_that_is_missing_is_not_taken_for_undefined_values(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     run(tmp_path, rng.normal(size=(30, 2)), rng.normal(size=30), [GAUSSIAN])
-    store = RunStore(LocalRoot(tmp_path))
+    store = RunStore(LocalStorage(tmp_path))
     assert not np.isnan(store.read(STATISTICS, "data/regression/alignment_test", undefined=True)).any()
     (tmp_path / "statistics.zarr/data/regression/alignment_test/c/2/0").unlink()
     for selection in (..., 2):
@@ -115,7 +115,7 @@ def test_a_failed_solve_has_no_certificate_no_weights_and_no_kernels(tmp_path: P
     for column in ("certificate", "n_active", "error", "at_edge", "alignment_train"):
         assert failed[column].isna().all(), column
     assert (rows["status"][rows.index == "unif"] == "ok").all()
-    store = RunStore(LocalRoot(root))
+    store = RunStore(LocalStorage(root))
     for name in ("alignf", "certificate/alignf"):
         assert np.isnan(store.read(WEIGHTS, f"data/regression/{name}", undefined=True)).all()
 
@@ -145,7 +145,7 @@ def test_a_regularisation_value_at_the_edge_is_flagged_and_noted(tmp_path: Path)
     features = rng.normal(size=(50, 2))
     fit = {"krr": {"from": 6, "to": 14, "step": 4}}  # all of them too large
     done = run(tmp_path, features, features[:, 0], [GAUSSIAN], fit=fit)
-    rows = read_rows(LocalRoot(done[0]))
+    rows = read_rows(LocalStorage(done[0]))
     assert (rows["regularisation"] == 2.0**6).all()
     assert rows["at_edge"].all()
     note = "the regularisation value is at the edge of its grid in 5 of 5 trials (64); widen [fit] krr"
@@ -160,7 +160,7 @@ def test_a_grid_of_one_value_has_no_edge(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     features = rng.normal(size=(30, 2))
     done = run(tmp_path, features, features[:, 0], [GAUSSIAN], fit={"krr": {"from": 0, "to": 0}})
-    assert not read_rows(LocalRoot(done[0]))["at_edge"].any()
+    assert not read_rows(LocalStorage(done[0]))["at_edge"].any()
     assert notes_of(done) == []
 
 
@@ -182,7 +182,7 @@ def test_a_class_that_every_method_merely_predicts_is_noted(tmp_path: Path) -> N
     target = np.where(np.arange(60) % 5 == 0, "rare", "usual")
     grid = {"fit": {"svm": {"from": -8, "to": -6, "step": 1}}}
     done = run(tmp_path, rng.normal(size=(60, 2)), target, [GAUSSIAN], task="classification", **grid)
-    assert (read_rows(LocalRoot(done[0]))["error"] <= 0.25).all()  # 12 of 60, dealt into 5 folds
+    assert (read_rows(LocalStorage(done[0]))["error"] <= 0.25).all()  # 12 of 60, dealt into 5 folds
     assert (
         "note: dataset 'data' (classification): every method predicts the majority class of the training set for all "
         "test samples, in every trial; each error is the share of the other class"

@@ -17,7 +17,7 @@ def test_it_names_versions_data_and_the_commit(tmp_path: Path, monkeypatch: pyte
         return subprocess.CompletedProcess([], 0, stdout="abc123+\n")
 
     monkeypatch.setattr("kernel_pipeline.run.environment.subprocess.run", git)
-    content = json.loads(environment([loaded.outline for loaded in samples], tmp_path))
+    content = json.loads(environment([loaded.info for loaded in samples], tmp_path))
     assert content["git"] == "abc123+"
     assert content["datasets"] == {loaded.name: loaded.fingerprint for loaded in samples}
     assert content["data_folder"] == str(tmp_path)

@@ -19,7 +19,7 @@ from kernel_pipeline.stages.combine import CombineTask
 from kernel_pipeline.stages.task import Task
 from kernel_pipeline.stages.weights import WeightsTask
 from kernel_pipeline.store.arrays import RunStore
-from kernel_pipeline.store.local_storage import LocalRoot
+from kernel_pipeline.store.local_storage import LocalStorage
 from kernel_pipeline.store.reports import Finished
 from tests.benchmarks.driver_cost import no_welcome
 from tests.helpers.sweeps import plan_in, smaller_config
@@ -67,7 +67,7 @@ def execute(
         Execution(
             cluster,
             Schedule(plan.tasks, ()),
-            RunStore(LocalRoot(root)),
+            RunStore(LocalStorage(root)),
             record,
             no_welcome,
             interrupt,
@@ -100,7 +100,7 @@ def test_the_scheduler_knows_what_a_fit_needs(tmp_path: Path, monkeypatch: pytes
     for trial in range(3):
         ((fit, needed),) = ((key, needs) for key, needs in seen.items() if f"/wave/regression/alignf/{trial}/" in key)
         assert fit.startswith("fits-1/")
-        assert {key.rpartition("/")[0] for key in needed} == {"combine-1/combine/wave/0"}
+        assert {key.rpartition("/")[0] for key in needed} == {"combine-1/combine/wave/regression/unif/0+1"}
     reduce = next(needs for key, needs in seen.items() if key.startswith("reduce-1/reduce/wave"))
     assert {key.partition("-")[0] for key in reduce} == {"tiles"}
 

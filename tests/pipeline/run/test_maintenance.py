@@ -18,7 +18,7 @@ from kernel_pipeline.errors import RefusedError
 from kernel_pipeline.plan.plan import Plan
 from kernel_pipeline.run.environment import FORMAT
 from kernel_pipeline.run.maintenance import clean_run, list_runs
-from kernel_pipeline.store.local_storage import LocalRoot
+from kernel_pipeline.store.local_storage import LocalStorage
 from kernel_pipeline.store.lock import locked
 from tests.helpers.build import listing
 from tests.helpers.sweeps import fail, flip, plan_in, resume_here, run_here, smaller_config
@@ -29,7 +29,7 @@ WEIGHTS = "weights/wave/regression/alignf/0-2"
 def said_of(folder: Path) -> dict[str, str]:
     """The lines of the list, by the name of the run."""
     said = io.StringIO()
-    print_runs(Console(file=said, width=300), str(folder), list_runs(LocalRoot(folder)))
+    print_runs(Console(file=said, width=300), str(folder), list_runs(LocalStorage(folder)))
     heading, *lines = said.getvalue().splitlines()
     assert heading.split() == ["run", "state", "size", "age"]
     return {Path(line.split()[0]).name: " ".join(line.split()[1:]) for line in lines}
@@ -37,7 +37,7 @@ def said_of(folder: Path) -> dict[str, str]:
 
 def clean(root: Path) -> str:
     said = io.StringIO()
-    print_cleaning(Console(file=said, width=200), clean_run(LocalRoot(root)))
+    print_cleaning(Console(file=said, width=200), clean_run(LocalStorage(root)))
     return said.getvalue()
 
 

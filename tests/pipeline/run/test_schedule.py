@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from kernel_pipeline.plan.plan import Plan
+from kernel_pipeline.run.retries import batch_name
 from kernel_pipeline.run.schedule import Schedule, TaskBatch
 from kernel_pipeline.stages.combine import CombineTask
 from kernel_pipeline.stages.task import STAGES, Task
@@ -188,3 +189,20 @@ def test_what_failed_earlier_blocks_as_if_it_failed_now(plan: Plan) -> None:
     assert [task for task in again if task.dataset == "wave" and task.cell == WAVE] == []
     assert {task.cell for task in again if task.dataset == "wave"} == set(plan.datasets[0].cells) - {WAVE}
     assert any(task.cell == WAVE for task in ran(Schedule(plan.tasks, before)))
+
+
+def test_parts_of_a_batch_that_are_sent_one_after_the_other_have_different_names(plan: Plan) -> None:
+    done = {task.name for task in plan.tasks if task.dataset != "wave" or task.stage in ("tiles", "reduce")}
+    schedule = Schedule(plan.tasks, done)
+    weights = take_all(schedule)
+    for batch in weights[:2]:
+        schedule.finish(batch)
+    first = schedule.take(idle=True)
+    for batch in weights[2:]:
+        schedule.finish(batch)
+    second = schedule.take()
+    assert first is not None
+    assert second is not None
+    assert len(first) == len(second) == 2
+    assert first[0].batch_key == second[0].batch_key
+    assert batch_name(first) != batch_name(second)

@@ -20,7 +20,7 @@ from kernel_pipeline.stages.fits import FitTask
 from kernel_pipeline.stages.task import Task
 from kernel_pipeline.stages.weights import WeightsTask
 from kernel_pipeline.store.ledger import Ledger
-from kernel_pipeline.store.local_storage import LocalRoot
+from kernel_pipeline.store.local_storage import LocalStorage
 from kernel_pipeline.store.reports import Finished
 from tests.helpers.sweeps import SMALL, flip, note, run_here, smaller_config
 
@@ -45,11 +45,11 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Plan]:
 
 
 def recorded(root: Path) -> dict[str, Finished]:
-    return Ledger(LocalRoot(root)).read()
+    return Ledger(LocalStorage(root)).read()
 
 
 def look(root: Path, plan: Plan, full: bool = True) -> CheckReport:
-    return check(plan, recorded(root), LocalRoot(root), full)
+    return check(plan, recorded(root), LocalStorage(root), full)
 
 
 def found(root: Path, plan: Plan, full: bool = True) -> list[str]:
@@ -65,7 +65,7 @@ def found(root: Path, plan: Plan, full: bool = True) -> list[str]:
 def test_all_is_well_in_a_directory_as_it_was_written(root: Path, plan: Plan, full: bool) -> None:
     assert found(root, plan, full) == []
     assert look(root, plan, full).valid.keys() == {"data/wave", "data/flowers", *(task.name for task in plan.tasks)}
-    assert foreign_files(LocalRoot(root), LocalRoot(root), Ledger(LocalRoot(root)).named_files()) == []
+    assert foreign_files(LocalStorage(root), LocalStorage(root), Ledger(LocalStorage(root)).named_files()) == []
 
 
 @pytest.mark.parametrize("full", [False, True])
@@ -113,7 +113,7 @@ def test_files_that_nothing_wrote_are_foreign(root: Path, plan: Plan) -> None:
     for key in strange:
         (root / key).parent.mkdir(parents=True, exist_ok=True)
         (root / key).write_text("mine")
-    problems = foreign_files(LocalRoot(root), LocalRoot(root), Ledger(LocalRoot(root)).named_files())
+    problems = foreign_files(LocalStorage(root), LocalStorage(root), Ledger(LocalStorage(root)).named_files())
     assert [(problem.key, problem.entry) for problem in problems] == [(key, "") for key in strange]
     assert {problem.what for problem in problems} == {"belongs to no finished task"}
     assert found(root, plan) == []
@@ -121,7 +121,7 @@ def test_files_that_nothing_wrote_are_foreign(root: Path, plan: Plan) -> None:
 
 def test_another_grid_outdates_the_fits_that_use_it_and_nothing_else(root: Path, plan: Plan) -> None:
     fit = SMALL["fit"] | {"svm": {"from": 0, "to": 8, "step": 4}}
-    changed = make_plan(smaller_config(fit=fit), [dataset.outline for dataset in plan.datasets])
+    changed = make_plan(smaller_config(fit=fit), [dataset.info for dataset in plan.datasets])
     report = look(root, changed)
     assert report.problems == []
     assert set(report.outdated) == {t.name for t in plan.tasks if t.stage == "fits" and "classification" in t.name}
@@ -129,7 +129,7 @@ def test_another_grid_outdates_the_fits_that_use_it_and_nothing_else(root: Path,
 
 
 def test_other_data_outdate_all_of_their_dataset_and_nothing_of_another(root: Path, plan: Plan) -> None:
-    wave, flowers = (dataset.outline for dataset in plan.datasets)
+    wave, flowers = (dataset.info for dataset in plan.datasets)
     report = look(root, make_plan(plan.config, [replace(wave, fingerprint="other"), flowers]))
     assert report.outdated == ["data/wave", *(task.name for task in plan.datasets[0].tasks)]
     assert report.valid.keys() == {"data/flowers", *(task.name for task in plan.datasets[1].tasks)}
@@ -181,5 +181,5 @@ def test_what_killed_writers_left_is_swept_away_and_nothing_else(root: Path) -> 
     of_zarr = f"weights.zarr/0.{'0a' * 16}.partial"
     for key in (".config.toml.77.partial", "gram.zarr/wave/gram/c/0/0/.0.ab12.partial", of_zarr):
         (root / key).touch()
-    sweep_temporary_files(LocalRoot(root), LocalRoot(root))
+    sweep_temporary_files(LocalStorage(root), LocalStorage(root))
     assert {path: path.read_bytes() for path in root.rglob("*") if path.is_file()} == before

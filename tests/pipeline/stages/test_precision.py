@@ -16,7 +16,7 @@ from kernel_pipeline.data.prepared import PreparedDataset
 from kernel_pipeline.plan.notes import lines
 from kernel_pipeline.plan.plan import Plan
 from kernel_pipeline.results.stored_tables import read_rows
-from kernel_pipeline.store.local_storage import LocalRoot
+from kernel_pipeline.store.local_storage import LocalStorage
 from kernel_pipeline.tasks.centering import positive_part
 from kernel_pipeline.tasks.kernels.base_kernels import GramKernels
 from kernel_pipeline.tasks.learners.one_stage import learn
@@ -147,7 +147,7 @@ def tolerance(name: str, reference: Reference, samples: PreparedDataset) -> floa
 def test_every_error_is_that_of_exact_kernels(done: tuple[str, Path, Plan, PreparedDataset]) -> None:
     name, root, plan, samples = done
     references = {(task, t): Reference(name, samples, task, t) for task in samples.targets for t in range(FOLDS)}
-    rows = read_rows(LocalRoot(root))
+    rows = read_rows(LocalStorage(root))
     assert (rows["status"] == "ok").all(), rows["status"].unique()
     found = set()
     for row in rows.to_dict("records"):

@@ -17,7 +17,7 @@ from kernel_pipeline.results.table import TABLES
 from kernel_pipeline.stages.fits import FitTask
 from kernel_pipeline.stages.matrices import read_symmetric
 from kernel_pipeline.store.arrays import COMBINED, GRAM, STATISTICS, WEIGHTS, DamagedError, RunStore
-from kernel_pipeline.store.local_storage import LocalRoot
+from kernel_pipeline.store.local_storage import LocalStorage
 from kernel_pipeline.store.reports import Finished
 from kernel_pipeline.tasks.arrays import Floats
 from kernel_pipeline.tasks.folds import trials
@@ -46,7 +46,7 @@ def training(samples: PreparedDataset, trial: int) -> np.ndarray[tuple[int], np.
 def test_the_stored_gram_is_the_kernel_of_the_samples_on_and_above_the_diagonal(done: Run) -> None:
     root, _, samples, _ = done
     for name, loaded in samples.items():
-        stored = RunStore(LocalRoot(root)).array(GRAM, f"{name}/gram")
+        stored = RunStore(LocalStorage(root)).array(GRAM, f"{name}/gram")
         upper = np.triu_indices(len(loaded.features))
         shift = np.array(stored.attrs["shift"], dtype=np.float64)
         for k, gram in enumerate(grams(loaded)):
@@ -58,12 +58,12 @@ def test_the_stored_gram_is_the_kernel_of_the_samples_on_and_above_the_diagonal(
 def test_tiles_below_the_diagonal_are_not_written_and_cannot_be_read_as_numbers(done: Run) -> None:
     root, _, _, _ = done
     with pytest.raises(DamagedError, match=r"gram.zarr/wave/gram lacks values"):
-        RunStore(LocalRoot(root)).read(GRAM, "wave/gram", (slice(None), slice(40, 50), slice(0, 10)))
+        RunStore(LocalStorage(root)).read(GRAM, "wave/gram", (slice(None), slice(40, 50), slice(0, 10)))
 
 
 def test_statistics_are_those_of_centered_kernels_with_trace_one(done: Run) -> None:
     root, _, samples, _ = done
-    store = RunStore(LocalRoot(root))
+    store = RunStore(LocalStorage(root))
     for name, task in (("wave", "regression"), ("flowers", "classification"), ("flowers", "regression")):
         loaded = samples[name]
         for trial in range(4):
@@ -106,15 +106,15 @@ def plain_path(
 def test_rows_equal_a_plain_script(done: Run, name: str, task: str, method: str) -> None:
     root, plan, samples, _ = done
     loaded = samples[name]
-    rows = read_rows(LocalRoot(root)).query(f"dataset == '{name}' and task == '{task}' and method == '{method}'")
+    rows = read_rows(LocalStorage(root)).query(f"dataset == '{name}' and task == '{task}' and method == '{method}'")
     assert list(rows["trial"]) == [0, 1, 2, 3]
     for trial, row in enumerate(rows.to_dict("records")):
         train = training(loaded, trial)
-        mu = RunStore(LocalRoot(root)).read(WEIGHTS, f"{name}/{task}/{method}", trial)
+        mu = RunStore(LocalStorage(root)).read(WEIGHTS, f"{name}/{task}/{method}", trial)
         assert mu.sum() == pytest.approx(1.0)
         traces = [np.trace(KernelCenterer().fit_transform(gram[np.ix_(train, train)])) for gram in grams(loaded)]
         kernel = sum(m / t * gram for m, t, gram in zip(mu, traces, grams(loaded), strict=True))
-        stored = read_symmetric(RunStore(LocalRoot(root)), COMBINED, f"{name}/{task}/{method}", trial)
+        stored = read_symmetric(RunStore(LocalStorage(root)), COMBINED, f"{name}/{task}/{method}", trial)
         shift = sum(m / t for m, t in zip(mu, traces, strict=True))
         np.testing.assert_allclose(stored + shift, kernel, rtol=1e-9)
         values = [value for (value,) in plan.config.fit.path(task)]
@@ -184,7 +184,7 @@ def test_a_fit_that_fails_is_a_result_that_says_why(
         monkeypatch.setattr("kernel_pipeline.stages.fits.read_symmetric", lambda *cell: -1e6 * read_symmetric(*cell))
     else:
         monkeypatch.setattr("kernel_pipeline.tasks.learners.svm.MAX_ITERATIONS", limit)
-    result = fit.run(RunStore(LocalRoot(root))).result.to_json()
+    result = fit.run(RunStore(LocalStorage(root))).result.to_json()
     assert result["status"].startswith("failed: ")
     assert reason in result["status"]
     assert "path" not in result

@@ -11,8 +11,8 @@ from kernel_pipeline.cli.main import main
 from kernel_pipeline.config.loading import config_digest, to_toml
 from kernel_pipeline.config.s3_address import parse_s3
 from kernel_pipeline.errors import ConfigError
-from kernel_pipeline.store.addresses import root_of
-from kernel_pipeline.store.local_storage import LocalRoot
+from kernel_pipeline.store.addresses import storage_at
+from kernel_pipeline.store.local_storage import LocalStorage
 from tests.helpers.build import PROJECT, parsed, synthetic_values
 
 SECRET = "kept-to-myself"
@@ -48,7 +48,7 @@ def test_a_wrong_address_is_refused_by_commands_and_nothing_is_made(
         shown = CliRunner().invoke(main, arguments)
         assert shown.exit_code == 2, shown.output
         with pytest.raises(ConfigError, match=words):
-            root_of(text)
+            storage_at(text)
         assert shown.output.startswith("Error: the address of a run, if it is no folder, must ")
         assert SECRET not in shown.output
     assert list(tmp_path.iterdir()) == []
@@ -68,8 +68,8 @@ def test_a_config_without_a_url_is_what_it_was() -> None:
 
 @pytest.mark.parametrize("path", ["runs", "/tmp/x", "s3:/bucket", "a:b", "./s3"])
 def test_all_else_is_a_folder(path: str) -> None:
-    root = root_of(path)
-    assert isinstance(root, LocalRoot)
+    root = storage_at(path)
+    assert isinstance(root, LocalStorage)
     assert root.path == Path(path)
 
 

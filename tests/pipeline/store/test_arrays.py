@@ -5,12 +5,12 @@ import pytest
 import zarr
 
 from kernel_pipeline.store.arrays import GRAM, DamagedError, RunStore
-from kernel_pipeline.store.local_storage import LocalRoot
+from kernel_pipeline.store.local_storage import LocalStorage
 
 
 @pytest.fixture
 def store(tmp_path: Path) -> RunStore:
-    store = RunStore(LocalRoot(tmp_path))
+    store = RunStore(LocalStorage(tmp_path))
     store.create(GRAM, "d/gram", (2, 5, 5), (2, 3, 3), "for a test", attributes={"kernels": ["a", "b"]})
     return store
 

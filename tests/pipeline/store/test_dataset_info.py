@@ -2,26 +2,26 @@ from typing import Any
 
 import pytest
 
-from kernel_pipeline.store.dataset_info import MAX_COUNT, Outline
+from kernel_pipeline.store.dataset_info import MAX_COUNT, DatasetInfo
 
-INFO = Outline("made", "f" * 64, 10, 2, 20, ("a", "b"), 0, ("columns 'x' are large",))
+INFO = DatasetInfo("made", "f" * 64, 10, 2, 20, ("a", "b"), 0, ("columns 'x' are large",))
 
 
 def test_values_read_back_as_the_same_facts() -> None:
     values = {key: list(value) if isinstance(value, tuple) else value for key, value in INFO.values().items()}
-    assert Outline.of(values) == INFO
+    assert DatasetInfo.of(values) == INFO
 
 
 def test_a_run_of_an_earlier_version_named_the_columns_that_are_subtracted_directly() -> None:
     values = {key: value for key, value in INFO.values().items() if key != "notes"}
-    assert Outline.of({**values, "direct": []}).notes == ()
-    assert Outline.of({**values, "direct": ["x", "y\x1b"]}).notes == (
+    assert DatasetInfo.of({**values, "direct": []}).notes == ()
+    assert DatasetInfo.of({**values, "direct": ["x", "y\x1b"]}).notes == (
         "columns 'x', 'y\\x1b': their differences are computed directly",
     )
 
 
 def test_control_characters_of_a_forged_note_are_escaped() -> None:
-    assert Outline.of(INFO.values() | {"notes": ["\x1b[2J"]}).notes == ("\\x1b[2J",)
+    assert DatasetInfo.of(INFO.values() | {"notes": ["\x1b[2J"]}).notes == ("\\x1b[2J",)
 
 
 @pytest.mark.parametrize(
@@ -40,9 +40,9 @@ def test_control_characters_of_a_forged_note_are_escaped() -> None:
 )
 def test_values_of_another_form_are_refused(changes: dict[str, Any], expected: str) -> None:
     with pytest.raises(ValueError, match=expected):
-        Outline.of(INFO.values() | changes)
+        DatasetInfo.of(INFO.values() | changes)
 
 
 def test_unknown_facts_are_refused() -> None:
     with pytest.raises(TypeError, match="colour"):
-        Outline.of(INFO.values() | {"colour": "red"})
+        DatasetInfo.of(INFO.values() | {"colour": "red"})

@@ -6,7 +6,7 @@ import pytest
 
 from kernel_pipeline.store.arrays import GRAM, RunStore
 from kernel_pipeline.store.digests import IRREGULAR, chunk_digest, content_digest, size_of
-from kernel_pipeline.store.local_storage import LocalRoot
+from kernel_pipeline.store.local_storage import LocalStorage
 
 CHUNK = "gram.zarr/d/gram/c/0"
 
@@ -14,7 +14,7 @@ CHUNK = "gram.zarr/d/gram/c/0"
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     """A folder with one array of one chunk."""
-    store = RunStore(LocalRoot(tmp_path))
+    store = RunStore(LocalStorage(tmp_path))
     store.create(GRAM, "d/gram", (5,), (5,), "for a test")
     store.write(GRAM, "d/gram", np.arange(5.0))
     return tmp_path
@@ -56,9 +56,9 @@ def test_any_other_file_is_read_whole_at_every_look(tmp_path: Path, name: str, c
     path = tmp_path / name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(content)
-    assert LocalRoot(tmp_path).digests([name], full)[name] == content_digest(content)
+    assert LocalStorage(tmp_path).digests([name], full)[name] == content_digest(content)
     path.write_bytes(content + b"\n")
-    assert LocalRoot(tmp_path).digests([name], full)[name] != content_digest(content)
+    assert LocalStorage(tmp_path).digests([name], full)[name] != content_digest(content)
 
 
 def test_the_digest_of_a_content_is_its_checksum_and_size() -> None:
@@ -71,10 +71,10 @@ def test_the_digest_of_a_content_is_its_checksum_and_size() -> None:
 @pytest.mark.parametrize("full", [False, True])
 @pytest.mark.parametrize("name", ["config.toml", "gram.zarr/d/gram/c/1"])
 def test_what_is_missing_has_no_digest(root: Path, name: str, full: bool) -> None:
-    assert LocalRoot(root).digests([name], full)[name] == ""
+    assert LocalStorage(root).digests([name], full)[name] == ""
 
 
 @pytest.mark.parametrize("full", [False, True])
 @pytest.mark.parametrize("name", ["gram.zarr/d/gram/c", "gram.zarr"])
 def test_what_is_no_file_is_not_opened(root: Path, name: str, full: bool) -> None:
-    assert LocalRoot(root).digests([name], full)[name] == IRREGULAR
+    assert LocalStorage(root).digests([name], full)[name] == IRREGULAR

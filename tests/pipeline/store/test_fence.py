@@ -6,26 +6,26 @@ import pytest
 from kernel_pipeline.errors import SupersededError
 from kernel_pipeline.store.arrays import GRAM, RunStore
 from kernel_pipeline.store.fence import Fence, guarded_arrays
-from kernel_pipeline.store.local_storage import LocalRoot
+from kernel_pipeline.store.local_storage import LocalStorage
 from kernel_pipeline.store.lock import Holder
 
 CHUNK = "gram.zarr/d/gram/c/0"
 
 
 @pytest.fixture
-def root(tmp_path: Path) -> LocalRoot:
+def root(tmp_path: Path) -> LocalStorage:
     """A folder with one array of one chunk."""
-    store = RunStore(LocalRoot(tmp_path))
+    store = RunStore(LocalStorage(tmp_path))
     store.create(GRAM, "d/gram", (5,), (5,), "for a test")
     store.write(GRAM, "d/gram", np.zeros(5))
-    return LocalRoot(tmp_path)
+    return LocalStorage(tmp_path)
 
 
 def write(store: RunStore) -> None:
     store.write_chunk(GRAM, "d/gram", (0,), np.ones(5))
 
 
-def assert_refused(root: LocalRoot, store: RunStore, words: str) -> None:
+def assert_refused(root: LocalStorage, store: RunStore, words: str) -> None:
     before = root.read(CHUNK)
     with pytest.raises(SupersededError, match=words) as caught:
         write(store)
@@ -34,7 +34,7 @@ def assert_refused(root: LocalRoot, store: RunStore, words: str) -> None:
     assert not list(root.path.rglob("*.partial"))
 
 
-def test_every_lock_has_a_token_of_its_own(root: LocalRoot) -> None:
+def test_every_lock_has_a_token_of_its_own(root: LocalStorage) -> None:
     with root.locked() as first:
         held = Holder.of(root.read("lock"))
     with root.locked() as second:
@@ -43,7 +43,7 @@ def test_every_lock_has_a_token_of_its_own(root: LocalRoot) -> None:
     assert held.token == first != second != ""
 
 
-def test_who_holds_the_lock_may_write_and_nobody_else(root: LocalRoot) -> None:
+def test_who_holds_the_lock_may_write_and_nobody_else(root: LocalStorage) -> None:
     with root.locked() as first:
         store = RunStore(root, first)
         write(store)
@@ -55,12 +55,12 @@ def test_who_holds_the_lock_may_write_and_nobody_else(root: LocalRoot) -> None:
 
 
 def test_a_lock_that_changes_while_a_chunk_is_written_keeps_it_from_its_place(
-    root: LocalRoot, monkeypatch: pytest.MonkeyPatch
+    root: LocalStorage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     other = Holder("another", 7, "2026-01-02 03:04:05+00:00", token="another")
-    read = LocalRoot.read
+    read = LocalStorage.read
 
-    def taken_over(self: LocalRoot, key: str, *limit: int) -> bytes:
+    def taken_over(self: LocalStorage, key: str, *limit: int) -> bytes:
         content = read(self, key, *limit)
         if key == "lock":
             (self.path / key).write_bytes(other.content())  # right after the first look
@@ -69,28 +69,28 @@ def test_a_lock_that_changes_while_a_chunk_is_written_keeps_it_from_its_place(
     with root.locked() as token:
         store = RunStore(root, token)
         store.array(GRAM, "d/gram")
-        monkeypatch.setattr(LocalRoot, "read", taken_over)
+        monkeypatch.setattr(LocalStorage, "read", taken_over)
         assert_refused(root, store, "was taken over by process 7 on another")
 
 
 def test_what_someone_else_writes_at_the_same_time_is_not_taken_for_ours(
-    root: LocalRoot, monkeypatch: pytest.MonkeyPatch
+    root: LocalStorage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The digest that a task reports is that of what it wrote."""
     others = root.read(CHUNK)
-    digests = LocalRoot.digests
+    digests = LocalStorage.digests
 
-    def overwritten(self: LocalRoot, keys: list[str], full: bool = True) -> dict[str, str]:
+    def overwritten(self: LocalStorage, keys: list[str], full: bool = True) -> dict[str, str]:
         self.write(CHUNK, others)
         return digests(self, keys, full)
 
-    monkeypatch.setattr(LocalRoot, "digests", overwritten)
+    monkeypatch.setattr(LocalStorage, "digests", overwritten)
     with pytest.raises(OSError, match="what was just written is not what is there"):
         write(RunStore(root))
 
 
-def test_a_lock_is_copied_to_arrays_that_are_elsewhere_and_removed_there(root: LocalRoot, tmp_path: Path) -> None:
-    arrays = LocalRoot(tmp_path / "elsewhere")
+def test_a_lock_is_copied_to_arrays_that_are_elsewhere_and_removed_there(root: LocalStorage, tmp_path: Path) -> None:
+    arrays = LocalStorage(tmp_path / "elsewhere")
     arrays.make()
     with root.locked() as token:
         with guarded_arrays(root, arrays, token):
@@ -106,9 +106,9 @@ def test_a_lock_is_copied_to_arrays_that_are_elsewhere_and_removed_there(root: L
 
 
 def test_where_the_lock_is_slow_to_read_a_look_counts_for_a_while(
-    root: LocalRoot, monkeypatch: pytest.MonkeyPatch
+    root: LocalStorage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(LocalRoot, "seconds_to_trust_lock", 3600.0)
+    monkeypatch.setattr(LocalStorage, "seconds_to_trust_lock", 3600.0)
     with root.locked() as token:
         fence = Fence(root, token)
         fence.check()

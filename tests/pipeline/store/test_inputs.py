@@ -10,7 +10,7 @@ from kernel_pipeline.stages.task import Task
 from kernel_pipeline.store.arrays import DamagedError, RunStore
 from kernel_pipeline.store.inputs import InputDigests, check_inputs, is_built_on_others, ledger_digest, whole
 from kernel_pipeline.store.ledger import Ledger
-from kernel_pipeline.store.local_storage import LocalRoot
+from kernel_pipeline.store.local_storage import LocalStorage
 from tests.faults.harness import TINY
 from tests.helpers.sweeps import run_here, small_config
 
@@ -20,7 +20,7 @@ Done = tuple[Path, Plan, InputDigests]
 def digests_of(root: Path) -> InputDigests:
     """Of all that the ledger of a directory names."""
     digests = InputDigests()
-    for entry in Ledger(LocalRoot(root)).read().values():
+    for entry in Ledger(LocalStorage(root)).read().values():
         digests.add(entry.digests)
     return digests
 
@@ -40,7 +40,7 @@ def of_each_kind(plan: Plan) -> list[Task]:
 def test_every_kind_of_task_reads_just_what_it_declares(done: Done) -> None:
     root, plan, digests = done
     for task in of_each_kind(plan):
-        store = RunStore(LocalRoot(root))
+        store = RunStore(LocalStorage(root))
         (entry,) = run_tasks([task], store, [digests.of(task)])
         assert entry.inputs == ledger_digest(digests.of(task))
         assert int(entry.inputs.partition(":")[0]) == len(store.access.read)
@@ -49,7 +49,7 @@ def test_every_kind_of_task_reads_just_what_it_declares(done: Done) -> None:
 def test_each_single_chunk_that_a_task_reads_is_checked(done: Done) -> None:
     root, plan, digests = done
     for task in of_each_kind(plan):
-        store = RunStore(LocalRoot(root))
+        store = RunStore(LocalStorage(root))
         run_tasks([task], store)
         read = store.access.read
         for key in read:
@@ -70,7 +70,7 @@ def test_what_a_task_reads_without_declaring_it_is_an_error(done: Done) -> None:
 def test_a_task_that_stopped_within_an_input_tells_nothing_of_it(done: Done) -> None:
     root, plan, digests = done
     task = next(task for task in plan.tasks if task.stage == "combine")
-    store = RunStore(LocalRoot(root))
+    store = RunStore(LocalStorage(root))
     run_tasks([task], store)
     first = dict.fromkeys(list(store.access.read)[:1], "00000000:36")
     some = {key: digest for key, digest in store.access.read.items() if "/gram/" in key}
@@ -90,9 +90,9 @@ def test_a_failure_on_other_values_is_not_blamed_on_the_task(done: Done, monkeyp
 
     monkeypatch.setattr(type(task), "_solve", fail)
     with pytest.raises(ValueError, match="no sense"):
-        run_tasks([task], RunStore(LocalRoot(root)), [digests.of(task)])
+        run_tasks([task], RunStore(LocalStorage(root)), [digests.of(task)])
     with pytest.raises(DamagedError, match="holds other values"):
-        run_tasks([task], RunStore(LocalRoot(root)), [tuple(total + 1 for total in digests.of(task))])
+        run_tasks([task], RunStore(LocalStorage(root)), [tuple(total + 1 for total in digests.of(task))])
 
 
 def test_what_is_computed_again_counts_once() -> None:

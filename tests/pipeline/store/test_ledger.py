@@ -10,7 +10,7 @@ import pytest
 
 from kernel_pipeline.errors import RefusedError, StorageError
 from kernel_pipeline.store.ledger import Ledger
-from kernel_pipeline.store.local_storage import LocalRoot
+from kernel_pipeline.store.local_storage import LocalStorage
 from kernel_pipeline.store.reports import Finished
 from tests.helpers.build import PROJECT
 
@@ -27,7 +27,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def append(path: Path, *entries: Finished) -> None:
-    ledger = Ledger(LocalRoot(path.parent))
+    ledger = Ledger(LocalStorage(path.parent))
     try:
         ledger.append(*entries)
     finally:
@@ -35,7 +35,7 @@ def append(path: Path, *entries: Finished) -> None:
 
 
 def read(path: Path) -> dict[str, Finished]:
-    return Ledger(LocalRoot(path.parent)).read()
+    return Ledger(LocalStorage(path.parent)).read()
 
 
 def test_what_is_appended_is_read_back(path: Path) -> None:
@@ -46,7 +46,7 @@ def test_what_is_appended_is_read_back(path: Path) -> None:
 
 
 def test_several_entries_are_a_line_each_and_several_appends_one_file(path: Path) -> None:
-    ledger = Ledger(LocalRoot(path.parent))
+    ledger = Ledger(LocalStorage(path.parent))
     assert ledger.read() == {}
     ledger.append(entry("a"), entry("b"))
     ledger.append()
@@ -69,7 +69,7 @@ def test_files_of_earlier_lines_are_named_too(path: Path) -> None:
         for name, digests in (("a", {"gram.zarr/l": "cd:2"}), ("b", {}))
     ]
     append(path, entry("a"), *changed)
-    assert set(Ledger(LocalRoot(path.parent)).named_files()) == {"gram.zarr/k", "gram.zarr/l"}
+    assert set(Ledger(LocalStorage(path.parent)).named_files()) == {"gram.zarr/k", "gram.zarr/l"}
 
 
 @pytest.mark.parametrize("cut", [1, 10, 40])
@@ -109,16 +109,16 @@ def test_garbage_in_the_middle_is_refused_with_its_line_until_it_is_dropped(path
     append(path, entry("b"))
     with pytest.raises(RefusedError, match=f"line 2 is not .*`pipeline verify {path.parent} --repair`"):
         read(path)
-    assert Ledger(LocalRoot(path.parent)).drop_garbage() == [2]
+    assert Ledger(LocalStorage(path.parent)).drop_garbage() == [2]
     assert read(path) == {"a": entry("a"), "b": entry("b")}
 
 
 def test_a_ledger_without_garbage_stays_as_it_is(path: Path) -> None:
-    assert Ledger(LocalRoot(path.parent)).drop_garbage() == []
+    assert Ledger(LocalStorage(path.parent)).drop_garbage() == []
     assert not path.exists()
     append(path, entry("a"))
     before = (path.read_bytes(), path.stat().st_ino)
-    assert Ledger(LocalRoot(path.parent)).drop_garbage() == []
+    assert Ledger(LocalStorage(path.parent)).drop_garbage() == []
     assert (path.read_bytes(), path.stat().st_ino) == before
 
 
@@ -131,7 +131,7 @@ def test_a_number_that_json_cannot_hold_is_an_error_and_leaves_the_ledger_whole(
 
 @pytest.mark.parametrize("how", ["removed", "moved", "replaced"])
 def test_a_ledger_that_someone_takes_away_is_noticed(path: Path, how: str) -> None:
-    ledger = Ledger(LocalRoot(path.parent))
+    ledger = Ledger(LocalStorage(path.parent))
     ledger.append(entry("a"))
     content = path.read_bytes()
     if how == "removed":
@@ -160,7 +160,7 @@ def test_what_is_appended_is_flushed_to_the_disk(path: Path, monkeypatch: pytest
 
 
 def test_a_disk_that_fails_to_flush_leaves_only_what_was_there(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    ledger = Ledger(LocalRoot(path.parent))
+    ledger = Ledger(LocalStorage(path.parent))
     ledger.append(entry("a"))
 
     def fail(_: int) -> None:
@@ -183,9 +183,9 @@ def test_a_full_disk_leaves_only_whole_lines(path: Path) -> None:
     script = f"""
 import resource, signal
 from pathlib import Path
-from tests.pipeline.store.test_ledger import Ledger, LocalRoot, entry
+from tests.pipeline.store.test_ledger import Ledger, LocalStorage, entry
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-ledger = Ledger(LocalRoot({str(path.parent)!r}))
+ledger = Ledger(LocalStorage({str(path.parent)!r}))
 resource.setrlimit(resource.RLIMIT_FSIZE, ({size * 3 // 2}, resource.RLIM_INFINITY))
 try:
     ledger.append(entry("b"))

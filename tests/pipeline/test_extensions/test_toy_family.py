@@ -20,7 +20,7 @@ from kernel_pipeline.errors import ConfigError
 from kernel_pipeline.stages.task import Task
 from kernel_pipeline.stages.tiles import TilesTask
 from kernel_pipeline.store.arrays import DATA, GRAM, STATISTICS, RunStore
-from kernel_pipeline.store.local_storage import LocalRoot
+from kernel_pipeline.store.local_storage import LocalStorage
 from kernel_pipeline.tasks.arrays import Floats
 from kernel_pipeline.tasks.folds import trials
 from kernel_pipeline.tasks.kernels.family import FAMILIES
@@ -67,7 +67,7 @@ def root(tmp_path_factory: pytest.TempPathFactory, _registered: None) -> Path:
 @pytest.fixture(scope="module")
 def grams(root: Path) -> Floats:
     """(p, m, m): all kernels, from the stored features."""
-    features = RunStore(LocalRoot(root)).read(DATA, "made/features")
+    features = RunStore(LocalStorage(root)).read(DATA, "made/features")
     products = 0.5 * features @ features.T + 1.0
     gaussian = [rbf_kernel(features, gamma=2.0**exponent) for exponent in (-3, -2, 0)]
     return np.array([*gaussian[:2], *(products**degree for degree in (1, 2, 3)), gaussian[2]])
@@ -81,7 +81,7 @@ def centered(kernels: Floats) -> Floats:
 
 
 def test_the_gram_matrices_are_stored_in_the_order_of_the_config_with_their_shifts(root: Path, grams: Floats) -> None:
-    stored = RunStore(LocalRoot(root)).array(GRAM, "made/gram")
+    stored = RunStore(LocalStorage(root)).array(GRAM, "made/gram")
     assert stored.attrs["kernels"] == NAMES
     assert stored.attrs["shift"] == SHIFTS
     upper = np.triu_indices(40)
@@ -93,7 +93,7 @@ def test_the_gram_matrices_are_stored_in_the_order_of_the_config_with_their_shif
 def test_alignments_and_bounds_of_each_kernel_equal_those_of_whole_matrices(
     root: Path, grams: Floats, trial: int
 ) -> None:
-    store = RunStore(LocalRoot(root))
+    store = RunStore(LocalStorage(root))
     inside = np.isin(store.read(GRAM, "made/fold"), trials(FOLDS)[trial].train)
     y = store.read(DATA, "made/targets")[inside, 0]
     yc, n = y - y.mean(), int(inside.sum())
@@ -113,7 +113,7 @@ def test_alignments_and_bounds_of_each_kernel_equal_those_of_whole_matrices(
 
 
 def test_the_bound_on_the_error_uses_the_largest_diagonal_of_any_kernel(root: Path, grams: Floats) -> None:
-    store = RunStore(LocalRoot(root))
+    store = RunStore(LocalStorage(root))
     rows = pd.read_csv(root / "results/rows.csv").query("method == 'unif'").set_index("trial")
     bounds = pd.read_csv(root / "results/bounds.csv").query("method == 'unif'").set_index("trial")
     path = pd.read_csv(root / "results/path.csv").query("method == 'unif'")

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from kernel_pipeline.cli.main import main
 from kernel_pipeline.store.arrays import STATISTICS, WEIGHTS, RunStore
-from kernel_pipeline.store.local_storage import LocalRoot
+from kernel_pipeline.store.local_storage import LocalStorage
 from kernel_pipeline.tasks.weights.method import METHODS
 from tests.helpers.build import put_config, synthetic_values
 from tests.pipeline.test_extensions.toy_method import TopKernels
@@ -63,7 +63,7 @@ def test_every_method_has_its_rows(root: Path, method: str, dataset: str) -> Non
 @pytest.mark.parametrize("dataset", ["made", "columns"])
 @pytest.mark.parametrize("count", [2, 3])
 def test_the_parameter_reaches_the_weights(root: Path, count: int, dataset: str) -> None:
-    store = RunStore(LocalRoot(root))
+    store = RunStore(LocalStorage(root))
     alignments = store.read(STATISTICS, f"{dataset}/regression/alignment")
     weights = store.read(WEIGHTS, f"{dataset}/regression/top-kernels-count{count}")
     for own, mu in zip(alignments, weights, strict=True):

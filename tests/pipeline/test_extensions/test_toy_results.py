@@ -16,7 +16,7 @@ from kernel_pipeline.results import table as tables
 from kernel_pipeline.results.figures import figure as figures
 from kernel_pipeline.run.repair import verify_run
 from kernel_pipeline.store.ledger import Ledger
-from kernel_pipeline.store.local_storage import LocalRoot
+from kernel_pipeline.store.local_storage import LocalStorage
 from kernel_pipeline.tasks import metrics
 from tests.helpers.sweeps import SMALL, resume_here, run_here, small_config, smaller_config
 from tests.pipeline.test_extensions.toy_figure import FIGURE
@@ -32,13 +32,13 @@ def run(root: Path) -> None:
 def verified(root: Path) -> str:
     """What `verify` says."""
     said = io.StringIO()
-    print_verification(Console(file=said, width=200), verify_run(LocalRoot(root)))
+    print_verification(Console(file=said, width=200), verify_run(LocalStorage(root)))
     return said.getvalue()
 
 
 def files_of(root: Path) -> set[str]:
     """Files of the tables and figures in the ledger."""
-    return set(Ledger(LocalRoot(root)).read()["tables"].digests)
+    return set(Ledger(LocalStorage(root)).read()["tables"].digests)
 
 
 @pytest.fixture

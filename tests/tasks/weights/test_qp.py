@@ -1,77 +1,17 @@
-from collections.abc import Callable
+"""Solutions of the nonnegative quadratic program, against independent solvers."""
+
 from itertools import combinations
 
 import clarabel
 import numpy as np
-import osqp
 import pytest
 import scipy.linalg
 import scipy.optimize
 import scipy.sparse
 
-import kernel_pipeline.tasks.weights.qp
 from kernel_pipeline.tasks.weights.qp import TOLERANCE, kkt_residual, nonnegative_qp
-from tests.tasks import dense
 from tests.tasks.dense import Floats
-
-Program = tuple[Floats, Floats]
-
-
-def well_conditioned(seed: int, p: int | None = None) -> Program:
-    """A random M, and an a of either sign, as long as some of it pays."""
-    rng = np.random.default_rng(seed)
-    p = int(rng.integers(1, 13)) if p is None else p
-    root = rng.normal(size=(2 * p + 5, p))
-    a = rng.normal(size=p)
-    a[int(rng.integers(p))] = 1.0
-    return root.T @ root, a * 10.0 ** rng.uniform(-3, 3)
-
-
-def gaussian_family(seed: int, p: int | None = None, scaled: bool = True) -> Program:
-    """The real thing: Gaussians whose bandwidths double, M nearly singular; as they are, or of trace one."""
-    rng = np.random.default_rng(seed)
-    p = int(rng.integers(7, 21)) if p is None else p
-    m, d = int(rng.integers(12, 50)), int(rng.integers(1, 6))
-    features = 10.0 ** rng.uniform(-0.5, 0.5) * rng.normal(size=(m, d))
-    labels = rng.normal(size=m)
-    if seed % 3 == 0:
-        labels = np.sign(labels)
-    if seed % 3 == 1:
-        labels = np.sin(features.sum(axis=1)) + 0.1 * labels
-    lo = int(rng.integers(-12, -5))
-    statistics = dense.dense_statistics(dense.gaussians(features, (lo, lo + p - 1)), labels, np.arange(m))
-    if scaled:
-        statistics = statistics.trace_one()
-    return statistics.M, statistics.a
-
-
-def with_duplicates(seed: int) -> Program:
-    M, a = gaussian_family(seed) if seed % 2 else well_conditioned(seed)
-    rng = np.random.default_rng(seed)
-    order = np.concatenate([np.arange(len(a)), rng.integers(0, len(a), size=3)])
-    return M[np.ix_(order, order)], a[order]
-
-
-def with_a_dead_kernel(seed: int) -> Program:
-    M, a = gaussian_family(seed) if seed % 2 else well_conditioned(seed)
-    dead = int(np.random.default_rng(seed).integers(len(a)))
-    for array in (M, M.T, a):
-        array[dead] = 0.0
-    if not (a > 0).any():
-        a[:] = -np.minimum(a, 0.0)
-    return M, a
-
-
-PROGRAMS = {
-    "well conditioned": well_conditioned,
-    "gaussian family": gaussian_family,
-    "duplicates": with_duplicates,
-    "dead kernel": with_a_dead_kernel,
-}
-
-
-def objective(M: Floats, a: Floats, v: Floats) -> float:
-    return float(v @ M @ v - 2.0 * v @ a)
+from tests.tasks.weights.quadratic_programs import PROGRAMS, gaussian_family, objective, well_conditioned
 
 
 def residual_by_hand(M: Floats, a: Floats, v: Floats) -> float:
@@ -179,131 +119,8 @@ def test_kernels_as_they_are_and_of_trace_one_give_one_combination(seed: int) ->
     assert values[0] == pytest.approx(values[1], rel=1e-9)
 
 
-def test_one_kernel() -> None:
-    v, residual = nonnegative_qp(np.array([[4.0]]), np.array([2.0]))
-    np.testing.assert_allclose(v, [0.5], rtol=1e-15)
-    assert residual <= 1e-15
-
-
-def test_labels_that_no_kernel_is_aligned_with() -> None:
-    M, _ = gaussian_family(0)
-    v, residual = nonnegative_qp(M, np.zeros(len(M)))
-    assert not v.any()
-    assert residual == 0.0
-
-
-def test_all_kernels_dead() -> None:
-    v, residual = nonnegative_qp(np.zeros((3, 3)), np.zeros(3))
-    assert not v.any()
-    assert residual == 0.0
-
-
-@pytest.mark.parametrize("a", [[-1.0, -2.0], [-1.0, 0.0]])
-def test_nothing_pays_where_a_is_nowhere_positive(a: list[float]) -> None:
-    # Statistics of positive semi-definite kernels cannot have this, but the program can.
-    v, residual = nonnegative_qp(np.eye(2), np.array(a))
-    assert not v.any()
-    assert residual == 0.0
-
-
-# M of two kernels that are one in double precision, off the diagonal by some units in the last place either way: seen
-# as the two widest of 5 Gaussians. All weight on the second has residual 0.
-@pytest.mark.parametrize("units", [-32, -3, -1, 0, 1, 2, 3, 32])
-@pytest.mark.parametrize("less", [2.5e-9, 3e-9])
-def test_two_kernels_that_differ_in_a_only(units: int, less: float) -> None:
-    M = np.ones((2, 2))
-    M[0, 1] = M[1, 0] = 1.0 + units * 2.0**-52
-    v, residual = nonnegative_qp(M, np.array([1.0 - less, 1.0]))
-    assert residual <= TOLERANCE
-    assert (v >= 0).all()
-
-
-def nothing(_: Floats, a: Floats) -> Floats:
-    return np.zeros(len(a))
-
-
-def everything(_: Floats, a: Floats) -> Floats:
-    return np.ones(len(a))
-
-
-def noise(_: Floats, a: Floats) -> Floats:
-    return np.maximum(np.random.default_rng(len(a)).normal(size=len(a)), 0.0)
-
-
-@pytest.mark.parametrize("proposal", [nothing, everything, noise])
-@pytest.mark.parametrize("kind", ["well conditioned", "gaussian family", "dead kernel"])
-def test_the_finish_mends_whatever_the_solver_proposes(
-    kind: str, proposal: Callable[[Floats, Floats], Floats], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for seed in range(10):
-        M, a = PROGRAMS[kind](seed)
-        expected = objective(M, a, nonnegative_qp(M, a)[0])
-        with monkeypatch.context() as patch:
-            patch.setattr(kernel_pipeline.tasks.weights.qp, "_osqp", proposal)
-            v, residual = nonnegative_qp(M, a)
-        assert residual <= TOLERANCE
-        assert (v >= 0).all()
-        assert objective(M, a, v) == pytest.approx(expected, rel=1e-9)
-
-
-@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
-def test_numbers_that_are_not_finite_are_refused(bad: float) -> None:
-    M, a = well_conditioned(0, 4)
-    broken_M, broken_a = M.copy(), a.copy()
-    broken_M[1, 2] = broken_M[2, 1] = broken_a[3] = bad
-    for program in ((broken_M, a), (M, broken_a)):
-        with pytest.raises(ValueError, match="finite"):
-            nonnegative_qp(*program)
-
-
 def test_the_same_program_gives_the_same_bytes() -> None:
     M, a = gaussian_family(5, 20)
     first, second = nonnegative_qp(M, a), nonnegative_qp(M.copy(), a.copy())
     assert first[0].tobytes() == second[0].tobytes()
     assert first[1] == second[1]
-
-
-def test_kkt_residual_by_hand() -> None:
-    M, a = np.array([[2.0, 1.0], [1.0, 3.0]]), np.array([4.0, 1.0])
-    assert kkt_residual(M, a, np.array([2.0, 0.0])) == 0.0  # gradient (0, 1): nothing to gain from the second
-    assert kkt_residual(M, a, np.zeros(2)) == 1.0  # gradient (-4, -1): the first would pay
-    assert kkt_residual(M, a, np.array([1.0, 0.0])) == 0.5  # gradient (-2, 0)
-    assert kkt_residual(M, a, np.array([2.0, 1.0])) == 1.0  # gradient (1, 4), both with weight
-    assert kkt_residual(M, a, np.array([2.2, -0.4])) == pytest.approx(0.1)  # M^-1 a: no gradient, but below 0
-    assert kkt_residual(M, np.zeros(2), np.zeros(2)) == 0.0
-    assert kkt_residual(M, np.zeros(2), np.array([0.0, 1e-9])) == np.inf
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_kkt_residual_notices_wrong_weights(seed: int) -> None:
-    M, a = well_conditioned(seed, 6)
-    v, _ = nonnegative_qp(M, a)
-    used = np.flatnonzero(v > 0)
-    for k in used:
-        for factor in (0.0, 1.0 - 1e-6, 1.0 + 1e-6, -1.0):
-            wrong = v.copy()
-            wrong[k] *= factor
-            assert kkt_residual(M, a, wrong) > TOLERANCE
-    for k in np.setdiff1d(np.arange(6), used):
-        wrong = v.copy()
-        wrong[k] = 1e-6 * v.max()
-        assert kkt_residual(M, a, wrong) > TOLERANCE
-        wrong[k] = -1e-6 * np.abs(a).max()
-        assert kkt_residual(M, a, wrong) >= 1e-6 * (1 - 1e-9)
-
-
-def test_kkt_residual_of_weights_that_are_not_numbers_is_no_certificate() -> None:
-    M, a = well_conditioned(0, 3)
-    assert not kkt_residual(M, a, np.array([np.nan, 0.0, 0.0])) <= TOLERANCE
-
-
-def test_an_m_that_osqp_refuses_is_solved_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: object, **__: object) -> None:
-        raise osqp.OSQPException(4)  # as of a matrix that rounding has made indefinite
-
-    M, a = well_conditioned(3)
-    expected, _ = nonnegative_qp(M, a)
-    monkeypatch.setattr(osqp.OSQP, "setup", refuse)
-    v, residual = nonnegative_qp(M, a)
-    assert residual <= TOLERANCE
-    np.testing.assert_allclose(v, expected, atol=1e-9 * np.abs(expected).max())

@@ -1,0 +1,78 @@
+"""The identity of a task: every field counts, and it is the same in every process."""
+
+import os
+import pickle
+import subprocess
+import sys
+from dataclasses import fields, is_dataclass, replace
+from typing import Any
+
+import pytest
+
+from kernel_pipeline.stages.fits import FitTask
+from kernel_pipeline.stages.task import STAGES, Task
+from kernel_pipeline.tasks.kernels.gaussian import GaussianFamily
+from kernel_pipeline.tasks.weights.unif import Unif
+from tests.helpers.build import PROJECT
+from tests.pipeline.plan.example_tasks import CELL, FIELDS, GRAM, TASKS
+
+
+def test_every_field_has_another_value_here() -> None:
+    """Otherwise the next test would miss a new one."""
+    for task, _ in TASKS:
+        assert {field.name for field in fields(task)} == {name for other, name, _ in FIELDS if other is task}
+    assert {task.stage for task, _ in TASKS} == set(STAGES)
+
+
+@pytest.mark.parametrize(
+    ("task", "name", "value"), FIELDS, ids=[f"{type(task).__name__}-{name}" for task, name, _ in FIELDS]
+)
+def test_identity_changes_with_every_field(task: Task, name: str, value: Any) -> None:
+    assert replace(task, **{name: value}).identity != task.identity
+    assert replace(task).identity == task.identity
+
+
+@pytest.mark.parametrize("task", [task for task, _ in TASKS], ids=lambda task: type(task).__name__)
+def test_identity_changes_with_the_version(task: Task, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = task.identity
+    monkeypatch.setattr(type(task), "version", type(task).version + 1)
+    assert task.identity != before
+
+
+@pytest.mark.parametrize(
+    "task", [task for task, _ in TASKS if "method" in vars(task)], ids=lambda task: type(task).__name__
+)
+def test_identity_changes_with_the_version_of_the_method(task: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = task.identity
+    monkeypatch.setattr(type(task.method), "version", type(task.method).version + 1)
+    assert task.identity != before
+
+
+def test_a_task_holds_nothing_that_has_no_identity() -> None:
+    with pytest.raises(TypeError, match="a task cannot hold"):
+        _ = FitTask(**GRAM, **CELL, method=Unif(), values={1.0}).identity  # type: ignore[arg-type]
+
+
+def test_identity_survives_pickling() -> None:
+    for task, _ in TASKS:
+        again = pickle.loads(pickle.dumps(task))
+        assert again == task
+        assert again.identity == task.identity
+
+
+def test_identity_is_the_same_in_another_process() -> None:
+    """A later run, with hashes salted anew, must find the tasks of an earlier one in the ledger."""
+    lines = [f"from {type(task).__module__} import {type(task).__name__}" for task, _ in TASKS]
+    held = {type(value) for task, _ in TASKS for value in vars(task).values() if is_dataclass(value)}
+    lines += [f"from {kind.__module__} import {kind.__name__}" for kind in (GaussianFamily, *held)]
+    lines += [f"print({task!r}.identity)" for task, _ in TASKS]
+    salt = "2" if os.environ.get("PYTHONHASHSEED") == "1" else "1"
+    done = subprocess.run(
+        [sys.executable, "-c", "\n".join(lines)],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=os.environ | {"PYTHONHASHSEED": salt},
+        cwd=PROJECT,
+    )
+    assert done.stdout.split() == [task.identity for task, _ in TASKS]

@@ -1,0 +1,29 @@
+"""Formatted sizes in messages."""
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from kernel_pipeline.text import format_bytes
+
+
+@pytest.mark.parametrize(
+    ("size", "text"),
+    [
+        (0, "0 B"),
+        (999, "999 B"),
+        (1024, "1 KiB"),
+        (1536, "1.5 KiB"),
+        (int(3.21 * 2**30), "3.21 GiB"),
+        (5 << 40, "5 TiB"),
+    ],
+)
+def test_bytes_for_people(size: int, text: str) -> None:
+    assert format_bytes(size) == text
+
+
+@settings(deadline=None)
+@given(size=st.integers(0, 900 << 40))
+@example(size=1_023_700)
+def test_bytes_for_people_are_never_powers_of_ten(size: int) -> None:
+    assert "e" not in format_bytes(size)

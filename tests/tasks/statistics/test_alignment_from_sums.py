@@ -1,0 +1,95 @@
+"""Centered and uncentered alignments from sums over tiles, against their definitions."""
+
+import numpy as np
+import pytest
+
+from kernel_pipeline.tasks.kernels.gaussian import SHIFT
+from kernel_pipeline.tasks.statistics.statistics import alignment, statistics, uncentered_alignments
+from tests.tasks import dense
+from tests.tasks.statistics.gaussian_problems import Problem, make_problem, sums_of
+
+
+def test_alignments_against_the_definition() -> None:
+    problem = make_problem(31, 45, 3, (-12, 3), 10, targets=2, offset=2.0)
+    sums, _ = sums_of(problem)
+    reference = dense.gaussians(problem.features, problem.log2_gamma)
+    rng = np.random.default_rng(0)
+    for folds in problem.sets():
+        inside = problem.inside(folds)
+        cut = reference[:, inside[:, None], inside[None, :]]
+        for index, target in enumerate(problem.targets.T):
+            actual = statistics(sums, target, index, folds, problem.bounds)
+            expected = [dense.centered_alignment(kernel, target[inside]) for kernel in cut]
+            np.testing.assert_allclose(actual.own_alignments(), expected, rtol=1e-8)
+            mu = rng.random(problem.kernels) * (rng.random(problem.kernels) < 0.5)
+            mu[0] += 0.1
+            combined = np.tensordot(mu.astype(np.longdouble), cut, axes=1)
+            of_all = dense.centered_alignment(combined, target[inside])
+            assert alignment(actual, mu) == pytest.approx(of_all, rel=1e-8)
+            # of trace-one kernels, weights mu_k are weights mu_k trace_k of the kernels as they are
+            assert alignment(actual.scaled(actual.trace), mu * actual.trace) == pytest.approx(of_all, rel=1e-8)
+            assert alignment(actual, 1e3 * mu) == pytest.approx(of_all, rel=1e-8)
+
+
+def test_alignment_of_labels_that_do_not_vary_is_not_defined() -> None:
+    problem = make_problem(37, 20, 3, (-3, 3), 7)
+    constant = Problem(problem.features, np.full((20, 1), 2.0), problem.bounds, problem.log2_gamma, 7)
+    sums, _ = sums_of(constant)
+    actual = statistics(sums, constant.targets[:, 0], 0, [0, 1, 2], constant.bounds)
+    assert actual.label_norm == 0.0
+    assert np.isnan(actual.own_alignments()).all()
+    assert np.isnan(alignment(actual, np.ones(7)))
+
+
+def test_alignment_never_leaves_its_range_where_a_fold_holds_one_class() -> None:
+    # Three of the rare class in six folds: three test folds see one class only, and their labels, shifted by the
+    # mean of all, are constant up to rounding.
+    for m in range(30, 61):
+        problem = make_problem(41, m, 3, (-4, 2), m, folds=6)
+        target = np.ones(m)
+        target[problem.bounds[:3]] = -1.0
+        target -= target.mean()
+        shifted = Problem(problem.features, target[:, None], problem.bounds, problem.log2_gamma, m)
+        sums, _ = sums_of(shifted)
+        for fold in range(6):
+            actual = statistics(sums, target, 0, [fold], problem.bounds)
+            one_class = np.ptp(target[problem.inside([fold])]) == 0
+            assert (np.isnan(actual.own_alignments()) if one_class else actual.own_alignments() <= 1 + 1e-9).all()
+
+
+@pytest.mark.parametrize("offset", [0.0, 0.7, -4.0])
+@pytest.mark.parametrize("tile", [10, 64])
+def test_uncentered_alignments_undo_both_shifts(offset: float, tile: int) -> None:
+    problem = make_problem(43, 45, 3, (-12, 3), tile, targets=2)
+    sums, _ = sums_of(problem)
+    reference = dense.gaussians(problem.features, problem.log2_gamma)
+    for folds in problem.sets():
+        inside = problem.inside(folds)
+        for index, target in enumerate(problem.targets.T):
+            actual = uncentered_alignments(
+                sums, target, index, folds, problem.bounds, np.full(problem.kernels, SHIFT), offset
+            )
+            labels = target[inside] + offset
+            expected = [dense.uncentered_alignment(K[np.ix_(inside, inside)], labels) for K in reference]
+            # y'Ky may nearly cancel, and is bounded by ||K|| ||y||^2: hence an absolute part
+            np.testing.assert_allclose(actual, expected, rtol=1e-9, atol=1e-13)
+
+
+def test_uncentered_alignments_of_the_shifted_kernels_themselves() -> None:
+    # With no shift to undo, the sums stand for E itself.
+    problem = make_problem(47, 30, 2, (-3, 3), 11)
+    sums, _ = sums_of(problem)
+    shifted = dense.gaussians(problem.features, problem.log2_gamma) - 1
+    inside, target = problem.inside([0, 1]), problem.targets[:, 0]
+    actual = uncentered_alignments(sums, target, 0, [0, 1], problem.bounds, np.zeros(problem.kernels), 0.0)
+    expected = [dense.uncentered_alignment(E[np.ix_(inside, inside)], target[inside]) for E in shifted]
+    np.testing.assert_allclose(actual, expected, rtol=1e-9)
+
+
+def test_labels_that_are_all_zero_are_aligned_with_nothing() -> None:
+    problem = make_problem(5, 12, 2, (-1, 1), 12)
+    zero = np.zeros(12)
+    sums, _ = sums_of(Problem(problem.features, zero[:, None], problem.bounds, problem.log2_gamma, 12))
+    assert np.isnan(
+        uncentered_alignments(sums, zero, 0, [0, 1], problem.bounds, np.full(problem.kernels, SHIFT), 0.0)
+    ).all()
