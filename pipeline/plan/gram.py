@@ -16,6 +16,7 @@ from kernel_pipeline.stages.reduce import ReduceTask
 from kernel_pipeline.stages.task import Task
 from kernel_pipeline.stages.tiles import TilesTask, batches, tiles_on_and_above_diagonal
 from kernel_pipeline.stages.weights import WeightsTask, trial_batches
+from kernel_pipeline.store.array_spec import Sizes
 from kernel_pipeline.store.dataset_info import DatasetInfo
 from kernel_pipeline.tasks.learners.one_stage import OneStageMethod
 from kernel_pipeline.tasks.metrics import extra_metrics
@@ -27,7 +28,7 @@ USUAL_METHODS = 4
 
 def gram_stages(config: Config, dataset: Dataset, info: DatasetInfo, methods: Sequence[PlannedMethod]) -> StagePlan:
     """Plan the tasks of a dataset for its methods."""
-    m, d, p = info.rows, info.columns, len(info.kernels)
+    m, p = info.rows, len(info.kernels)
     tile, folds = min(config.storage.tile, m), config.protocol.folds
     tiles = tiles_on_and_above_diagonal(m, tile)
     rules = [(planned.target.problem, planned.method) for planned in methods if isinstance(planned.method, WeightRule)]
@@ -41,14 +42,7 @@ def gram_stages(config: Config, dataset: Dataset, info: DatasetInfo, methods: Se
     # The batches do not depend on the methods, so that adding one leaves the tasks of the others as they are.
     combine_batches = list(enumerate(batches(tiles, tile, m, p + folds * USUAL_METHODS)))
     stages: dict[str, tuple[Task, ...]] = {
-        "tiles": tuple(
-            TilesTask(
-                **common,
-                number=number,
-                tiles=batch,
-            )
-            for number, batch in gram_batches
-        ),
+        "tiles": tuple(TilesTask(**common, number=number, tiles=batch) for number, batch in gram_batches),
         "reduce": (ReduceTask(**common, tasks=tuple(dataset.task), folds=folds, batches=len(gram_batches)),),
         "weights": tuple(
             WeightsTask(
@@ -73,17 +67,21 @@ def gram_stages(config: Config, dataset: Dataset, info: DatasetInfo, methods: Se
             for task in _cell_tasks(config.fit, common, planned, trial, (m, p))
         ),
     }
-    sums = memory.sum_floats(m, p, folds, len(dataset.task))
-    floats = (
-        len(tiles) * (p + len(rules) * folds) * tile**2  # chunks at the border are stored whole
-        + len(gram_batches) * sums
-        + m * (d + len(dataset.task))
+    sizes = Sizes(
+        sample=m,
+        feature=info.columns,
+        entry=info.entries,
+        kernel=p,
+        problem=len(dataset.task),
+        fold=folds,
+        batch=len(gram_batches),
+        tile=tile,
     )
     reads_base = len(rules) < len(methods)
     return StagePlan(
         stages=stages,
-        memory=memory.gram_projection(m, d, p, folds, tile, dataset.task, reads_base),
-        disk_bytes=floats * memory.FLOAT,
+        memory=memory.gram_projection(sizes, dataset.task, len(rules), reads_base),
+        sizes=sizes,
     )
 
 

@@ -11,6 +11,7 @@ from kernel_pipeline.config.datasets import Dataset
 from kernel_pipeline.config.loading import config_digest
 from kernel_pipeline.config.sweep import Config
 from kernel_pipeline.errors import ConfigError, TooLargeError
+from kernel_pipeline.plan.arrays import planned_arrays
 from kernel_pipeline.plan.follow_ups import with_follow_ups
 from kernel_pipeline.plan.gram import gram_stages
 from kernel_pipeline.plan.graph import Graph
@@ -18,8 +19,10 @@ from kernel_pipeline.plan.methods import UnsupportedMethod, plan_methods
 from kernel_pipeline.plan.notes import Note
 from kernel_pipeline.plan.rank_one import rank_one_stages
 from kernel_pipeline.plan.size_limits import check_plan_size
+from kernel_pipeline.stages.combine import CombineTask
 from kernel_pipeline.stages.samples import make_targets
 from kernel_pipeline.stages.task import Task
+from kernel_pipeline.store.array_metadata import ArrayPlan
 from kernel_pipeline.store.dataset_info import DatasetInfo
 from kernel_pipeline.store.reports import Finished
 from kernel_pipeline.tasks.kernels.family import GramFamily
@@ -46,8 +49,13 @@ class DatasetPlan:
     stages: dict[str, tuple[Task, ...]]
     memory: dict[str, int]
     """Projected peak bytes of a worker process, by stage."""
-    disk_bytes: int
-    """What the arrays take on disk."""
+    arrays: tuple[ArrayPlan, ...]
+    """All arrays, in the order in which they are created."""
+
+    @property
+    def disk_bytes(self) -> int:
+        """The size of all chunks of the arrays, as stored."""
+        return sum(array.stored_bytes for array in self.arrays)
 
     @property
     def name(self) -> str:
@@ -173,6 +181,8 @@ def _plan_dataset(config: Config, dataset: Dataset, info: DatasetInfo) -> Datase
     methods, unsupported = plan_methods(make_targets(dataset.task), config.methods, len(info.kernels), rank_one)
     plan_stages = rank_one_stages if rank_one else gram_stages
     planned = plan_stages(config, dataset, info, methods)
+    cells = tuple(planned_method.cell for planned_method in methods if planned_method.method.gives_weights)
+    combined = tuple(dict.fromkeys(task.cell for task in planned.stages["combine"] if isinstance(task, CombineTask)))
     return DatasetPlan(
         info=info,
         tasks_learned=tuple(dataset.task),
@@ -180,9 +190,9 @@ def _plan_dataset(config: Config, dataset: Dataset, info: DatasetInfo) -> Datase
         families=dataset.gram_families,
         folds=config.protocol.folds,
         tile=min(config.storage.tile, info.rows),
-        cells=tuple(planned_method.cell for planned_method in methods if planned_method.method.gives_weights),
+        cells=cells,
         unsupported=tuple(unsupported),
         stages=planned.stages,
         memory=planned.memory,
-        disk_bytes=planned.disk_bytes,
+        arrays=planned_arrays(info, dataset.gram_families, planned.sizes, dataset.task, cells, combined),
     )

@@ -12,6 +12,7 @@ from kernel_pipeline.plan.stage_plan import StagePlan
 from kernel_pipeline.stages.rank_one import RankOneFitTask, RankOneOneStageTask, RankOneStatisticsTask
 from kernel_pipeline.stages.samples import make_targets
 from kernel_pipeline.stages.task import Task
+from kernel_pipeline.store.array_spec import Sizes
 from kernel_pipeline.store.dataset_info import DatasetInfo
 from kernel_pipeline.tasks.learners.one_stage import OneStageMethod
 from kernel_pipeline.tasks.metrics import extra_metrics
@@ -19,7 +20,7 @@ from kernel_pipeline.tasks.metrics import extra_metrics
 
 def rank_one_stages(config: Config, dataset: Dataset, info: DatasetInfo, methods: Sequence[PlannedMethod]) -> StagePlan:
     """Plan the tasks of a dataset for its methods."""
-    m, p, folds = info.rows, info.columns, config.protocol.folds
+    folds = config.protocol.folds
     common = {"dataset": dataset.name, "fingerprint": info.fingerprint}
     stages: dict[str, tuple[Task, ...]] = {
         "tiles": (),
@@ -28,13 +29,21 @@ def rank_one_stages(config: Config, dataset: Dataset, info: DatasetInfo, methods
         "combine": (),
         "fits": tuple(_cell_task(config.fit, common, planned, trial) for planned in methods for trial in range(folds)),
     }
-    entries, learned = info.entries, len(dataset.task)
-    numbers = 2 * entries + m * (learned + 3) + folds * p * (5 * learned + len(methods))
+    sizes = Sizes(
+        sample=info.rows,
+        feature=info.columns,
+        entry=info.entries,
+        kernel=len(info.kernels),
+        problem=len(dataset.task),
+        fold=folds,
+        batch=0,
+        tile=min(config.storage.tile, info.rows),
+    )
     needs_m = any(planned.method.needs_m for planned in methods)
     return StagePlan(
         stages=stages,
-        memory=memory.rank_one_projection(m, entries, p, folds, dataset.task, needs_m),
-        disk_bytes=numbers * memory.FLOAT,
+        memory=memory.rank_one_projection(sizes, dataset.task, needs_m),
+        sizes=sizes,
     )
 
 

@@ -10,7 +10,7 @@ from typing import TypeVar
 from kernel_pipeline.data.prepared import PreparedDataset
 from kernel_pipeline.errors import InterruptedRunError, StorageError
 from kernel_pipeline.events import Emitter, TaskFinished, TasksStarted, TasksStopped, WorkersChanged
-from kernel_pipeline.plan.arrays import data_identity
+from kernel_pipeline.plan.data_identity import data_identity
 from kernel_pipeline.plan.failures import failed_and_dependents, failures
 from kernel_pipeline.plan.plan import Plan
 from kernel_pipeline.run.interrupt import Interrupt

@@ -8,7 +8,6 @@ import numpy as np
 
 from kernel_pipeline.data.prepared import load_samples
 from kernel_pipeline.errors import DataError, PipelineError, RefusedError
-from kernel_pipeline.plan.arrays import planned_arrays
 from kernel_pipeline.plan.plan import DatasetPlan
 from kernel_pipeline.run.manifest import Manifest, check_same_data
 from kernel_pipeline.run.stored_data import stored_values
@@ -137,5 +136,5 @@ def _compute(store: KernelStore, plan: DatasetPlan, kernel: int) -> Floats:
         return np.outer(column, column)
     for task in plan.of(TilesTask):
         task.run(store)
-    planned = next(array for array in planned_arrays(plan) if array.key == f"{GRAM}/{plan.name}/gram")
+    planned = next(array for array in plan.arrays if array.key == f"{GRAM}/{plan.name}/gram")
     return store.gram + float(planned.attributes["shift"][kernel])

@@ -1,12 +1,11 @@
-"""Compare the files that the ledger names with the plan: which arrays there are, their descriptions, their chunks.
+"""Compare the files in the ledger with the plan: which arrays exist, their descriptions and the sizes of their chunks.
 
-Digests tell only whether files are what the ledger says. Who forges a directory forges its ledger too, so sizes and
-descriptions are those of the plan, or nothing is read.
+Digests only tell whether files match the ledger. Whoever forges a run directory can forge its ledger as well, so files
+are read only if their sizes and descriptions match the plan.
 """
 
 from collections.abc import Iterable
 
-from kernel_pipeline.plan.arrays import planned_arrays
 from kernel_pipeline.plan.plan import DatasetPlan
 from kernel_pipeline.store.array_metadata import parse_description
 from kernel_pipeline.store.digests import size_of
@@ -21,19 +20,19 @@ DESCRIPTION = "/zarr.json"
 def unplanned_files(
     dataset: DatasetPlan, entries: Iterable[Finished], arrays: Storage, without: tuple[str, ...]
 ) -> tuple[dict[str, str], dict[str, str]]:
-    """Find what is not as the plan of a dataset says; only descriptions are read.
+    """Find files that do not match the plan of a dataset; only descriptions are read.
 
     Parameters
     ----------
     without
-        How the keys begin of what was removed on purpose.
+        Prefixes of the keys of arrays that were removed on purpose.
 
     Returns
     -------
     misdescribed, unplanned
-        What is wrong, by key: with descriptions, and with files that are not to be read at all.
+        Reasons by key: for descriptions that do not match, and for files that must not be read at all.
     """
-    planned = {array.key: array for array in planned_arrays(dataset)}
+    planned = {array.key: array for array in dataset.arrays}
     keys = [f"{key}{DESCRIPTION}" for key in planned if not f"{key}/".startswith(without)]
     misdescribed: dict[str, str] = {}
     sizes: dict[str, int] = {}
@@ -55,7 +54,7 @@ def unplanned_files(
 
 
 def _why_unplanned(key: str, size: int, folders: set[str], sizes: dict[str, int], planned: Iterable[str]) -> str:
-    """Why a file of this size cannot be one of the plan; empty if it can."""
+    """Return why a file of this size cannot belong to the plan; empty if it can."""
     if key.endswith(DESCRIPTION) and key.removesuffix(DESCRIPTION) in folders:
         return "is larger than a description can be" if size > MAX_FILE_BYTES else ""
     array = array_of(key)

@@ -1,4 +1,4 @@
-"""The arrays that a run starts with."""
+"""Create the arrays of a dataset and store its data."""
 
 from typing import Any
 
@@ -6,22 +6,21 @@ import numpy as np
 import scipy.sparse
 
 from kernel_pipeline.data.prepared import PreparedDataset
-from kernel_pipeline.plan.arrays import planned_arrays
 from kernel_pipeline.plan.plan import DatasetPlan
 from kernel_pipeline.store.arrays import DATA, GRAM, RunStore
 from kernel_pipeline.tasks.arrays import Floats
 
 
 def create_arrays(store: RunStore, plan: DatasetPlan, samples: PreparedDataset) -> dict[str, str]:
-    """Store the data of a dataset and describe the arrays that its tasks fill; chunks that are there stay.
+    """Store the data of a dataset and describe the arrays that its tasks fill; existing chunks are kept.
 
     Returns
     -------
-    The digests of all that is then there, by key.
+    The digests of all files of the data and of all descriptions, by key.
     """
     stored = stored_values(plan, samples)
     digests: dict[str, str] = {}
-    for array in planned_arrays(plan):
+    for array in plan.arrays:
         values = stored.get(array.key)
         shape, chunks = (array.shape, array.chunks) if values is None else (values.shape, values.shape)
         digests |= store.create(
@@ -33,7 +32,7 @@ def create_arrays(store: RunStore, plan: DatasetPlan, samples: PreparedDataset) 
 
 
 def stored_values(plan: DatasetPlan, samples: PreparedDataset) -> dict[str, Any]:
-    """The arrays that hold the data themselves, by key."""
+    """Return the values of the arrays that hold the data, by key."""
     values = {
         f"{GRAM}/{plan.name}/order": samples.order,
         f"{GRAM}/{plan.name}/fold": samples.fold,
@@ -47,7 +46,10 @@ def stored_values(plan: DatasetPlan, samples: PreparedDataset) -> dict[str, Any]
 
 
 def split_columns(features: Floats | scipy.sparse.csr_array) -> tuple[scipy.sparse.csr_array, Floats]:
-    """Sparse columns, and what was taken off each, to keep the digits of what varies: the mean of a full column."""
+    """Return sparse columns, and what was subtracted from each: the mean of a full column, 0 for others.
+
+    Without the mean, the digits of what varies are kept.
+    """
     if isinstance(features, np.ndarray):
         offset = features.mean(axis=0)
         return scipy.sparse.csr_array(features - offset), offset

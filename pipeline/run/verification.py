@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection, Container, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from kernel_pipeline.plan.arrays import data_identity
+from kernel_pipeline.plan.data_identity import data_identity
 from kernel_pipeline.plan.failures import failures
 from kernel_pipeline.plan.plan import DatasetPlan, Plan
 from kernel_pipeline.results.checks import result_problem

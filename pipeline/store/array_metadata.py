@@ -50,12 +50,28 @@ class ArrayPlan:
     dtype: str = "float64"
     attributes: dict[str, Any] = field(default_factory=dict)
     is_bound: bool = False
-    """Whether the data decide the length, and the shape is the largest possible."""
+    """Whether the data determine the length, and the shape is the largest possible."""
+    is_symmetric: bool = False
+    """Whether only the chunks on and above the diagonal of the last two dimensions are stored."""
 
     @property
     def key(self) -> str:
         """Where it is, below the run directory."""
         return f"{self.group}/{self.name}"
+
+    @property
+    def stored_bytes(self) -> int:
+        """The size of all its chunks, as stored: chunks at the border are whole, and each has a checksum.
+
+        >>> ArrayPlan("gram.zarr", "wave/gram", (2, 5, 5), (2, 3, 3), "", is_symmetric=True).stored_bytes
+        444
+        """
+        chunks = tuple(max(1, size) for size in self.chunks)
+        counts = [-(-length // size) for length, size in zip(self.shape, chunks, strict=True)]
+        count = math.prod(counts)
+        if self.is_symmetric:
+            count = math.prod(counts[:-1]) * (counts[-1] + 1) // 2
+        return count * Description(self.shape, chunks, self.dtype).chunk_bytes
 
     def is_described_by(self, found: Description) -> bool:
         """Return whether a description is that of this array."""

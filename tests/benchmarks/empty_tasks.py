@@ -118,5 +118,5 @@ def _dataset(name: str, tiles: int, cells: int, values: tuple[float, ...], confi
         unsupported=(),
         stages=stages,
         memory={},
-        disk_bytes=0,
+        arrays=(),
     )

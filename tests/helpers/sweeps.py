@@ -16,7 +16,7 @@ from kernel_pipeline.cli.run_view import RunView, print_outcome
 from kernel_pipeline.config.loading import parse_config
 from kernel_pipeline.config.sweep import Config
 from kernel_pipeline.data.prepared import PreparedDataset, load_samples
-from kernel_pipeline.plan.arrays import data_identity
+from kernel_pipeline.plan.data_identity import data_identity
 from kernel_pipeline.plan.plan import Plan, make_plan
 from kernel_pipeline.results.context import TableContext
 from kernel_pipeline.results.writing import write_tables

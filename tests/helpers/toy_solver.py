@@ -15,7 +15,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import pytest
 
-from kernel_pipeline.plan import arrays as planned
 from kernel_pipeline.plan import plan as planning
 from kernel_pipeline.plan.plan import DatasetPlan
 from kernel_pipeline.stages.task import Output, Task
@@ -185,7 +184,7 @@ def common_fields(task: SolverTask) -> dict[str, Any]:
 @contextmanager
 def toy_solver(killer: str = "") -> Iterator[None]:
     """Let every plan contain the solver for the dataset `wave`."""
-    plan_dataset, arrays_of = planning._plan_dataset, planned.planned_arrays
+    plan_dataset = planning._plan_dataset
 
     def with_solver(*arguments: Any) -> DatasetPlan:
         plan = plan_dataset(*arguments)
@@ -201,23 +200,17 @@ def toy_solver(killer: str = "") -> Iterator[None]:
             "killer": killer,
         }
         passes = [PassTask(**common, batch=batch) for batch in range(len(batches))]
-        tasks = (*passes, StepTask(**common), EigenvalueTask(**common))
-        return replace(plan, stages=plan.stages | {"fits": (*plan.stages["fits"], *tasks)})
-
-    def with_arrays(plan: DatasetPlan) -> list[ArrayPlan]:
-        (*_, last), rows = plan.tasks, plan.info.rows
-        if not isinstance(last, SolverTask):
-            return arrays_of(plan)
-        shape = (MAX_PASSES, len(last.batches), rows)
-        return [
-            *arrays_of(plan),
+        last, rows = EigenvalueTask(**common), plan.info.rows
+        shape = (MAX_PASSES, len(batches), rows)
+        arrays = (
+            *plan.arrays,
             ArrayPlan(STATISTICS, last.vectors, (MAX_PASSES, rows), (1, rows), "vector of each pass"),
             ArrayPlan(STATISTICS, last.solution, (rows,), (rows,), "eigenvector"),
             ArrayPlan(STATISTICS, last.products, shape, (1, 1, rows), "products of each pass and batch"),
-        ]
+        )
+        fits = (*plan.stages["fits"], *passes, StepTask(**common), last)
+        return replace(plan, stages=plan.stages | {"fits": fits}, arrays=arrays)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(planning, "_plan_dataset", with_solver)
-        patch.setattr("kernel_pipeline.run.stored_data.planned_arrays", with_arrays)
-        patch.setattr("kernel_pipeline.run.planned_files.planned_arrays", with_arrays)
         yield

@@ -39,7 +39,9 @@ def test_a_sweep_too_large_for_the_disk(folder: Path, monkeypatch: pytest.Monkey
     put_config(folder, config_values())
     monkeypatch.setattr("kernel_pipeline.store.local_storage.LocalStorage.free_bytes", lambda root: 900)
     text = refused(folder, "sweep.toml", "--out", "there")
-    # One tile of 9 x 9, for two kernels and for one method in three trials; the sums; two features and a label.
-    assert 8 * (9 * 9 * (2 + 3) + (3 * 3 * 2 * (2 + 1) + (3 + 1) * 2 * 9) + 9 * 3) == 4464
-    for word in ("4.36 KiB", "there has 900 B free", "--out"):
+    # One tile of 9 x 9, for two kernels and for one method in three trials; the sums; two features, a label, the order
+    # and the folds; the statistics, weights and certificate of each trial. Each of the 54 chunks has a checksum.
+    floats = 9 * 9 * (2 + 3) + (3 * 3 * 2 * (2 + 1) + (3 + 1) * 2 * 9) + 9 * 5 + 3 * (2 * 4 + 9 * 2 + 2 + 2 + 1)
+    assert 8 * floats + 4 * 54 == 5568
+    for word in ("5.44 KiB", "there has 900 B free", "--out"):
         assert word in text

@@ -78,11 +78,14 @@ def test_plan_of_the_default_config() -> None:
     assert text.startswith(f"default: methods {methods}; 5 folds; 16 ridges, 12 values of C")
     # 569 rows make two tiles of 512 a side, so three on and above the diagonal; 442 rows fit in one of their own.
     # Each has 10 kernels, and 5 methods of two stages in 5 trials.
-    # Sums by pair of folds and by row, features and a label come on top.
-    sums = {m: 5 * 5 * 10 * (10 + 1) + 5 * 10 * (m + 1) for m in (569, 442)}
+    # Sums by pair of folds, by row and on the diagonal, features, a label, the order and the folds come on top, and in
+    # each trial M, M_test, 9 statistics of the kernels and 2 norms, and weights and certificates of 6 or 7 methods.
+    sums = {m: 5 * 5 * 10 * (10 + 1) + (5 + 1) * 10 * m for m in (569, 442)}
+    statistics = {methods: 5 * (2 * 100 + 9 * 10 + 2 + methods * 11) for methods in (6, 7)}
+    # A checksum for each chunk: 26 a tile, 4 sums, 4 of the data, and in each trial 12 statistics and 2 for a method.
     bytes_ = {
-        "breast-cancer": 8 * (3 * 35 * 512**2 + sums[569] + 569 * 31),
-        "diabetes": 8 * (1 * 35 * 442**2 + sums[442] + 442 * 11),
+        "breast-cancer": 8 * (3 * 35 * 512**2 + sums[569] + 569 * 33 + statistics[6]) + 4 * (3 * 26 + 8 + 5 * 24),
+        "diabetes": 8 * (1 * 35 * 442**2 + sums[442] + 442 * 13 + statistics[7]) + 4 * (26 + 8 + 5 * 26),
     }
     # A batch of tiles, a reduction, 5 tasks of weights, 5 of a batch of combinations; in 5 trials a fit of each method
     # that fits the task, of which 5 + 1 or 5 + 2 learn weights and the last takes all kernels at once.
@@ -101,13 +104,17 @@ def test_plan_of_the_default_config() -> None:
 def test_plan_of_a_small_sweep_worked_out_by_hand(folder: Path) -> None:
     put_config(folder, synthetic_values())
     text = shown("plan", "sweep.toml")
-    # 10 rows in tiles of 4 make 3 a side, 6 on and above the diagonal; a number has 8 bytes.
+    # 10 rows in tiles of 4 make 3 a side, 6 on and above the diagonal; a number has 8 bytes, the checksum of a chunk 4.
     tiles, number = 6, 4 * 4 * 8
-    gram = tiles * 2 * number  # 2 kernels
-    combined = tiles * 2 * 3 * number  # 2 methods in 3 trials
+    gram = tiles * (2 * number + 4)  # 2 kernels
+    combined = tiles * 2 * 3 * (number + 4)  # 2 methods in 3 trials
     sums = 8 * (3 * 3 * 2 * (2 + 1) + (3 + 1) * 2 * 10)  # by pair of folds, and by row and on the diagonal
-    size = format_bytes(gram + combined + sums + 8 * 10 * (5 + 1))  # and 5 features and a label
-    assert size == "7.52 KiB"
+    sums += 4 * 4
+    data = 8 * 10 * (5 + 3) + 4 * 4  # 5 features, a label, the order and the folds
+    statistics = 3 * (8 * (2 * 2 * 2 + 9 * 2 + 2) + 12 * 4)  # M and M_test, 9 of each kernel, 2 norms
+    weights = 3 * 2 * (8 * (2 + 1) + 2 * 4)  # with a certificate
+    size = format_bytes(gram + combined + sums + data + statistics + weights)
+    assert size == "8.85 KiB"
     # a batch of tiles, a reduction, 2 tasks of weights for all trials, a batch of combinations for each, 6 fits
     lines = text.splitlines()
     headings = next(line for line in lines if "kernels" in line and "tiles" in line)
@@ -116,7 +123,7 @@ def test_plan_of_a_small_sweep_worked_out_by_hand(folder: Path) -> None:
     cells = {name: row[: headings.index(name) + len(name)].split()[-1] for name in ("kernels", "tiles", "tasks")}
     assert cells == {"kernels": "2", "tiles": "6", "tasks": "12"}
     assert f" {size} " in row
-    assert "12 tasks: tiles 1, reduce 1, weights 2, combine 2, fits 6; 7.52 KiB on disk" in text
+    assert "12 tasks: tiles 1, reduce 1, weights 2, combine 2, fits 6; 8.85 KiB on disk" in text
 
 
 def test_plan_says_what_workers_may_use(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

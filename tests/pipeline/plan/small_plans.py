@@ -39,3 +39,17 @@ def small(**dataset: Any) -> Plan:
 
 def tiles_of(dataset: DatasetPlan) -> int:
     return sum(len(task.tiles) for task in dataset.of(TilesTask))
+
+
+def gram_bytes(dataset: DatasetPlan, combined: int, weighted: int) -> int:
+    """What the chunks of a dataset with 2 kernels, 3 folds, tiles of 4 x 4 in one batch take, each with a checksum."""
+    m, d, tiles, problems = dataset.info.rows, dataset.info.columns, tiles_of(dataset), len(dataset.tasks_learned)
+    floats = (
+        tiles * (2 + combined * 3) * 4 * 4
+        + 3 * 3 * 2 * (2 + problems)  # sums by pair of folds
+        + (3 + 1) * 2 * m  # sums by row, and the diagonal
+        + m * (d + problems + 2)  # features, labels, order and folds
+        + problems * 3 * (2 * 2 * 2 + 9 * 2 + 2)  # M and M_test, nine statistics of the kernels, two norms
+        + weighted * 3 * (2 + 1)  # weights and a certificate
+    )
+    return 8 * floats + 4 * (tiles * (1 + combined * 3) + 4 + 4 + problems * 3 * 12 + weighted * 3 * 2)

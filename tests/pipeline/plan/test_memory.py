@@ -92,6 +92,12 @@ CASES: dict[str, tuple[list[str], list[dict[str, Any]], set[str]]] = {
         gaussians(1500, 8),
         {"tiles", "reduce", "fits"},
     ),
+    # Here M and the sums of its size are larger than the Gram matrices.
+    "many kernels": (
+        ["unif", "alignf", "l2-krr"],
+        gaussians(60, 1000)[:1],
+        {"tiles", "reduce", "weights", "combine", "fits"},
+    ),
     "many columns": (["alignf", "best-kernel", "l1-svm", "l2-krr"], columns(150, 12_000), {"reduce", "fits"}),
     "all products": (["alignf-linear", "align-krr"], columns(200, 2000)[:1], {"reduce", "fits"}),
 }

@@ -14,7 +14,7 @@ from kernel_pipeline.tasks.kernels.gaussian import GaussianFamily
 from kernel_pipeline.tasks.weights.align import Align
 from tests.helpers.build import parsed, synthetic_values
 from tests.pipeline.plan.example_tasks import TASKS
-from tests.pipeline.plan.small_plans import CELLS, EVERY_METHOD, RANK_ONE, plan_of, small, tiles_of
+from tests.pipeline.plan.small_plans import CELLS, EVERY_METHOD, RANK_ONE, gram_bytes, plan_of, small, tiles_of
 
 
 def test_plan_of_a_small_sweep() -> None:
@@ -34,9 +34,7 @@ def test_plan_of_a_small_sweep() -> None:
         "fits": 6,
     }
     assert len(dataset.tasks) == len(plan.tasks) == 12
-    # 2 base kernels and 2 methods in 3 trials; the sums of one batch; 5 features and a label.
-    floats = 6 * (2 + 2 * 3) * 4 * 4 + (3 * 3 * 2 * (2 + 1) + (3 + 1) * 2 * 10) + 10 * (5 + 1)
-    assert plan.disk_bytes == dataset.disk_bytes == 8 * floats
+    assert plan.disk_bytes == dataset.disk_bytes == gram_bytes(dataset, combined=2, weighted=2)
 
 
 def test_a_tile_is_never_larger_than_the_samples() -> None:
@@ -68,9 +66,7 @@ def test_a_dataset_with_two_tasks_shares_its_tiles() -> None:
     (dataset,) = plan_of(parsed(values)).datasets
     counts = {stage: len(tasks) for stage, tasks in dataset.stages.items()}
     assert counts == {"tiles": 1, "reduce": 1, "weights": 4, "combine": 4, "fits": 12}
-    # 2 base kernels, and 2 methods in 3 trials for each task; the sums of one batch; 4 features and two labels.
-    floats = tiles_of(dataset) * (2 + 2 * 2 * 3) * 4 * 4 + (3 * 3 * 2 * (2 + 2) + (3 + 1) * 2 * 30) + 30 * (4 + 2)
-    assert dataset.disk_bytes == 8 * floats
+    assert dataset.disk_bytes == gram_bytes(dataset, combined=2 * 2, weighted=2 * 2)
     paths = {task.problem: task.values for task in dataset.of(FitTask)}
     assert all(isinstance(value, float) for path in paths.values() for value in path)
     assert paths["regression"][0] > paths["regression"][-1]
@@ -85,15 +81,16 @@ def test_one_stage_cells_and_single_kernels_need_neither_weights_nor_combined_ke
     assert [task.cell for task in dataset.of(CombineTask)] == [("regression", "alignf")]
     assert [task.values for task in dataset.of(OneStageTask)] == [tuple((2.0**e,) for e in range(0, 31, 2))] * 3
     assert [task.kernels for task in dataset.of(EachKernelTask)] == [(0, 1)] * 3
-    # Of the combined kernels, only those of alignf are stored.
-    sums = 3 * 3 * 2 * (2 + 1) + (3 + 1) * 2 * 10
-    assert dataset.disk_bytes == 8 * (6 * (2 + 3) * 4 * 4 + sums + 10 * (5 + 1))
+    # Of the combined kernels, only those of alignf are stored; l2-krr has weights as well.
+    assert dataset.disk_bytes == gram_bytes(dataset, combined=1, weighted=2)
     # Base kernels are held in memory by these two, and by no other method.
     (without,) = plan_of(parsed(values | {"methods": ["alignf"]})).datasets
     for methods in (["l2-krr"], ["each-kernel"]):
         (alone,) = plan_of(parsed(values | {"methods": methods})).datasets
         assert (alone.stages["weights"], alone.stages["combine"]) == ((), ())
-        assert alone.memory["fits"] - without.memory["fits"] == 8 * 2 * 10 * (10 + 4)
+        # Two copies of M and M_test, of four vectors and of the norms; three of the weights.
+        statistics = 2 * (2 * 2 * 2 + 3 * 2 + 2) + 3 * 2
+        assert alone.memory["fits"] - without.memory["fits"] == 8 * (2 * 10 * (10 + 4) + statistics)
 
 
 def test_the_q_of_align_goes_to_its_tasks_and_its_name() -> None:
@@ -118,8 +115,10 @@ def test_a_rank_one_dataset_has_two_stages_and_stores_no_matrix() -> None:
         *("unif", "align", "align-q1.5", "alignf", "alignf-linear", "best-kernel", "l2-krr", "align-krr"),
     ]
     assert set(dataset.memory) == {"reduce", "fits"}
-    # Columns with the place of each number, by row; labels; statistics and weights of each trial. Nothing has p x p.
-    assert dataset.disk_bytes < 8 * (3 * 10 * 5 + 10 * 5 + 3 * 5 * (8 + 8))
+    # Columns with the place of each number, by row; labels, order and folds; in each trial 7 statistics of the kernels,
+    # 2 norms, and the weights and certificates of 8 methods. Nothing has p x p. Each chunk has a checksum.
+    floats = 2 * 10 * 5 + 11 + 5 + 3 * 10 + 3 * (7 * 5 + 2 + 8 * (5 + 1))
+    assert dataset.disk_bytes == 8 * floats + 4 * (7 + 3 * (8 + 8 * 2))
 
 
 def test_kernels_of_several_families_follow_each_other() -> None:

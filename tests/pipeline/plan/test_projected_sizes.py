@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from kernel_pipeline.errors import TooLargeError
 from kernel_pipeline.plan import memory
 from kernel_pipeline.stages.task import STAGES
+from kernel_pipeline.store.array_spec import Sizes
 from kernel_pipeline.text import format_bytes
 from tests.helpers.build import parsed, synthetic_values
 from tests.pipeline.plan.small_plans import plan_of, small, unhurried
@@ -34,7 +35,7 @@ def test_memory_that_just_suffices() -> None:
 def test_disk_that_just_suffices() -> None:
     plan = small()
     plan.check_disk(plan.disk_bytes, "there")
-    with pytest.raises(TooLargeError, match=r"need 7.52 KiB, but there has 7.51 KiB free"):
+    with pytest.raises(TooLargeError, match=r"need 8.85 KiB, but there has 8.85 KiB free"):
         plan.check_disk(plan.disk_bytes - 1, "there")
 
 
@@ -50,7 +51,9 @@ def test_projected_memory_grows_with_every_size(
     samples: int, features: int, kernels: int, folds: int, tile: int
 ) -> None:
     def of(samples: int, features: int, kernels: int, tile: int) -> dict[str, int]:
-        return memory.gram_projection(samples, features, kernels, folds, tile, ["regression"], reads_base=False)
+        lengths = {"sample": samples, "feature": features, "kernel": kernels, "tile": tile}
+        sizes = Sizes(**lengths, entry=samples * features, problem=1, fold=folds, batch=1)
+        return memory.gram_projection(sizes, ["regression"], rules=2, reads_base=False)
 
     base = of(samples, features, kernels, tile)
     assert set(base) == set(STAGES)
@@ -76,7 +79,9 @@ def test_projected_memory_of_rank_one_kernels_grows_with_every_size(
     samples: int, entries: int, kernels: int, folds: int, needs_m: bool
 ) -> None:
     def of(samples: int, entries: int, kernels: int, needs_m: bool) -> dict[str, int]:
-        return memory.rank_one_projection(samples, entries, kernels, folds, ["classification"], needs_m)
+        lengths = {"sample": samples, "feature": kernels, "entry": entries, "kernel": kernels}
+        sizes = Sizes(**lengths, problem=1, fold=folds, batch=0, tile=1)
+        return memory.rank_one_projection(sizes, ["classification"], needs_m)
 
     base = of(samples, entries, kernels, needs_m)
     assert set(base) == {"reduce", "fits"}
@@ -89,4 +94,4 @@ def test_projected_memory_of_rank_one_kernels_grows_with_every_size(
     ):
         assert all(larger[stage] >= base[stage] for stage in base)
     # No p x p matrix is made where no method asks for one.
-    assert needs_m or base["fits"] < memory.RESERVED + (200 << 20) + 8 * (12 * entries + 20 * kernels + 18 * samples**2)
+    assert needs_m or base["fits"] < memory.RESERVED + (200 << 20) + 8 * (12 * entries + 23 * kernels + 18 * samples**2)
