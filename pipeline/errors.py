@@ -1,4 +1,4 @@
-"""What a user can mend, said in one message and without a traceback.
+"""Errors that a user can correct: one clear message, and no traceback.
 
 Exit codes: 0 done, 1 the machine failed, 2 a wrong config or command, 3 done but some cells failed, 4 refused, 5 no
 workers or not the right ones (`kernel_pipeline.cluster.errors`), 130 interrupted.

@@ -42,7 +42,7 @@ def deal_folds(target: Floats, folds: int) -> tuple[Integers, Integers]:
 
 
 def trials(folds: int) -> list[Trial]:
-    """The trials of a cross-validation, one a test fold.
+    """Return the trials of a cross-validation, one per test fold.
 
     >>> trials(3)[2]
     Trial(test=2, validation=0, train=(1,))
@@ -53,7 +53,7 @@ def trials(folds: int) -> list[Trial]:
 
 
 def fold_bounds(fold: Integers) -> Integers:
-    """Where each fold begins, and behind them the number of samples.
+    """Return the start of each fold, followed by the number of samples.
 
     >>> fold_bounds(np.array([0, 0, 1, 2, 2]))
     array([0, 2, 3, 5])

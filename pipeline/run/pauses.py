@@ -20,18 +20,18 @@ from kernel_pipeline.text import format_bytes
 
 log = logging.getLogger("kernel_pipeline")
 
-SECONDS_BEFORE_REPORT = 3.0
-SECONDS_BEFORE_RESTART = 10.0
-"""Of a worker that runs nothing, so that nothing it does will free its memory."""
-SECONDS_WITH_A_TASK = 20.0
-"""Of a worker that still runs a task, whose end may free the memory."""
-SECONDS_ALL_PAUSED = 60.0
-"""Of a cluster whose workers are not ours to restart."""
+REPORT_AFTER_S = 3.0
+RESTART_IDLE_AFTER_S = 10.0
+"""Delay before a paused worker without a task is restarted: nothing will free its memory."""
+RESTART_BUSY_AFTER_S = 20.0
+"""Delay before a paused worker with a task is restarted: the end of the task may free memory."""
+ALL_PAUSED_TIMEOUT_S = 60.0
+"""Time after which a run stops if all workers are paused and cannot be restarted by the driver."""
 
 
 @dataclass
 class Pause:
-    """Of one worker, since it was first seen."""
+    """The pause of one worker."""
 
     since: float
     is_reported: bool = False
@@ -57,13 +57,13 @@ class Pauses:
                 self._say(f"worker {workers[address]['name']} works again")
         for address, info in paused.items():
             pause = self._paused.setdefault(address, Pause(now))
-            if not pause.is_reported and now - pause.since >= SECONDS_BEFORE_REPORT:
+            if not pause.is_reported and now - pause.since >= REPORT_AFTER_S:
                 pause.is_reported = True
                 self._say(
                     f"worker {info['name']} is paused: it uses {usage(info)}, and begins no task before it uses less"
                 )
             if self._may_restart(info) and now >= max(pause.next_restart, pause.since + self._patience(info)):
-                pause.next_restart = now + SECONDS_BEFORE_RESTART
+                pause.next_restart = now + RESTART_IDLE_AFTER_S
                 self._restart(address, info)
         self._give_up_at_last(now, workers, paused)
 
@@ -73,7 +73,7 @@ class Pauses:
 
     def _patience(self, info: Mapping[str, Any]) -> float:
         executing = info["metrics"].get("task_counts", {}).get("executing", 0)
-        return SECONDS_WITH_A_TASK if executing else SECONDS_BEFORE_RESTART
+        return RESTART_BUSY_AFTER_S if executing else RESTART_IDLE_AFTER_S
 
     def _restart(self, address: str, info: Mapping[str, Any]) -> None:
         self.restarted[address] = usage(info)
@@ -90,10 +90,10 @@ class Pauses:
             self._all_paused_since = None
             return
         self._all_paused_since = self._all_paused_since or now
-        if now - self._all_paused_since > SECONDS_ALL_PAUSED:
+        if now - self._all_paused_since > ALL_PAUSED_TIMEOUT_S:
             first = next(iter(paused.values()))
             raise ClusterError(
-                f"all {len(paused)} workers have been paused for {SECONDS_ALL_PAUSED:.0f} s, since they need more "
+                f"all {len(paused)} workers have been paused for {ALL_PAUSED_TIMEOUT_S:.0f} s, since they need more "
                 f"memory than they have: {first['name']} uses {usage(first)}. Restart them, with more memory or fewer "
                 "beside each other; the same command goes on from here"
             )

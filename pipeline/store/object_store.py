@@ -1,4 +1,4 @@
-"""Connections to an object store, and its errors in words.
+"""Connections to an object store, and clear messages for its errors.
 
 Credentials come from where boto3 finds them and go to the store alone: nothing here keeps, shows or sends them.
 """
