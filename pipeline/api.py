@@ -5,6 +5,7 @@ Use it as `import kernel_pipeline as kp`; everything here is available there.
 
 import copy
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -88,25 +89,30 @@ def run(
     >>> run.summary  # doctest: +SKIP
     """
     parsed, folder = _load(config, settings)
-    folder = data_folder(_path(data_dir), folder)
-    is_profile = isinstance(cluster, str | Path)
-    profile = find_profile(str(cluster), workers, insecure, dashboard) if is_profile else Profile()
+    options = Options(_profile(cluster, workers, insecure, dashboard), verify, fail_fast, retry_failed, accept_changes)
+    options = options if isinstance(cluster, str | Path) else replace(options, client=cluster)
+    return _execute(parsed, data_folder(_path(data_dir), folder), out, options, listeners)
+
+
+def _profile(cluster: "str | Path | Client", workers: int | None, insecure: bool, dashboard: bool) -> Profile:
+    """Return the profile that a name or a file gives; a client needs none."""
+    named = isinstance(cluster, str | Path)
+    profile = find_profile(str(cluster), workers, insecure, dashboard) if named else Profile()
     assume_role(profile)
-    options = Options(
-        profile=profile,
-        verify=verify,
-        fail_fast=fail_fast,
-        retry_failed=retry_failed,
-        accept_changes=accept_changes,
-        client=None if isinstance(cluster, str | Path) else cluster,
-    )
+    return profile
+
+
+def _execute(
+    config: Config, folder: Path, out: str | Path | None, options: Options, listeners: Sequence[Listener]
+) -> RunResults:
+    """Run a sweep to its end."""
     root = None if out is None else open_storage(out)
     try:
-        with released(profile):
-            prepare_workers(options, parsed)
-            outcome = run_sweep(parsed, folder, root, options, listeners)
+        with released(options.profile):
+            prepare_workers(options, config)
+            outcome = run_sweep(config, folder, root, options, listeners)
     except KeyboardInterrupt:
-        directory = quoted(choose_directory(parsed, root))
+        directory = quoted(choose_directory(config, root))
         raise InterruptedRunError(
             f"stopped. `pipeline resume {directory}`, or the same call, continues the run"
         ) from None
