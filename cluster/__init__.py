@@ -1,4 +1,4 @@
-"""Where work runs: one module per backend, behind the functions of this module."""
+"""Start and connect workers: one module per backend, behind the functions of this module."""
 
 import logging
 from collections.abc import Iterator
@@ -28,7 +28,7 @@ PAUSED_AT = 0.8
 
 
 def assume_role(profile: "Profile") -> None:
-    """Take the role of this process where many are started at once; only the driver returns."""
+    """Run the scheduler or a worker in this process, if all processes are started together; only the driver returns."""
     profile.implementation.assume_role()
 
 
@@ -45,20 +45,20 @@ def warm_up(profile: "Profile", modules: tuple[str, ...]) -> None:
 
 
 def check_driver(profile: "Profile", logs: Path) -> None:
-    """Check what a driver on this host needs, before anything is written.
+    """Check that a driver can run on this host, before anything is written.
 
     Raises
     ------
     ClusterError
-        If something is missing.
+        If it cannot; the message states the reason.
     """
     profile.implementation.check_driver(logs)
 
 
 def worker_limits(profile: "Profile") -> tuple[int, int | None]:
-    """Return the maximum number of workers and the bytes that each may use, if that is known.
+    """Return the maximum number of workers and the bytes that each may use; None if not known.
 
-    Where Dask pauses workers that use most of their memory, the bytes are those at which it does so.
+    If Dask pauses workers that use most of their memory, the bytes are those at which it pauses them.
     """
     count, memory = profile.implementation.worker_limits()
     if memory is None or not profile.implementation.PAUSES_WORKERS:
@@ -68,17 +68,17 @@ def worker_limits(profile: "Profile") -> tuple[int, int | None]:
 
 @contextmanager
 def open_cluster(profile: "Profile", logs: Path) -> Iterator[Cluster]:
-    """Start or find workers; those that were started are stopped when the block ends, also after an error."""
+    """Start or find workers; those that were started are stopped when the block ends, even after an error."""
     from distributed.utils import silence_logging_cmgr
 
-    # Dask logs a traceback to the terminal for every lost connection; the run reports once what matters.
+    # Dask logs a traceback to the terminal for every lost connection; the run reports lost workers itself.
     with silence_logging_cmgr(logging.CRITICAL), profile.implementation.open_workers(logs) as opened:
         yield opened
 
 
 @contextmanager
 def released(profile: "Profile") -> Iterator[None]:
-    """Release at the end of the block what the functions of this module have opened, such as a connection."""
+    """Release the resources that the functions of this module have opened, such as connections, after the block."""
     try:
         yield
     finally:

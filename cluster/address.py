@@ -1,4 +1,4 @@
-"""A scheduler that is already running, given by its address or by the scheduler file that it wrote."""
+"""Use a scheduler that is already running, given by its address or by its scheduler file."""
 
 import ipaddress
 import json
@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from pydantic import Field
 
-from kernel_pipeline.cluster.backend import BACKENDS, Backend, Cluster
+from kernel_pipeline.cluster.backend import Backend, Cluster, register
 from kernel_pipeline.cluster.client import memory_per_task, use_client
 from kernel_pipeline.cluster.errors import ClusterError, ProfileError
 from kernel_pipeline.cluster.profile import Profile, ProfileModel
@@ -39,15 +39,15 @@ class AddressProfile(Profile):
     tls: Tls | None = Field(None)
 
 
-@BACKENDS.register("address")
+@register("address")
 class Address(Backend[AddressProfile]):
-    """A scheduler that someone else has started.
+    """A scheduler that is already running.
 
-    The scheduler is contacted once: the connection that reads the limits of the workers is kept for the run.
+    Only one connection is made: the one that reads the limits of the workers is kept for the run.
     """
 
-    TAKES = frozenset({"address", "insecure"})
-    NEEDS = frozenset({"address"})
+    KEYS = frozenset({"address", "insecure"})
+    REQUIRED_KEYS = frozenset({"address"})
     PROFILE = AddressProfile
 
     def __init__(self, profile: AddressProfile) -> None:
@@ -72,7 +72,7 @@ class Address(Backend[AddressProfile]):
             _close(client)
 
     def close(self) -> None:
-        """Close the connection of a run that was not started."""
+        """Close the connection, if no run has used it."""
         if self._client is not None:
             _close(self._client)
             self._client = None
@@ -87,7 +87,7 @@ class Address(Backend[AddressProfile]):
 
 
 def scheduler_address(profile: AddressProfile) -> str:
-    """Return the address, which may be given by a scheduler file.
+    """Return the address of the scheduler, which is read from the scheduler file if one is given.
 
     Raises
     ------
@@ -99,7 +99,10 @@ def scheduler_address(profile: AddressProfile) -> str:
         try:
             address = str(json.loads(Path(address).read_text("utf-8"))["address"])
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise ProfileError(f"{profile.address} is not a scheduler file: {error}") from None
+            raise ProfileError(
+                f"{profile.address} is not a scheduler file ({type(error).__name__}: {error}). Give the file that "
+                "`dask scheduler --scheduler-file FILE` writes, tls://HOST:PORT or tcp://HOST:PORT"
+            ) from None
     try:
         parts = urlsplit(address)
         is_valid = parts.scheme in ("tcp", "tls") and bool(parts.hostname and parts.port)
@@ -125,11 +128,11 @@ def _connect(profile: AddressProfile) -> "Client":
     address = scheduler_address(profile)
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", VersionMismatchWarning)  # such workers are rejected later, with a table
+            warnings.simplefilter("ignore", VersionMismatchWarning)  # `check_versions` reports differences
             return Client(address, security=_security(profile, address), timeout=CONNECT_TIMEOUT_S)
     except (OSError, TimeoutError, ValueError) as error:
         raise ClusterError(
-            f"cannot connect to the scheduler {address}: {error}. Check that it is running and that it is yours"
+            f"cannot connect to the scheduler {address}: {error}. Check that it is running and its address is correct"
         ) from None
 
 
@@ -153,7 +156,7 @@ def _security(profile: AddressProfile, address: str) -> "Security | None":
         return found
     for path in (profile.tls.ca, profile.tls.cert, profile.tls.key):
         if not Path(path).is_file():
-            raise ProfileError(f"tls: there is no file {path}")
+            raise ProfileError(f"tls: there is no file {path}. Give the paths of the files ca, cert and key in [tls]")
     return Security(
         tls_ca_file=profile.tls.ca,
         tls_client_cert=profile.tls.cert,
@@ -163,7 +166,7 @@ def _security(profile: AddressProfile, address: str) -> "Security | None":
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether a host name or IP address stands for this host."""
+    """Return whether a host name or IP address is a loopback address of this host."""
     try:
         return host == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:

@@ -1,8 +1,8 @@
-"""The protocol of cluster backends and their registry.
+"""Define the interface of cluster backends, and the functions that register and find them.
 
 A backend is one file: a subclass of `Backend`, registered under the name that profiles give as `backend`. It states
-which keys of a profile it uses (`TAKES`), which of them are required (`NEEDS`) and which optional dependency of this
-package it needs (`EXTRA`). Keys that no other backend has are fields of its own subclass of `Profile` (`PROFILE`).
+which keys of a profile it uses (`KEYS`), which of them are required (`REQUIRED_KEYS`), and which optional dependency of
+this package it needs (`EXTRA`). Keys that no other backend has are fields of its own subclass of `Profile` (`PROFILE`).
 """
 
 from collections.abc import Callable
@@ -14,7 +14,6 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from kernel_pipeline.cluster.errors import ProfileError
-from kernel_pipeline.tasks.registry import Registry
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from kernel_pipeline.cluster.profile import Profile
 
 P = TypeVar("P", bound="Profile")
+B = TypeVar("B", bound="type[Backend[Any]]")
 
 
 @dataclass(frozen=True)
@@ -32,17 +32,17 @@ class Cluster:
     workers: int
     """Maximum number of workers."""
     dashboard: str
-    """Address of the dashboard, or a text that says why there is none."""
+    """Address of the dashboard, or the reason why there is none."""
     replace_lost: Callable[[], object] = lambda: None
-    """Requests new workers in place of those that were lost."""
+    """Function that requests replacements for lost workers."""
     pending_reason: Callable[[], str] | None = None
-    """Describes what the missing workers are waiting for, where that may take hours; None where they start at once."""
+    """Function that describes what missing workers wait for, which may take hours; None if they start at once."""
     is_external: bool = False
-    """Whether the workers keep running after the run, so that they have to be left as they were found."""
+    """Whether the workers keep running after the run, so that the run must not change them permanently."""
 
 
 class Backend(Generic[P]):
-    """A kind of cluster; the base class of all backends, with defaults for everything but the workers themselves.
+    """Base class of all backends, with defaults for everything except the start of workers.
 
     An instance belongs to one profile and is used for one run. Its methods are called in the order in which they are
     defined here; those before `open_workers` are called before anything is written.
@@ -50,12 +50,12 @@ class Backend(Generic[P]):
     Parameters
     ----------
     profile
-        Where workers run, how many and how large.
+        Location, number and size of the workers.
     """
 
-    TAKES: ClassVar[frozenset[str]] = frozenset()
+    KEYS: ClassVar[frozenset[str]] = frozenset()
     """Keys of a profile that the backend uses, besides `backend`, `description` and its own fields."""
-    NEEDS: ClassVar[frozenset[str]] = frozenset()
+    REQUIRED_KEYS: ClassVar[frozenset[str]] = frozenset()
     """Keys that a profile must have."""
     PROFILE: ClassVar["type[Profile] | None"] = None
     """Subclass of `Profile` with the backend's own fields; None if it has none."""
@@ -70,7 +70,7 @@ class Backend(Generic[P]):
         self.profile = profile
 
     def assume_role(self) -> None:
-        """Take the role of this process where many are started at once; only the driver returns."""
+        """Run the scheduler or a worker, if all processes are started together; only the driver returns."""
 
     def check_system(self) -> None:
         """Raise a ClusterError if limits of this machine do not allow a run."""
@@ -79,7 +79,7 @@ class Backend(Generic[P]):
         """Start importing modules where workers will run, if that is possible in advance, and return at once."""
 
     def check_driver(self, logs: Path) -> None:
-        """Raise a ClusterError for what a driver on this host could not do.
+        """Raise a ClusterError if a driver cannot run on this host.
 
         Parameters
         ----------
@@ -96,7 +96,7 @@ class Backend(Generic[P]):
         raise NotImplementedError
 
     def close(self) -> None:
-        """Release what `worker_limits` has opened, where no run follows; may be called more than once."""
+        """Release what `worker_limits` has opened, if no run follows; may be called more than once."""
 
     def job_script(self, logs: Path) -> str | None:
         """Return the script of a job that `pipeline plan` prints, or None if work does not run in jobs."""
@@ -118,22 +118,57 @@ class Backend(Generic[P]):
             ) from None
 
 
-BACKENDS: Registry[type[Backend[Any]]] = Registry(
-    "cluster backend",
-    tuple(
-        f"kernel_pipeline.cluster.{module}"
-        for module in (
-            "local",
-            "threads",
-            "slurm",
-            "pbs",
-            "lsf",
-            "sge",
-            "htcondor",
-            "kubernetes",
-            "gateway",
-            "mpi",
-            "address",
-        )
-    ),
-)
+BUILT_IN = {
+    name: f"kernel_pipeline.cluster.{name}"
+    for name in (
+        "local",
+        "threads",
+        "slurm",
+        "pbs",
+        "lsf",
+        "sge",
+        "htcondor",
+        "kubernetes",
+        "gateway",
+        "mpi",
+        "address",
+    )
+}
+"""Modules of the built-in backends by name; each is imported when its backend is first used."""
+REGISTERED: dict[str, type[Backend[Any]]] = {}
+"""Backends whose modules have been imported, by name."""
+
+
+def register(name: str) -> Callable[[B], B]:
+    """Return a decorator that adds a backend under the name that profiles give as `backend`.
+
+    Raises
+    ------
+    ValueError
+        If the name is taken by another backend.
+    """
+
+    def add(backend: B) -> B:
+        is_other = BUILT_IN.get(name, backend.__module__) != backend.__module__
+        if is_other or REGISTERED.get(name, backend) is not backend:
+            raise ValueError(f"there is already a cluster backend {name!r}")
+        REGISTERED[name] = backend
+        return backend
+
+    return add
+
+
+def backend_names() -> list[str]:
+    """Return the names of all backends, the built-in ones first."""
+    return list(dict.fromkeys((*BUILT_IN, *REGISTERED)))
+
+
+def find_backend(name: str) -> type[Backend[Any]]:
+    """Return the backend with the given name, which must be one of `backend_names()`.
+
+    >>> find_backend("threads").__name__
+    'Threads'
+    """
+    if name in BUILT_IN:
+        import_module(BUILT_IN[name])
+    return REGISTERED[name]

@@ -1,12 +1,12 @@
-"""The driver itself as a job of Slurm, for login nodes on which nothing may run for long."""
+"""Run the driver in a Slurm job, for clusters whose login nodes do not allow long processes."""
 
 import shlex
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-from kernel_pipeline.cluster.backend import BACKENDS
-from kernel_pipeline.cluster.errors import ClusterError, LateAnswerError, ProfileError
+from kernel_pipeline.cluster.backend import backend_names, find_backend
+from kernel_pipeline.cluster.errors import ClusterError, ProfileError, SubmitTimeoutError
 from kernel_pipeline.cluster.jobqueue import check_path
 from kernel_pipeline.cluster.profile import Profile
 from kernel_pipeline.cluster.quantities import handover_seconds, parse_memory, walltime_seconds
@@ -18,22 +18,22 @@ SUBMIT_TIMEOUT_S = 30
 LIST_TIMEOUT_S = 5
 JOB_NAME = "pipeline-driver"
 UNKNOWN_JOB = "Invalid job id"
-"""Reported by squeue for a job that ended so long ago that Slurm has forgotten it."""
+"""Message of squeue for a job that has ended and is no longer in its records."""
 
 
 def driver_script(profile: Profile, command: Sequence[str], logs: Path, name: str = JOB_NAME) -> str:
-    """Return a script that runs a command until it is done, requeueing its job as often as that takes.
+    """Return a job script that runs a command, and requeues its job until the command has finished.
 
     Parameters
     ----------
     profile
         A profile of Slurm.
     command
-        Stops cleanly when it receives SIGTERM, and resumes when it is run again.
+        Command that stops cleanly when it receives SIGTERM, and resumes when it is run again.
     logs
         Directory for the output of the job.
     name
-        Name of the job, by which it can be found before its number is known.
+        Name of the job, by which it can be found before its ID is known.
     """
     assert isinstance(profile, SlurmProfile)  # `check` has rejected others
     driver, walltime = profile.driver, profile.driver.walltime or profile.walltime
@@ -79,7 +79,7 @@ def check(profile: Profile) -> None:
         If it does not.
     """
     if not profile.implementation.CAN_SUBMIT:
-        able = ", ".join(f"--cluster {name}" for name, backend in BACKENDS.items() if backend.CAN_SUBMIT)
+        able = ", ".join(f"--cluster {name}" for name in backend_names() if find_backend(name).CAN_SUBMIT)
         raise ProfileError(
             f"`pipeline submit` works with Slurm only ({able}); for {profile.backend!r}, put `pipeline run` into a job "
             "script of your own"
@@ -87,14 +87,14 @@ def check(profile: Profile) -> None:
 
 
 def submit(script: Path) -> str:
-    """Submit a script and return the number of the job.
+    """Submit a script and return the job ID.
 
     Raises
     ------
-    LateAnswerError
-        If the queue did not answer in time, and so may or may not have accepted the job.
+    SubmitTimeoutError
+        If the queue did not answer in time, so that it is not known whether it accepted the job.
     ClusterError
-        If the queue rejected the job.
+        If the queue rejected the job, or `sbatch` is not available.
     """
     try:
         done = subprocess.run(
@@ -105,19 +105,23 @@ def submit(script: Path) -> str:
             check=True,
         )
     except subprocess.TimeoutExpired:
-        raise LateAnswerError(f"sbatch did not answer within {SUBMIT_TIMEOUT_S} s") from None
-    except (OSError, subprocess.SubprocessError) as error:
+        raise SubmitTimeoutError(f"sbatch did not answer within {SUBMIT_TIMEOUT_S} s") from None
+    except OSError as error:
+        raise ClusterError(
+            f"sbatch cannot be run ({error}); use `pipeline submit` on a host of the Slurm cluster"
+        ) from None
+    except subprocess.SubprocessError as error:
         raise ClusterError(f"Slurm rejected the job: {_message(error)}") from None
     return done.stdout.strip().partition(";")[0]
 
 
 def find(job: str = "", name: str = "") -> tuple[str, str]:
-    """Find a job by its number or its name.
+    """Find a job by its ID or its name.
 
     Returns
     -------
-    The number of the job and what Slurm reports about it (its state and the reason), or two empty strings if the job
-    is not in the queue.
+    The job ID and what Slurm reports about it (its state and the reason), or two empty strings if the job is not in the
+    queue.
 
     Raises
     ------

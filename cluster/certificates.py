@@ -1,4 +1,4 @@
-"""Certificates of one run: newly made, in files that only their owner can read, and removed when the run ends."""
+"""Create the TLS certificates of a run; their files are readable only by the owner, and removed when the run ends."""
 
 import os
 import shutil
@@ -15,22 +15,22 @@ if TYPE_CHECKING:
     from distributed.security import Security
 
 CERTIFICATES = ".certificates-"
-"""Prefix of the directories that hold them."""
+"""Prefix of the names of directories with certificates."""
 ROLES = ("client", "scheduler", "worker")
 FILES = ("ca_file", "cert", "key")
 MAX_VALIDITY = timedelta(days=365)
 MAX_CLOCK_DIFFERENCE = timedelta(hours=1)
-"""How far the clock of a node may lag behind the clock of the driver's host."""
+"""Maximum time by which the clock of a node may lag behind the clock of the driver's host."""
 
 
 @contextmanager
 def fresh_certificates(folder: Path) -> Iterator["Security"]:
-    """Make certificates in a new directory inside this one, which is removed when the block ends.
+    """Create certificates in a new subdirectory, which is removed when the block ends.
 
     Parameters
     ----------
     folder
-        A directory that workers can read; certificates that a killed run has left in it are removed.
+        A directory that workers can read. Certificates that a killed run has left in it are removed.
     """
     for leftover in folder.glob(f"{CERTIFICATES}*"):
         shutil.rmtree(leftover, ignore_errors=True)
@@ -47,8 +47,8 @@ def fresh_certificates(folder: Path) -> Iterator["Security"]:
 def new_certificates() -> dict[str, str]:
     """Return a certificate, its key and the certificate of its authority, as text; all roles share them.
 
-    The certificate is its own authority, so that only processes that have this key can connect to each other. The key
-    is one of an elliptic curve, because an RSA key takes a tenth of a second to make.
+    The certificate is self-signed, so that only processes that have this key can connect to each other. The key is an
+    elliptic-curve key, because creating an RSA key takes a tenth of a second.
     """
     try:
         from cryptography import x509

@@ -1,6 +1,6 @@
-"""A `distributed.Client` that the caller has connected.
+"""Use a `distributed.Client` that the caller has connected.
 
-It is used as it is: the caller is responsible for its security, and closes it.
+The client is not changed: the caller is responsible for its security, and closes it.
 """
 
 from collections.abc import Iterator
@@ -73,4 +73,4 @@ def check_client(client: "Client") -> None:
             f"Client({client.scheduler.address if client.scheduler else 'ADDRESS'!r}), and pass it as cluster"
         )
     if client.status != "running":
-        raise ClusterError(f"the client is {client.status}, not running. Connect it, and pass it as cluster")
+        raise ClusterError(f"the client is {client.status}, not running. Connect a client, and pass it as cluster")

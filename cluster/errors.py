@@ -1,4 +1,4 @@
-"""Errors about clusters that a user can fix; the command line prints their message without a traceback."""
+"""Define the cluster errors that users can correct; the command line shows their message without a traceback."""
 
 
 class ClusterError(Exception):
@@ -7,11 +7,11 @@ class ClusterError(Exception):
     exit_code = 5
 
 
-class UnseenError(ClusterError):
+class StorageUnreachableError(ClusterError):
     """A worker cannot read the storage of the run."""
 
 
-class LateAnswerError(ClusterError):
+class SubmitTimeoutError(ClusterError):
     """A queue did not answer in time when a job was submitted, and may or may not have accepted it."""
 
 

@@ -1,4 +1,4 @@
-"""A cluster that a Dask Gateway starts; the gateway decides where it runs, and encrypts its connections."""
+"""Start a cluster through a Dask Gateway, which decides where it runs and encrypts its connections."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from pydantic import Field
 
 from kernel_pipeline.cluster.address import is_loopback
-from kernel_pipeline.cluster.backend import BACKENDS, Backend, Cluster
+from kernel_pipeline.cluster.backend import Backend, Cluster, register
 from kernel_pipeline.cluster.errors import ClusterError, ProfileError
 from kernel_pipeline.cluster.profile import Profile
 
@@ -22,11 +22,11 @@ class GatewayProfile(Profile):
     options: dict[str, str | int | float | bool] = Field({}, description="cluster options that the gateway offers")
 
 
-@BACKENDS.register("gateway")
+@register("gateway")
 class Gateway(Backend[GatewayProfile]):
     """A cluster that a Dask Gateway starts."""
 
-    TAKES = frozenset({"jobs", "adapt", "memory", "address", "insecure"})
+    KEYS = frozenset({"jobs", "adapt", "memory", "address", "insecure"})
     PROFILE = GatewayProfile
     EXTRA = "gateway"
 
@@ -55,7 +55,10 @@ class Gateway(Backend[GatewayProfile]):
                     started.scale(profile.max_jobs)
             except Exception as error:  # the gateway, its client and the network raise many types
                 where = profile.address or "of your Dask settings"
-                raise ClusterError(f"the gateway {where} did not start a cluster: {error}") from None
+                raise ClusterError(
+                    f"the gateway {where} did not start a cluster: {error}. Check the address and the options in "
+                    "the profile"
+                ) from None
             yield Cluster(
                 client=client,
                 workers=profile.max_jobs,
@@ -65,7 +68,7 @@ class Gateway(Backend[GatewayProfile]):
             )
 
     def _check_encrypted(self) -> None:
-        """Reject an address at which others could read the login and the keys of the cluster."""
+        """Reject an unencrypted address, at which others could read the login and the keys of the cluster."""
         import dask
 
         self._library()  # importing it loads its settings

@@ -18,12 +18,13 @@ log = logging.getLogger("kernel_pipeline")
 
 LIST_TIMEOUT_S = 30
 REPLACE_INTERVAL_S = 15.0
-"""Queues should not be queried all the time."""
+"""Minimum time between two queries of the queue."""
 RESUBMIT_INTERVAL_S = 300.0
-"""A rejected job is submitted again after so long: a site may accept fewer jobs at a time than were requested."""
+"""Time after which a rejected job is submitted again: a site may accept fewer jobs at a time than were requested."""
 MAX_FAILED_STARTS = 3
-"""The run stops after so many jobs per requested job have ended, one after the other, without a worker."""
+"""Consecutive jobs without a worker, per requested job, after which the run stops."""
 MAX_LISTED = 3
+"""Number of jobs that a message lists."""
 
 
 class Jobs:
@@ -36,11 +37,11 @@ class Jobs:
     client
         Client of this cluster.
     profile
-        States how many jobs there should be.
+        Profile with the requested number of jobs.
     title
         Name of the batch system in messages.
     list_command
-        Command that lists jobs, one per line, each beginning with the number of the job.
+        Command that lists jobs, one per line, each beginning with the job ID.
     """
 
     def __init__(
@@ -70,7 +71,7 @@ class Jobs:
             self._cluster.adapt(minimum_jobs=minimum, maximum_jobs=maximum)
 
     def replace_lost(self) -> None:
-        """Remove jobs that have ended, and submit others in their place.
+        """Replace jobs that have ended with new ones.
 
         Raises
         ------
@@ -137,17 +138,19 @@ class Jobs:
         for name in names:
             self._cluster.worker_spec.pop(name, None)
             if (job := self._cluster.workers.pop(name, None)) is not None:  # Dask may have removed it already
-                log.warning("job %s of worker %s has ended %s", job.job_id, name, job.rejection)
+                reason = f": {job.rejection}" if job.rejection else ""
+                log.warning("job %s of worker %s has ended%s", job.job_id, name, reason)
                 await job.close()  # cancels it too, so that the queue does not start it again
 
     async def _settle(self) -> None:
+        """Wait until all requested jobs are submitted or rejected."""
         await self._cluster
 
 
-def patient(job_cls: type[Any]) -> type[Any]:
-    """Return a class of jobs that record a rejection; those of dask-jobqueue leave the cluster half started."""
+def recording_rejections(job_cls: type[Any]) -> type[Any]:
+    """Return a subclass of a job class that records rejections, which in dask-jobqueue leave the cluster unusable."""
 
-    class PatientJob(job_cls):  # type: ignore[misc]
+    class RecordingJob(job_cls):  # type: ignore[misc]
         has_started = False
         """Whether a worker of the job was ever connected."""
         rejection = ""
@@ -166,9 +169,9 @@ def patient(job_cls: type[Any]) -> type[Any]:
             await super().close()
             await ProcessInterface.close(self)  # the cluster checks at its end that each job was closed
 
-    return PatientJob
+    return RecordingJob
 
 
 def _number(job_id: str) -> str:
-    """Return the number of a job without the name of its server."""
+    """Return the ID of a job without the name of its server."""
     return job_id.partition(".")[0]

@@ -1,7 +1,7 @@
-"""Workers in the jobs of a batch system, by dask-jobqueue; the base class of one backend per batch system.
+"""Define the base class of the backends that run workers in jobs of a batch system, with dask-jobqueue.
 
 The scheduler runs in the process of the driver. All connections between it and the workers are encrypted, with
-certificates that are made for the run.
+certificates that are created for the run.
 """
 
 import shlex
@@ -24,11 +24,12 @@ from kernel_pipeline.cluster.settings import (
     check_interface,
     dashboard_on_loopback,
     own_settings,
+    scheduler_options,
 )
 
 WORKER_START_TIMEOUT_S = 120
-"""A worker that cannot reach the driver for so long ends its job."""
-# The same as WORKER_SETTINGS, for processes that other processes start.
+"""Time after which a worker that cannot reach the driver ends its job."""
+# The same as WORKER_SETTINGS, as environment variables for workers that the batch system starts.
 EXPORTS = ENVIRONMENT | {
     "DASK_DISTRIBUTED__WORKER__MEMORY__TARGET": "False",
     "DASK_DISTRIBUTED__WORKER__MEMORY__SPILL": "False",
@@ -41,7 +42,7 @@ P = TypeVar("P", bound=Profile)
 class JobQueue(Backend[P]):
     """A batch system; a subclass states its commands and options."""
 
-    TAKES = frozenset(
+    KEYS = frozenset(
         {
             "adapt",
             "cores",
@@ -56,24 +57,24 @@ class JobQueue(Backend[P]):
             "setup",
         }
     )
-    NEEDS = frozenset({"memory"})
+    REQUIRED_KEYS = frozenset({"memory"})
     EXTRA = "hpc"
     TITLE: ClassVar[str]
     """Name of the batch system in messages."""
     CLUSTER_CLASS: ClassVar[str]
     """Name of its class in dask-jobqueue."""
     LIST_JOBS: ClassVar[tuple[str, ...]]
-    """Command that lists jobs, one per line, each beginning with the number of the job."""
+    """Command that lists jobs, one per line, each beginning with the job ID."""
 
     def check_driver(self, logs: Path) -> None:
-        """Check that a job script can name the directory of the logs, and that the network interface exists."""
+        """Check that a job script can contain the path of the logs, and that the network interface exists."""
         check_path(logs)
         check_interface(self.profile.interface)
 
     def worker_limits(self) -> tuple[int, int | None]:
         """Return the limits that the profile states."""
         self._cluster_class()  # a missing library is reported before anything is written
-        return self.profile.max_jobs * self.profile.cores, self.profile.worker_memory
+        return self.profile.max_workers, self.profile.worker_memory
 
     @contextmanager
     def open_workers(self, logs: Path) -> Iterator[Cluster]:
@@ -81,17 +82,17 @@ class JobQueue(Backend[P]):
         import dask
         from distributed import Client
 
-        from kernel_pipeline.cluster.job_supervision import Jobs, patient
+        from kernel_pipeline.cluster.job_supervision import Jobs, recording_rejections
 
         profile, kind = self.profile, self._cluster_class()
         with ExitStack() as stack:
             stack.enter_context(dask.config.set(own_settings(profile)))
             started = stack.enter_context(
                 kind(
-                    job_cls=patient(kind.job_cls),
+                    job_cls=recording_rejections(kind.job_cls),
                     **self._job_options(logs),
                     security=None if profile.insecure else stack.enter_context(fresh_certificates(logs)),
-                    scheduler_options={"dashboard_address": LOOPBACK_DASHBOARD},
+                    scheduler_options=scheduler_options(profile),
                     interface=profile.interface,
                 )
             )
@@ -100,27 +101,27 @@ class JobQueue(Backend[P]):
             jobs.submit()
             yield Cluster(
                 client=client,
-                workers=profile.max_jobs * profile.cores,
+                workers=profile.max_workers,
                 dashboard=_dashboard(profile, started.dashboard_link),
                 replace_lost=jobs.replace_lost,
                 pending_reason=jobs.pending_reason,
             )
 
     def job_script(self, logs: Path) -> str:
-        """Return the script of a job; only the address, the name and a directory are chosen when a run starts."""
+        """Return the script of a job, with placeholders for the address, the name and a directory of the actual run."""
         check_path(logs)
         profile = self.profile
-        with tempfile.TemporaryDirectory() as stand_in:  # dask-jobqueue creates the directory of the logs
-            security = security_of(Path(stand_in) / f"{CERTIFICATES}RANDOM")
+        with tempfile.TemporaryDirectory() as placeholder:  # dask-jobqueue creates the directory of the logs
+            security = security_of(Path(placeholder) / f"{CERTIFICATES}RANDOM")
             job = self._cluster_class().job_cls(
                 f"{'tcp' if profile.insecure else 'tls'}://DRIVER:PORT",
                 name="NAME",
                 security=None if profile.insecure else security,
                 protocol=None if profile.insecure else "tls://",
                 interface=profile.interface,
-                **self._job_options(Path(stand_in)),
+                **self._job_options(Path(placeholder)),
             )
-            return str(job.job_script()).replace(stand_in, str(logs.absolute()))
+            return str(job.job_script()).replace(placeholder, str(logs.absolute()))
 
     def _queue_options(self) -> dict[str, Any]:
         """Return the options of dask-jobqueue that differ between batch systems."""
@@ -151,9 +152,9 @@ class JobQueue(Backend[P]):
 class TimedJobQueue(JobQueue[P]):
     """A batch system whose jobs have a wall time, a queue and an account."""
 
-    TAKES = JobQueue.TAKES | {"walltime", "queue", "account"}
+    KEYS = JobQueue.KEYS | {"walltime", "queue", "account"}
     # Without a wall time the queue would apply its own, and workers could not hand over their work in time.
-    NEEDS = JobQueue.NEEDS | {"walltime"}
+    REQUIRED_KEYS = JobQueue.REQUIRED_KEYS | {"walltime"}
     ACCOUNT: ClassVar[str] = "account"
     """Name of the option of dask-jobqueue for the account that is charged."""
 
@@ -168,7 +169,7 @@ def check_path(logs: Path) -> None:
     Raises
     ------
     ProfileError
-        If it has other characters.
+        If the path contains characters that need quotes.
     """
     path = str(logs.absolute())
     if shlex.quote(path) != path or "%" in path:
@@ -179,10 +180,10 @@ def check_path(logs: Path) -> None:
 
 
 def _worker_arguments(walltime: str | None) -> list[str]:
-    # Even without a dashboard a worker starts an HTTP server, which only its own host needs to reach.
+    # Even without a dashboard, a worker starts an HTTP server, which should be reachable only from its own host.
     arguments = ["--no-dashboard", "--dashboard-address", LOOPBACK_DASHBOARD]
     if walltime:
-        # Workers end before the queue ends them, and not all at once, so that others can take over.
+        # Workers end before the queue ends them, at different times, so that others can take over their work.
         margin = handover_seconds(walltime)
         lifetime = walltime_seconds(walltime) - margin
         arguments += ["--lifetime", f"{lifetime:.0f}s", "--lifetime-stagger", f"{margin / 2:.0f}s"]
@@ -190,11 +191,11 @@ def _worker_arguments(walltime: str | None) -> list[str]:
 
 
 def _dashboard(profile: Profile, link: str) -> str:
-    """Return the link to the dashboard and the command that forwards it, since only the driver's host serves it."""
+    """Return the link to the dashboard, which only the driver's host serves, and the command that forwards it."""
     import socket
 
     served = dashboard_on_loopback(profile, link)
     if not profile.dashboard:
         return served
-    place = served.removeprefix("http://").partition("/")[0]
-    return f"{served} (from your own computer: ssh -L {place.partition(':')[2]}:{place} {socket.gethostname()})"
+    address = served.removeprefix("http://").partition("/")[0]
+    return f"{served} (from your own computer: ssh -L {address.partition(':')[2]}:{address} {socket.gethostname()})"

@@ -1,4 +1,4 @@
-"""Workers in pods, started by the Dask operator of a Kubernetes cluster."""
+"""Run workers in pods that the Dask operator of a Kubernetes cluster starts."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import Field
 
-from kernel_pipeline.cluster.backend import BACKENDS, Backend, Cluster
+from kernel_pipeline.cluster.backend import Backend, Cluster, register
 from kernel_pipeline.cluster.errors import ClusterError
 from kernel_pipeline.cluster.profile import Profile
 from kernel_pipeline.cluster.settings import ENVIRONMENT
@@ -23,19 +23,19 @@ class KubernetesProfile(Profile):
     namespace: str | None = Field(None, description="namespace of Kubernetes")
 
 
-@BACKENDS.register("kubernetes")
+@register("kubernetes")
 class Kubernetes(Backend[KubernetesProfile]):
     """Workers in pods."""
 
-    TAKES = frozenset({"jobs", "adapt", "cores", "memory"})
-    NEEDS = frozenset({"memory", "image"})
+    KEYS = frozenset({"jobs", "adapt", "cores", "memory"})
+    REQUIRED_KEYS = frozenset({"memory", "image"})
     PROFILE = KubernetesProfile
     EXTRA = "kubernetes"
 
     def worker_limits(self) -> tuple[int, int | None]:
         """Return the limits that the profile states."""
         self._operator()  # a missing library is reported before anything is written
-        return self.profile.max_jobs * self.profile.cores, self.profile.worker_memory
+        return self.profile.max_workers, self.profile.worker_memory
 
     @contextmanager
     def open_workers(self, logs: Path) -> Iterator[Cluster]:
@@ -55,14 +55,14 @@ class Kubernetes(Backend[KubernetesProfile]):
                 ) from None
             yield Cluster(
                 client=client,
-                workers=profile.max_jobs * profile.cores,
+                workers=profile.max_workers,
                 dashboard=started.dashboard_link,
                 replace_lost=(lambda: None) if profile.adapt else partial(started.scale, profile.max_jobs),
                 pending_reason=lambda: f"no pod of {profile.image} is running yet; `kubectl get pods` shows why",
             )
 
     def request(self) -> dict[str, Any]:
-        """Return the options of the cluster that the operator is asked for."""
+        """Return the options of the cluster that is requested from the operator."""
         profile = self.profile
         resources = {"cpu": str(profile.cores), "memory": str(profile.job_memory)}
         return {

@@ -1,7 +1,7 @@
-"""System limits on threads, processes and address space: checked before a run, and named when they are exceeded.
+"""Check the system limits on threads, processes and address space before a run, and name them in errors.
 
-Where such a limit is exceeded, libraries fail in many ways: some raise an exception, some abort the process, and some
-wait forever for a thread that could not start.
+When such a limit is exceeded, libraries fail in different ways: some raise an exception, some abort the process, and
+some wait forever for a thread that could not start.
 """
 
 import errno
@@ -11,13 +11,13 @@ from pathlib import Path
 
 from kernel_pipeline.cluster.errors import LimitError
 
-# Measured and rounded up: the driver with the process that workers are forked from, and one worker.
-THREADS_OF_DRIVER = 24
+# Measured numbers of threads, rounded up. The driver includes the process from which workers are forked.
+DRIVER_THREADS = 24
 THREADS_PER_WORKER = 12
 MIN_ADDRESS_SPACE = 3 << 30
-"""Bytes of address space of the driver, whose libraries reserve much more than they use."""
+"""Address space that the driver needs in bytes; its libraries reserve much more than they use."""
 LARGE_LIMIT = 2000
-"""Limits on threads above this number are not mentioned, since a run alone cannot exceed them."""
+"""Limits on threads above this number are not reported, since a single run cannot exceed them."""
 THREAD_ERRORS = ("can't start new thread", "cannot join thread before it is started")
 CGROUP = Path("/sys/fs/cgroup")
 
@@ -37,19 +37,19 @@ def check_limits(workers: int) -> None:
             f"{MIN_ADDRESS_SPACE >> 20} MiB: libraries reserve much more than they use. Raise the limit (`ulimit -v "
             "unlimited`), or ask the administrator to raise it"
         )
-    needed = THREADS_OF_DRIVER + THREADS_PER_WORKER * workers
+    needed = DRIVER_THREADS + THREADS_PER_WORKER * workers
     for free, name in (_free_processes(), _free_in_cgroup()):
         if free is not None and free < needed:
             raise LimitError(
-                f"{workers} worker(s) need about {needed} threads and processes, and {name} leaves {max(0, free)}. Ask "
-                "for fewer workers (--workers 1), end other processes, or raise the limit"
+                f"{workers} worker(s) need about {needed} threads and processes, and {name} leaves {max(0, free)}. Use "
+                "fewer workers (--workers 1), end other processes, or raise the limit"
             )
 
 
-def starved(error: BaseException) -> str:
-    """Return the limits that may have caused an error, if it is one about threads, processes or memory; else "".
+def suspected_limits(error: BaseException) -> str:
+    """Return the limits that may have caused an error about threads, processes or memory; empty for other errors.
 
-    Errors of this kind are recognised in the whole chain of causes.
+    The whole chain of causes is searched for such errors.
     """
     seen: BaseException | None = error
     for _ in range(10):  # Dask wraps errors in others
@@ -72,7 +72,7 @@ def tight_limits() -> list[str]:
         found.append(f"{space >> 20} MiB of address space (`ulimit -v`)")
     processes, _ = resource.getrlimit(resource.RLIMIT_NPROC)
     if processes != resource.RLIM_INFINITY and processes < LARGE_LIMIT and os.geteuid() != 0:
-        found.append(f"{processes} processes and threads of a user (`ulimit -u`)")
+        found.append(f"{processes} processes and threads per user (`ulimit -u`)")
     if (limit := _cgroup("max")) is not None and limit < LARGE_LIMIT:
         found.append(f"{limit} processes and threads of a cgroup (`pids.max`)")
     return found
@@ -81,7 +81,7 @@ def tight_limits() -> list[str]:
 def _free_processes() -> tuple[int | None, str]:
     """Return how many more threads this user may start, and a description of the limit."""
     limit, _ = resource.getrlimit(resource.RLIMIT_NPROC)
-    name = f"the limit of {limit} processes and threads of a user (`ulimit -u`)"
+    name = f"the limit of {limit} processes and threads per user (`ulimit -u`)"
     if limit == resource.RLIM_INFINITY or os.geteuid() == 0:  # root is exempt
         return None, name
     used = 0
@@ -102,7 +102,7 @@ def _free_in_cgroup() -> tuple[int | None, str]:
 
 
 def _cgroup(what: str) -> int | None:
-    """Return a number of the cgroup of this process; None if there is no cgroup or no limit."""
+    """Return `pids.max` or `pids.current` of the cgroup of this process; None if there is no cgroup or no limit."""
     try:
         lines = Path("/proc/self/cgroup").read_text().splitlines()
         own = {kinds: place for _, kinds, place in (line.split(":", 2) for line in lines)}

@@ -1,6 +1,6 @@
-"""Worker processes on this machine, one thread each.
+"""Run worker processes on this machine, one thread each.
 
-They listen on loopback only, and encrypted, because other users of the machine can reach it.
+They listen only on the loopback interface, with encryption, because other users of the machine can access it.
 """
 
 import logging
@@ -13,33 +13,34 @@ from functools import partial
 from multiprocessing import forkserver
 from pathlib import Path
 
-from kernel_pipeline.cluster.backend import BACKENDS, Backend, Cluster
+from kernel_pipeline.cluster.backend import Backend, Cluster, register
 from kernel_pipeline.cluster.certificates import security_in_memory
 from kernel_pipeline.cluster.errors import ClusterError
 from kernel_pipeline.cluster.limits import check_limits
 from kernel_pipeline.cluster.main_module import main_module_hidden
 from kernel_pipeline.cluster.profile import Profile
-from kernel_pipeline.cluster.settings import ENVIRONMENT, LOOPBACK_DASHBOARD, dashboard_on_loopback, own_settings
+from kernel_pipeline.cluster.settings import ENVIRONMENT, dashboard_on_loopback, own_settings, scheduler_options
 
 START_METHOD = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
-"""Where the system can fork, workers are forked from one process that has imported everything once."""
+"""If the system supports it, workers are forked from one process that has imported all modules once."""
 
-# Open files that the driver needs, measured with 1 to 6 workers, rounded up; a worker itself needs about 25.
-FILES_OF_DRIVER, FILES_PER_WORKER = 40, 12
-USUAL_FILES = 4096
+# Open files of the driver, measured with 1 to 6 workers, rounded up; a worker itself needs about 25.
+DRIVER_FILES, FILES_PER_WORKER = 40, 12
+# Limit of open files that a run requests, which is enough for 300 workers.
+REQUESTED_FILES = 4096
 
 
 class LocalMachine(Backend[Profile]):
-    """What the backends on this machine have in common."""
+    """Base class of the backends on this machine."""
 
-    TAKES = frozenset({"jobs", "dashboard"})
+    KEYS = frozenset({"jobs", "dashboard"})
 
     def check_system(self) -> None:
-        """Check that the limits of this process allow so many workers."""
+        """Check that the limits of this process allow the requested number of workers."""
         check_limits(self.profile.jobs or len(os.sched_getaffinity(0)))
 
     def worker_limits(self) -> tuple[int, int]:
-        """Divide the cores and the memory that this process may use, as limited by its cgroup."""
+        """Return the number of workers and the memory of each, within the limits of the cgroup of this process."""
         from dask.system import CPU_COUNT
         from distributed.system import MEMORY_LIMIT
 
@@ -47,12 +48,12 @@ class LocalMachine(Backend[Profile]):
         return count, int(MEMORY_LIMIT) // count
 
 
-@BACKENDS.register("local")
+@register("local")
 class Local(LocalMachine):
     """Worker processes on this machine."""
 
     def warm_up(self, modules: tuple[str, ...]) -> None:
-        """Start the process that workers are forked from; it imports while the driver reads config and data."""
+        """Start the process from which workers are forked; it imports while the driver reads config and data."""
         _raise_file_limit()
         if START_METHOD != "forkserver":
             return
@@ -69,11 +70,11 @@ class Local(LocalMachine):
     def check_driver(self, logs: Path) -> None:
         """Check that the limits of this machine allow worker processes."""
         count, _ = self.worker_limits()
-        needed = FILES_OF_DRIVER + FILES_PER_WORKER * count
+        needed = DRIVER_FILES + FILES_PER_WORKER * count
         if (files := _raise_file_limit()) < needed:
             raise ClusterError(
                 f"{count} worker(s) need about {needed} open files, and this process may open only {files}. Raise the "
-                f"limit (ulimit -n {needed}), ask for fewer workers (--workers 1), or use --cluster threads"
+                f"limit (ulimit -n {needed}), use fewer workers (--workers 1), or use --cluster threads"
             )
         try:
             multiprocessing.get_context(START_METHOD).Lock()
@@ -103,7 +104,7 @@ class Local(LocalMachine):
                 memory_limit=memory,
                 host="127.0.0.1",
                 security=security_in_memory(),
-                dashboard_address=LOOPBACK_DASHBOARD,
+                scheduler_kwargs=scheduler_options(self.profile),
                 silence_logs=logging.CRITICAL,
             ) as started,
             Client(started) as client,
@@ -113,7 +114,7 @@ class Local(LocalMachine):
                     client=client,
                     workers=count,
                     dashboard=dashboard_on_loopback(self.profile, started.dashboard_link),
-                    replace_lost=partial(started.scale, count),  # Dask does not replace a worker that dies at start-up
+                    replace_lost=partial(started.scale, count),  # Dask does not replace workers that fail to start
                 )
             except BaseException:
                 started.stop_at_once()  # does not wait for running tasks
@@ -123,8 +124,8 @@ class Local(LocalMachine):
 def _raise_file_limit() -> int:
     """Raise the limit of open files, for this process and its children, as far as allowed; return the limit."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = USUAL_FILES if hard == resource.RLIM_INFINITY else min(hard, USUAL_FILES)
+    wanted = REQUESTED_FILES if hard == resource.RLIM_INFINITY else min(hard, REQUESTED_FILES)
     if soft != resource.RLIM_INFINITY and soft < wanted:
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
         return wanted
-    return USUAL_FILES if soft == resource.RLIM_INFINITY else soft
+    return REQUESTED_FILES if soft == resource.RLIM_INFINITY else soft

@@ -1,15 +1,15 @@
-"""Jobs of LSF."""
+"""Run workers in jobs of LSF."""
 
 from typing import Any
 
-from kernel_pipeline.cluster.backend import BACKENDS
+from kernel_pipeline.cluster.backend import register
 from kernel_pipeline.cluster.jobqueue import TimedJobQueue
 from kernel_pipeline.cluster.profile import Profile
 
 
-@BACKENDS.register("lsf")
+@register("lsf")
 class LSF(TimedJobQueue[Profile]):
-    """Jobs of LSF."""
+    """Workers in jobs of LSF."""
 
     TITLE = "LSF"
     CLUSTER_CLASS = "LSFCluster"
@@ -17,6 +17,6 @@ class LSF(TimedJobQueue[Profile]):
     ACCOUNT = "project"
 
     def _queue_options(self) -> dict[str, Any]:
-        """Give the wall time as hours:minutes, as LSF requires."""
-        assert self.profile.walltime is not None  # required by NEEDS
+        """Return the options with the wall time as hours:minutes, as LSF requires."""
+        assert self.profile.walltime is not None  # one of REQUIRED_KEYS
         return super()._queue_options() | {"walltime": self.profile.walltime.rpartition(":")[0]}

@@ -1,7 +1,7 @@
-"""Worker processes that do not import the script of the user.
+"""Prevent worker processes from importing the script of the user.
 
-A process that is started by a fork server or by spawning imports the main module of its parent. In a script without
-`if __name__ == "__main__":` that would start the run again in every worker. Tasks need nothing of that module.
+A process that is started by a fork server or by spawning imports the main module of its parent. A script without
+`if __name__ == "__main__":` would then start the run again in every worker. Tasks do not need that module.
 """
 
 import threading
@@ -20,7 +20,7 @@ _original = spawn.get_preparation_data
 
 
 def _without_main(name: str) -> dict[str, Any]:
-    """Return what a new process is told about this one; workers are not told of the main module."""
+    """Return the data from which a new process is set up; for workers, without the main module."""
     data: dict[str, Any] = _original(name)
     hidden = KEYS if name.startswith(WORKER_PROCESS) else ()
     return {key: value for key, value in data.items() if key not in hidden}
@@ -28,15 +28,16 @@ def _without_main(name: str) -> dict[str, Any]:
 
 @contextmanager
 def main_module_hidden() -> Iterator[None]:
-    """Let worker processes that are started in the block not import the main module; other processes still do."""
-    _count(1)
+    """Start worker processes in the block without importing the main module; other processes still import it."""
+    _change_blocks(1)
     try:
         yield
     finally:
-        _count(-1)
+        _change_blocks(-1)
 
 
-def _count(change: int) -> None:
+def _change_blocks(change: int) -> None:
+    """Count the open blocks, and hide the main module while there is one."""
     global _blocks
     with _lock:  # runs may overlap in several threads
         _blocks += change

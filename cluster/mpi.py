@@ -1,7 +1,7 @@
-"""The processes that MPI started: the first is the scheduler, the second the driver, all others are workers.
+"""Run in the processes that MPI started: the first is the scheduler, the second the driver, all others are workers.
 
 `mpirun -n 10 pipeline run CONFIG --cluster mpi` has eight workers. When one process dies, MPI ends all of them; running
-the same command again resumes the run. All connections are encrypted, with certificates that the first process makes
+the same command again resumes the run. All connections are encrypted, with certificates that the first process creates
 and sends to the others by MPI.
 """
 
@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from kernel_pipeline.cluster.backend import BACKENDS, Backend, Cluster
+from kernel_pipeline.cluster.backend import Backend, Cluster, register
 from kernel_pipeline.cluster.certificates import ROLES, new_certificates
 from kernel_pipeline.cluster.errors import ProfileError
 from kernel_pipeline.cluster.profile import Profile
@@ -24,18 +24,18 @@ from kernel_pipeline.cluster.settings import (
 )
 
 NON_WORKERS = 2
-"""The scheduler and the driver."""
+"""Number of processes that are not workers: the scheduler and the driver."""
 
 
-@BACKENDS.register("mpi")
+@register("mpi")
 class MPI(Backend[Profile]):
     """The processes that MPI started."""
 
-    TAKES = frozenset({"interface", "insecure", "dashboard"})
+    KEYS = frozenset({"interface", "insecure", "dashboard"})
     EXTRA = "mpi"
 
     def assume_role(self) -> None:
-        """Run the scheduler or a worker in this process, as MPI numbers it; only the driver returns."""
+        """Run the scheduler or a worker in this process, depending on its MPI rank; only the driver returns."""
         count = self._process_count()
         if count <= NON_WORKERS:
             raise ProfileError(
@@ -59,7 +59,7 @@ class MPI(Backend[Profile]):
             )
 
     def worker_limits(self) -> tuple[int, int]:
-        """Return the number of workers and the memory per core of this host; all hosts are assumed to be alike."""
+        """Return the number of workers and the memory per core of this host; all hosts are assumed to be equal."""
         from dask.system import CPU_COUNT
         from distributed.system import MEMORY_LIMIT
 
@@ -75,7 +75,7 @@ class MPI(Backend[Profile]):
             yield Cluster(client=client, workers=self.worker_limits()[0], dashboard=dashboard)
 
     def _process_count(self) -> int:
-        """Return the number of processes; one where MPI started none."""
+        """Return the number of processes; 1 if the command was not started by MPI."""
         self.library("dask_mpi")
         return int(self.library("mpi4py.MPI").COMM_WORLD.Get_size())
 
@@ -85,6 +85,6 @@ def _shared_certificates() -> dict[str, object]:
     from mpi4py import MPI as library  # noqa: N811
 
     made = new_certificates() if library.COMM_WORLD.Get_rank() == 0 else None
-    told: dict[str, str] = library.COMM_WORLD.bcast(made, root=0)
-    own = {f"distributed.comm.tls.{role}.{name}": told[name] for role in ROLES for name in ("cert", "key")}
-    return {"distributed.comm.require-encryption": True, "distributed.comm.tls.ca-file": told["ca_file"], **own}
+    shared: dict[str, str] = library.COMM_WORLD.bcast(made, root=0)
+    own = {f"distributed.comm.tls.{role}.{name}": shared[name] for role in ROLES for name in ("cert", "key")}
+    return {"distributed.comm.require-encryption": True, "distributed.comm.tls.ca-file": shared["ca_file"], **own}

@@ -1,6 +1,6 @@
-"""Module that schedulers and workers preload: it stops the HTTP server that Dask starts in each of them.
+"""Stop the HTTP servers of schedulers and workers, which preload this module.
 
-Without authentication, this server would show tasks and logs to all users of the host.
+These servers have no authentication, so they would show tasks and logs to all users of the host.
 """
 
 from distributed.node import ServerNode

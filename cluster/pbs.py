@@ -1,13 +1,13 @@
-"""Jobs of PBS."""
+"""Run workers in jobs of PBS."""
 
-from kernel_pipeline.cluster.backend import BACKENDS
+from kernel_pipeline.cluster.backend import register
 from kernel_pipeline.cluster.jobqueue import TimedJobQueue
 from kernel_pipeline.cluster.profile import Profile
 
 
-@BACKENDS.register("pbs")
+@register("pbs")
 class PBS(TimedJobQueue[Profile]):
-    """Jobs of PBS."""
+    """Workers in jobs of PBS."""
 
     TITLE = "PBS"
     CLUSTER_CLASS = "PBSCluster"

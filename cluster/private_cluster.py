@@ -1,4 +1,4 @@
-"""A local cluster whose start and end take limited time: processes that lack threads or memory may never answer."""
+"""Start and stop a local cluster with timeouts, since processes that lack threads or memory may never answer."""
 
 import multiprocessing
 import os
@@ -12,7 +12,7 @@ from distributed import LocalCluster
 from distributed.core import Status
 
 from kernel_pipeline.cluster.errors import ClusterError, LimitError
-from kernel_pipeline.cluster.limits import starved, tight_limits
+from kernel_pipeline.cluster.limits import suspected_limits, tight_limits
 
 START_TIMEOUT_S = 300.0
 LIMITED_START_TIMEOUT_S = 25.0
@@ -20,7 +20,7 @@ CLOSE_TIMEOUT_S = 15.0
 
 
 class PrivateCluster(LocalCluster):
-    """A local cluster whose client connects to the scheduler within one process, where nothing has to be encrypted."""
+    """A local cluster with timeouts, whose client connects to the scheduler within one process, without encryption."""
 
     def __init__(self, **options: Any) -> None:
         self._timeout = LIMITED_START_TIMEOUT_S if tight_limits() else START_TIMEOUT_S
@@ -37,24 +37,24 @@ class PrivateCluster(LocalCluster):
 
     @property
     def scheduler_address(self) -> str:
-        """Address to which the client connects."""
+        """Return the address to which the client connects."""
         assert self.scheduler is not None
         return str(self.scheduler.listeners[-1].contact_address)
 
     def sync(self, func: Any, *args: Any, callback_timeout: Any = None, **options: Any) -> Any:
-        """Run a function in the event loop, and wait for it for a limited time."""
+        """Run a function in the event loop, and wait for it with a timeout."""
         timeout = callback_timeout or self._timeout
         return super().sync(func, *args, callback_timeout=timeout, **options)  # type: ignore[no-untyped-call]
 
     def stop_at_once(self) -> None:
-        """Kill the workers, also while they run tasks; they ignore Ctrl-C and SIGTERM."""
+        """Kill the workers, even while they run tasks; they ignore Ctrl-C and SIGTERM."""
         for nanny in list(self.workers.values()):
             nanny.close_gracefully()  # so that it does not restart the worker
         _kill_workers()
 
 
 def _kill_workers() -> None:
-    """Kill all worker processes of this process, also those that were never connected."""
+    """Kill all worker processes of this process, including those that were never connected."""
     server = getattr(forkserver, "_forkserver", None)
     pids = {child.pid for child in multiprocessing.active_children()}
     with suppress(psutil.Error):
@@ -65,10 +65,10 @@ def _kill_workers() -> None:
 
 
 def _start_error(error: BaseException) -> ClusterError:
-    names = ", ".join(tight_limits()) or starved(error)
+    names = ", ".join(tight_limits()) or suspected_limits(error)
     if names:
         return LimitError(
-            f"the workers cannot be started ({error}): they exceed a limit of this system. Limits are: {names}. "
-            "Raise the limit, or ask for fewer workers (--workers 1)"
+            f"the workers cannot be started ({error}): they exceed a limit of this system. Current limits: {names}. "
+            "Raise the limit, or use fewer workers (--workers 1)"
         )
     return ClusterError(f"the workers cannot be started: {error}. Run the same command again to resume")

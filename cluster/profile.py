@@ -1,4 +1,4 @@
-"""A cluster profile: everything that decides where workers run, and nothing that changes a result."""
+"""Define cluster profiles, which determine where workers run, and do not affect results."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -7,9 +7,9 @@ from typing import Any, ClassVar, Self
 
 from pydantic import ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
-from kernel_pipeline.cluster.backend import BACKENDS, Backend
+from kernel_pipeline.cluster.backend import Backend, backend_names, find_backend
 from kernel_pipeline.cluster.quantities import MemorySize, Walltime, parse_memory
-from kernel_pipeline.cluster.strict_model import StrictModel, unknown_key
+from kernel_pipeline.cluster.strict_model import StrictModel, did_you_mean, unknown_key
 
 COMMON = ("backend", "description")
 """Keys that every profile may have."""
@@ -17,12 +17,12 @@ CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
 class ProfileModel(StrictModel):
-    """A table of a profile, whose values become parts of job scripts and of command lines."""
+    """A table of a profile. Its values become parts of job scripts and command lines."""
 
-    model_config = ConfigDict(defer_build=True)  # most runs use one of the models
+    model_config = ConfigDict(defer_build=True)  # most runs use only one of the models
 
     SHELL: ClassVar[frozenset[str]] = frozenset({"setup"})
-    """Fields that hold lines of shell code, in which any character may occur."""
+    """Fields that contain shell commands, in which any character is allowed."""
 
     @field_validator("*", mode="before")
     @classmethod
@@ -34,7 +34,7 @@ class ProfileModel(StrictModel):
 
 
 class Profile(ProfileModel):
-    """Where workers run, how many and how large.
+    """Location, number and size of the workers.
 
     The fields are those that several backends share; a backend with fields of its own has a subclass. `make_profile`
     selects the class.
@@ -43,7 +43,9 @@ class Profile(ProfileModel):
     backend: str = Field("local", description="the kind of cluster")
     description: str = Field("", description="one line that `pipeline clusters` prints")
     jobs: int | None = Field(None, ge=1, description="number of jobs, pods or local processes")
-    adapt: list[int] | None = Field(None, description="[minimum, maximum] number of jobs, depending on the work left")
+    adapt: list[int] | None = Field(
+        None, description="[minimum, maximum] number of jobs, depending on the remaining work"
+    )
     cores: int = Field(1, ge=1, description="cores per job; each core runs one worker process")
     memory: MemorySize | None = Field(None, description="memory per job, such as '16 GiB', shared by its workers")
     walltime: Walltime | None = Field(None, description="wall time of a job as hours:minutes:seconds")
@@ -73,8 +75,9 @@ class Profile(ProfileModel):
     @field_validator("backend")
     @classmethod
     def _check_backend(cls, value: str) -> str:
-        if value not in BACKENDS:
-            raise ValueError(BACKENDS.unknown(value))
+        if value not in (names := backend_names()):
+            known = ", ".join(names)
+            raise ValueError(f"there is no cluster backend {value!r}. Available: {known}.{did_you_mean(value, names)}")
         return value
 
     @field_validator("adapt")
@@ -87,23 +90,30 @@ class Profile(ProfileModel):
     @model_validator(mode="after")
     def _check_needs(self) -> Self:
         if not isinstance(self, _model(self.backend)):
-            raise ValueError(f"a profile of backend {self.backend!r} is a {_model(self.backend).__name__}")
-        needed = BACKENDS[self.backend].NEEDS
+            raise ValueError(
+                f"a profile of backend {self.backend!r} is a {_model(self.backend).__name__}; got {type(self).__name__}"
+            )
+        needed = find_backend(self.backend).REQUIRED_KEYS
         if missing := sorted(key for key in needed if getattr(self, key) is None):
-            raise ValueError(f"backend {self.backend!r} needs {', '.join(missing)}")
+            raise ValueError(f"backend {self.backend!r} needs {', '.join(missing)}, which the profile does not set")
         if self.jobs is not None and self.adapt is not None:
-            raise ValueError("give jobs or adapt, not both")
+            raise ValueError(f"give jobs or adapt, not both; got jobs = {self.jobs} and adapt = {self.adapt}")
         return self
 
     @cached_property
     def implementation(self) -> Backend[Any]:
-        """The backend of this profile; there is one instance, which keeps what it has opened or found out."""
-        return BACKENDS[self.backend](self)
+        """The backend of this profile; there is one instance, which keeps its connection and limits."""
+        return find_backend(self.backend)(self)
 
     @property
     def max_jobs(self) -> int:
         """Maximum number of jobs."""
         return self.adapt[1] if self.adapt else self.jobs or 1
+
+    @property
+    def max_workers(self) -> int:
+        """Maximum number of workers, one per core of each job."""
+        return self.max_jobs * self.cores
 
     @property
     def job_memory(self) -> int | None:
@@ -131,15 +141,15 @@ def make_profile(values: Mapping[str, Any]) -> Profile:
 def allowed_keys(backend: str) -> list[str]:
     """Return the keys that a profile of a backend may have, in alphabetical order after the common ones."""
     own = _model(backend).model_fields.keys() - Profile.model_fields.keys()
-    return [*COMMON, *sorted(BACKENDS[backend].TAKES | own)]
+    return [*COMMON, *sorted(find_backend(backend).KEYS | own)]
 
 
 def _is_known(backend: object) -> bool:
-    return isinstance(backend, str) and backend in BACKENDS
+    return isinstance(backend, str) and backend in backend_names()
 
 
 def _model(backend: str) -> type[Profile]:
-    return BACKENDS[backend].PROFILE or Profile
+    return find_backend(backend).PROFILE or Profile
 
 
 def _strings(value: Any) -> Iterator[str]:

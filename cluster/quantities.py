@@ -1,11 +1,11 @@
-"""Memory sizes and wall times, as they are written in a profile."""
+"""Parse the memory sizes and wall times of profiles."""
 
 from typing import Annotated
 
 from pydantic import AfterValidator
 
 MAX_HANDOVER_S = 300.0
-"""Workers of a job end this long before its wall time, or a quarter of the wall time if that is shorter."""
+"""Maximum time before the wall time of a job at which its workers end; a quarter of the wall time if that is less."""
 
 
 def parse_memory(size: str) -> int:
@@ -22,7 +22,7 @@ def parse_memory(size: str) -> int:
 
 
 def walltime_seconds(walltime: str) -> float:
-    """Return the length of a wall time.
+    """Return a wall time in seconds.
 
     Examples
     --------
@@ -34,7 +34,7 @@ def walltime_seconds(walltime: str) -> float:
 
 
 def handover_seconds(walltime: str) -> float:
-    """Return how long before the end of a job its work is handed over to others.
+    """Return the time before the end of a job at which its work is handed over to other jobs, in seconds.
 
     Examples
     --------

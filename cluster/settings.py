@@ -1,4 +1,4 @@
-"""Settings of Dask and environment variables that all workers share, wherever they run."""
+"""Define the settings of Dask and the environment variables of workers, which are the same for all backends."""
 
 from kernel_pipeline.cluster.errors import ProfileError
 from kernel_pipeline.cluster.profile import Profile
@@ -10,26 +10,26 @@ ENVIRONMENT = {
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
     "MKL_NUM_THREADS": "1",
-    # Limits the memory that the allocator keeps after a task, so that the next task starts with what the plan
-    # assumes; keeping nothing would make fits 50 % slower, since the system would provide the same pages again.
+    # Limit the memory that the allocator keeps after a task to what the plan assumes. Keeping nothing would make fits
+    # 50 % slower, since the system would have to provide the same pages again.
     "MALLOC_TRIM_THRESHOLD_": str(128 << 20),
     "MALLOC_MMAP_THRESHOLD_": str(32 << 20),
     "MALLOC_ARENA_MAX": "2",  # otherwise each thread that decodes chunks keeps its own arena
-    "PYTHONSAFEPATH": "1",  # no module in the working directory replaces one of this package
+    "PYTHONSAFEPATH": "1",  # modules in the working directory do not shadow installed ones
 }
 WORKER_SETTINGS = {
     "distributed.nanny.pre-spawn-environ": ENVIRONMENT,
-    # Results are written to the store, so a worker holds nothing that is worth spilling to disk.
+    # Results are written to the store, so there is nothing to spill to disk.
     "distributed.worker.memory.target": False,
     "distributed.worker.memory.spill": False,
     "distributed.worker.preload": NO_HTTP,
 }
 SCHEDULER_SETTINGS = {
-    # The driver counts lost workers itself, to tell the task that kills its worker from the tasks that wait there.
+    # The driver counts lost workers itself, to distinguish a task that kills its worker from tasks that wait there.
     "distributed.scheduler.allowed-failures": 0,
 }
 LOOPBACK_DASHBOARD = "127.0.0.1:0"
-NO_DASHBOARD = "off (--dashboard serves one)"
+NO_DASHBOARD = "off (enable it with --dashboard)"
 
 
 def own_settings(profile: Profile) -> dict[str, object]:
@@ -39,8 +39,16 @@ def own_settings(profile: Profile) -> dict[str, object]:
     )
 
 
+def scheduler_options(profile: Profile) -> dict[str, object]:
+    """Return the options of a scheduler on this host.
+
+    Without a dashboard, its library is not imported, which saves one second.
+    """
+    return {"dashboard_address": LOOPBACK_DASHBOARD, "dashboard": profile.dashboard}
+
+
 def dashboard_on_loopback(profile: Profile, link: str) -> str:
-    """Return the address of the dashboard on this host, given Dask's link, or a text that says how to get one."""
+    """Return the address of the dashboard on this host, given Dask's link, or the option that enables it."""
     if not profile.dashboard:
         return NO_DASHBOARD
     port = link.rpartition(":")[2].partition("/")[0]
@@ -53,9 +61,11 @@ def check_interface(name: str | None) -> None:
     Raises
     ------
     ProfileError
-        If it does not.
+        If there is no such interface.
     """
     import psutil
 
     if name and name not in (known := psutil.net_if_addrs()):
-        raise ProfileError(f"interface = {name!r}: this host has no such interface; it has: {', '.join(sorted(known))}")
+        raise ProfileError(
+            f"interface = {name!r}: this host has no such interface. Available: {', '.join(sorted(known))}"
+        )

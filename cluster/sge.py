@@ -1,13 +1,13 @@
-"""Jobs of SGE."""
+"""Run workers in jobs of SGE."""
 
-from kernel_pipeline.cluster.backend import BACKENDS
+from kernel_pipeline.cluster.backend import register
 from kernel_pipeline.cluster.jobqueue import TimedJobQueue
 from kernel_pipeline.cluster.profile import Profile
 
 
-@BACKENDS.register("sge")
+@register("sge")
 class SGE(TimedJobQueue[Profile]):
-    """Jobs of SGE."""
+    """Workers in jobs of SGE."""
 
     TITLE = "SGE"
     CLUSTER_CLASS = "SGECluster"

@@ -1,8 +1,8 @@
-"""Jobs of Slurm."""
+"""Run workers in jobs of Slurm."""
 
 from pydantic import Field
 
-from kernel_pipeline.cluster.backend import BACKENDS
+from kernel_pipeline.cluster.backend import register
 from kernel_pipeline.cluster.jobqueue import TimedJobQueue
 from kernel_pipeline.cluster.profile import Profile, ProfileModel
 from kernel_pipeline.cluster.quantities import MemorySize, Walltime
@@ -24,9 +24,9 @@ class SlurmProfile(Profile):
     driver: Driver = Field(Driver())
 
 
-@BACKENDS.register("slurm")
+@register("slurm")
 class Slurm(TimedJobQueue[SlurmProfile]):
-    """Jobs of Slurm."""
+    """Workers in jobs of Slurm."""
 
     PROFILE = SlurmProfile
     CAN_SUBMIT = True

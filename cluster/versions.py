@@ -1,6 +1,6 @@
-"""Check that driver and workers run the same code: tasks, results and their last digits depend on it."""
+"""Check that driver and workers run the same code, since results may differ between versions."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from functools import cache
 from hashlib import sha256
 from typing import TYPE_CHECKING
@@ -15,11 +15,19 @@ if TYPE_CHECKING:
 LIBRARIES = ("dask", "distributed", "numpy", "scipy", "scikit-learn", "osqp", "zarr", "kernel-pipeline")
 PACKAGES = ("kernel_pipeline", "kernel_pipeline.cluster", "kernel_pipeline.tasks")
 
+Plugins = tuple[tuple[str, str], ...]
+"""Packages of plug-ins: the names of the distribution and of its top-level module."""
 
-def installed() -> dict[str, str]:
-    """Return the installed versions, and a digest of the source, which may differ within one version.
 
-    All imports are local, because workers without this package run this function too.
+def installed(plugins: Plugins = ()) -> dict[str, str]:
+    """Return the installed versions, and a digest of the source code, which may differ within one version.
+
+    All imports are local, because workers without this package also run this function.
+
+    Parameters
+    ----------
+    plugins
+        The plug-ins that a sweep uses.
     """
     import hashlib
     import platform
@@ -27,34 +35,42 @@ def installed() -> dict[str, str]:
     from importlib.util import find_spec
     from pathlib import Path
 
+    def digest(modules: Sequence[str]) -> str:
+        files = []
+        for module in modules:
+            spec = find_spec(module)
+            folders = list(spec.submodule_search_locations or ()) if spec else []
+            files += [path for folder in folders for path in Path(folder).rglob("*.py")]
+            files += [Path(spec.origin)] if spec and spec.origin and not folders else []
+        source = hashlib.sha256()
+        # In a wheel the subpackages are inside the package, in a source tree beside it; the digest is the same.
+        for content in sorted({path: path.read_bytes() for path in files}.values()):
+            source.update(content)
+        return source.hexdigest()[:8] if files else "none"
+
     found = {"python": ".".join(platform.python_version_tuple()[:2])}
-    for name in LIBRARIES:
+    for name in (*LIBRARIES, *(package for package, _ in plugins)):
         try:
             found[name] = version(name)
         except PackageNotFoundError:
             found[name] = "none"
-    specs = [find_spec(package) for package in PACKAGES] if find_spec(PACKAGES[0]) else []
-    folders = [Path(spec.origin).parent for spec in specs if spec is not None and spec.origin]
-    source = hashlib.sha256()
-    # In a wheel the subpackages are inside the package, in a source tree beside it; the digest is the same.
-    for content in sorted({path: path.read_bytes() for folder in folders for path in folder.rglob("*.py")}.values()):
-        source.update(content)
-    return found | {"its source": source.hexdigest()[:8] if folders else "none"}
+    found["source of kernel-pipeline"] = digest(PACKAGES if find_spec(PACKAGES[0]) else ())
+    return found | {f"source of {package}": digest([module]) for package, module in plugins}
 
 
 @cache
-def fingerprint() -> str:
-    """Return a digest of what is installed, for workers that get tasks before they could be checked."""
-    return sha256(repr(sorted(installed().items())).encode()).hexdigest()[:16]
+def fingerprint(plugins: Plugins = ()) -> str:
+    """Return a digest of the installed versions, for workers that receive tasks before they were checked."""
+    return sha256(repr(sorted(installed(plugins).items())).encode()).hexdigest()[:16]
 
 
-def check_versions(client: "Client", workers: Collection[str]) -> None:
-    """Check that workers have the same versions as the driver.
+def check_versions(client: "Client", workers: Collection[str], plugins: Plugins = ()) -> None:
+    """Check that workers have the same versions as the driver, including those of the plug-ins that a sweep uses.
 
     Raises
     ------
     ClusterError
-        If some do not; the message has a table of the differences.
+        If the versions differ; the message contains a table of the differences.
     """
     import platform
     import sys
@@ -62,7 +78,7 @@ def check_versions(client: "Client", workers: Collection[str]) -> None:
     # Pickled by value, because the package may be missing where the worker runs.
     cloudpickle.register_pickle_by_value(sys.modules[__name__])
     try:
-        found = client.run(installed, workers=list(workers), on_error="return")
+        found = client.run(installed, plugins, workers=list(workers), on_error="return")
     finally:
         cloudpickle.unregister_pickle_by_value(sys.modules[__name__])
     for worker, error in found.items():
@@ -72,11 +88,11 @@ def check_versions(client: "Client", workers: Collection[str]) -> None:
                 f"have another version of Python than {platform.python_version()}. Install the same versions "
                 "for the workers"
             )
-    ours = installed()
+    ours = installed(plugins)
     wrong = {worker: theirs for worker, theirs in found.items() if isinstance(theirs, dict) and theirs != ours}
     if wrong:
         raise ClusterError(
-            f"{len(wrong)} of {len(workers)} workers have other versions than this driver:\n{_table(ours, wrong)}\n"
+            f"{len(wrong)} of {len(workers)} workers have different versions from this driver:\n{_table(ours, wrong)}\n"
             "Install the same versions for the workers, and run the same command again"
         )
 

@@ -1,1 +1,1 @@
-"""The configs that are shipped, by name: `pipeline configs` lists them."""
+"""Shipped configs and cluster profiles; `pipeline configs` lists the configs."""

@@ -31,6 +31,16 @@ if TYPE_CHECKING:
     from kernel_pipeline.errors import RefusedError as RefusedError
     from kernel_pipeline.errors import StorageError as StorageError
     from kernel_pipeline.errors import TooLargeError as TooLargeError
+    from kernel_pipeline.estimators.classifier import AlignedKernelClassifier as AlignedKernelClassifier
+    from kernel_pipeline.estimators.combiner import KernelCombiner as KernelCombiner
+    from kernel_pipeline.estimators.functions import align as align
+    from kernel_pipeline.estimators.functions import alignf as alignf
+    from kernel_pipeline.estimators.functions import alignment_statistics as alignment_statistics
+    from kernel_pipeline.estimators.functions import centered_alignment as centered_alignment
+    from kernel_pipeline.estimators.regressor import AlignedKernelRegressor as AlignedKernelRegressor
+    from kernel_pipeline.estimators.similarity import kernel_similarity as kernel_similarity
+    from kernel_pipeline.models.model import FittedModel as FittedModel
+    from kernel_pipeline.models.model_file import load_model as load_model
     from kernel_pipeline.plan.plan import Plan as Plan
     from kernel_pipeline.run.run_results import RunResults as RunResults
     from kernel_pipeline.run.run_results import TrialStatistics as TrialStatistics
@@ -49,6 +59,16 @@ _ORIGINS = {
     "RefusedError": "errors",
     "StorageError": "errors",
     "TooLargeError": "errors",
+    "AlignedKernelClassifier": "estimators.classifier",
+    "KernelCombiner": "estimators.combiner",
+    "AlignedKernelRegressor": "estimators.regressor",
+    "align": "estimators.functions",
+    "alignf": "estimators.functions",
+    "alignment_statistics": "estimators.functions",
+    "centered_alignment": "estimators.functions",
+    "kernel_similarity": "estimators.similarity",
+    "FittedModel": "models.model",
+    "load_model": "models.model_file",
     "Plan": "plan.plan",
     "RunResults": "run.run_results",
     "TrialStatistics": "run.run_results",
@@ -56,12 +76,16 @@ _ORIGINS = {
 _CALLABLE_MODULES = ("plan", "run")
 
 __all__ = [
+    "AlignedKernelClassifier",
+    "AlignedKernelRegressor",
     "ClusterError",
     "Config",
     "ConfigError",
     "DataError",
     "FailedError",
+    "FittedModel",
     "InterruptedRunError",
+    "KernelCombiner",
     "PipelineError",
     "Plan",
     "RefusedError",
@@ -70,6 +94,12 @@ __all__ = [
     "StorageError",
     "TooLargeError",
     "TrialStatistics",
+    "align",
+    "alignf",
+    "alignment_statistics",
+    "centered_alignment",
+    "kernel_similarity",
+    "load_model",
     "open_run",
     "plan",
     "read_config",
@@ -77,7 +107,7 @@ __all__ = [
 ]
 
 
-if not TYPE_CHECKING:  # for type checkers, the imports above are all
+if not TYPE_CHECKING:  # type checkers use the imports above
 
     def __getattr__(name: str) -> Any:
         if name in _CALLABLE_MODULES:

@@ -1,4 +1,4 @@
-"""The public API: run and plan sweeps from Python, and open run directories.
+"""Run and plan sweeps from Python, and open run directories: the public API.
 
 Use it as `import kernel_pipeline as kp`; everything here is available there.
 """
@@ -30,8 +30,9 @@ if TYPE_CHECKING:
     from distributed import Client
 
 ConfigLike: TypeAlias = str | Path | Mapping[str, Any] | Config
-"""Name of a shipped config, a TOML file, the values of one, or a `Config`."""
-GIVEN = "the given config"
+"""Name of a shipped config, path of a TOML file, dict of its values, or a `Config`."""
+CONFIG_LABEL = "the given config"
+"""Name of a config that has no file, in error messages."""
 
 
 def run(
@@ -47,6 +48,7 @@ def run(
     fail_fast: bool = False,
     retry_failed: bool = False,
     accept_changes: bool = False,
+    skip_too_large: bool = False,
     data_dir: str | Path | None = None,
     settings: Mapping[str, Any] | None = None,
 ) -> RunResults:
@@ -58,7 +60,7 @@ def run(
     Parameters
     ----------
     config
-        Name of a shipped config, path of a TOML file, values as a TOML file has them, or a `Config`.
+        Name of a shipped config, path of a TOML file, dict with the keys of a TOML file, or a `Config`.
     cluster
         Name or file of a profile, address of a scheduler, or a connected `distributed.Client`. A client is used as
         it is and stays open; the caller is responsible for its security.
@@ -67,20 +69,20 @@ def run(
     listeners
         Functions that are called with every event (see `kernel_pipeline.events`) in the thread of the run.
         `RunView()` prints what the command line prints.
-    workers, insecure, dashboard, verify, fail_fast, retry_failed, accept_changes, data_dir
-        As the options of `pipeline run`.
+    workers, insecure, dashboard, verify, fail_fast, retry_failed, accept_changes, skip_too_large, data_dir
+        The same as the options of `pipeline run`.
     settings
         Values of the config to change by their dotted keys, as --set does: `{"protocol.folds": 3}`.
 
     Returns
     -------
     RunResults
-        The finished run. Cells that failed have a `status` in `rows` that says why.
+        The finished run. Cells that failed have the reason as their `status` in `rows`.
 
     Raises
     ------
     PipelineError, ClusterError
-        With the message that the command line shows.
+        If the run cannot start or finish; the message is the one that the command line shows.
 
     Examples
     --------
@@ -89,13 +91,14 @@ def run(
     >>> run.summary  # doctest: +SKIP
     """
     parsed, folder = _load(config, settings)
-    options = Options(_profile(cluster, workers, insecure, dashboard), verify, fail_fast, retry_failed, accept_changes)
+    profile = _profile(cluster, workers, insecure, dashboard)
+    options = Options(profile, verify, fail_fast, retry_failed, accept_changes, skip_too_large)
     options = options if isinstance(cluster, str | Path) else replace(options, client=cluster)
     return _execute(parsed, data_folder(_path(data_dir), folder), out, options, listeners)
 
 
 def _profile(cluster: "str | Path | Client", workers: int | None, insecure: bool, dashboard: bool) -> Profile:
-    """Return the profile that a name or a file gives; a client needs none."""
+    """Return the profile that `cluster` names; the default profile if it is a client."""
     named = isinstance(cluster, str | Path)
     profile = find_profile(str(cluster), workers, insecure, dashboard) if named else Profile()
     assume_role(profile)
@@ -105,7 +108,7 @@ def _profile(cluster: "str | Path | Client", workers: int | None, insecure: bool
 def _execute(
     config: Config, folder: Path, out: str | Path | None, options: Options, listeners: Sequence[Listener]
 ) -> RunResults:
-    """Run a sweep to its end."""
+    """Run a sweep until it is finished, and return its results."""
     root = None if out is None else open_storage(out)
     try:
         with released(options.profile):
@@ -114,7 +117,7 @@ def _execute(
     except KeyboardInterrupt:
         directory = quoted(choose_directory(config, root))
         raise InterruptedRunError(
-            f"stopped. `pipeline resume {directory}`, or the same call, continues the run"
+            f"stopped. `pipeline resume {directory}`, or the same call, resumes the run"
         ) from None
     return RunResults(outcome.root, folder)
 
@@ -127,12 +130,17 @@ def plan(
 ) -> Plan:
     """Return the plan of a sweep: its tasks, and the memory and disk space that they need. Nothing is executed.
 
+    Parameters
+    ----------
+    config, data_dir, settings
+        As for `run`.
+
     Examples
     --------
     >>> import kernel_pipeline as kp
     >>> plan = kp.plan("default", settings={"protocol.folds": 3})
     >>> [dataset.name for dataset in plan.datasets]
-    ['breast-cancer', 'diabetes']
+    ['breast-cancer', 'diabetes', 'digits']
     """
     parsed, folder = _load(config, settings)
     folder = data_folder(_path(data_dir), folder)
@@ -147,7 +155,7 @@ def open_run(directory: str | Path, *, data_dir: str | Path | None = None) -> Ru
     directory
         The run directory, or s3://BUCKET/PREFIX.
     data_dir
-        Folder for relative paths of data files, where a kernel has to be computed from its source. By default, the
+        Folder for relative paths of data files, used if a kernel has to be computed from its source. By default, the
         folder that the run used.
     """
     return RunResults(open_storage(directory), _path(data_dir))
@@ -155,6 +163,11 @@ def open_run(directory: str | Path, *, data_dir: str | Path | None = None) -> Ru
 
 def read_config(config: ConfigLike = "default", settings: Mapping[str, Any] | None = None) -> Config:
     """Return a validated config with every default filled in.
+
+    Parameters
+    ----------
+    config, settings
+        As for `run`.
 
     Examples
     --------
@@ -178,7 +191,7 @@ def _load(config: ConfigLike, settings: Mapping[str, Any] | None) -> tuple[Confi
         values = copy.deepcopy(dict(config))
     for key, value in (settings or {}).items():
         set_value(values, key, value, f"{key}={value}")
-    return parse_config(values, GIVEN), folder
+    return parse_config(values, CONFIG_LABEL), folder
 
 
 def _path(given: str | Path | None) -> Path | None:

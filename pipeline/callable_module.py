@@ -1,7 +1,7 @@
-"""Subpackages that share their name with a function of the public API, and can be called like it.
+"""Make a subpackage callable if a function of the public API has the same name.
 
-Importing a submodule sets it as an attribute of its package. `kernel_pipeline.run` is therefore the subpackage once
-anything of it was imported, so the subpackage itself has to be callable.
+Importing a submodule sets it as an attribute of its package. After any import from the subpackage `run`,
+`kernel_pipeline.run` is therefore the subpackage, so the subpackage itself has to be callable.
 """
 
 import sys
@@ -15,7 +15,7 @@ class CallableModule(ModuleType):
     """A module that can be called like the function of the same name in `kernel_pipeline.api`."""
 
     def __call__(self, *arguments: Any, **options: Any) -> Any:
-        """Call the function."""
+        """Call the function of the same name."""
         return self._function(*arguments, **options)
 
     @property
@@ -33,6 +33,6 @@ def make_callable(module: str) -> None:
     Parameters
     ----------
     module
-        Name of the module, as `__name__` has it.
+        `__name__` of the module.
     """
     sys.modules[module].__class__ = CallableModule

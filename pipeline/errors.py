@@ -1,61 +1,61 @@
-"""Errors that a user can correct: one clear message, and no traceback.
+"""Define the errors that users can correct; the command line shows their message without a traceback.
 
-Exit codes: 0 done, 1 the machine failed, 2 a wrong config or command, 3 done but some cells failed, 4 refused, 5 no
-workers or not the right ones (`kernel_pipeline.cluster.errors`), 130 interrupted.
+Exit codes: 0 success, 1 system error, 2 invalid config or command, 3 finished but some cells failed, 4 refused,
+5 no suitable workers (`kernel_pipeline.cluster.errors`), 130 interrupted.
 """
 
 import errno
 
-ELSEWHERE = "Choose another directory with --out"
+CHOOSE_DIRECTORY = "Choose another directory with --out"
 DISK_IS_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-CHECK_DISK = "Check the disk and its file system; then the same command goes on"
+CHECK_DISK = "Check the disk and its file system, then run the same command again"
 
 
 class PipelineError(Exception):
-    """A mistake that the message explains: what was given, what is allowed, what to do next."""
+    """Base class of errors whose message states the value found, the allowed values, and the next command."""
 
     exit_code = 2
 
 
 class ConfigError(PipelineError):
-    """A config that is not valid."""
+    """The config is not valid."""
 
 
 class DataError(PipelineError):
-    """A dataset that cannot be read or learned from."""
+    """A dataset cannot be read or learned from."""
 
 
 class TooLargeError(PipelineError):
-    """A sweep that does not fit the memory of a worker, or the disk."""
+    """A sweep does not fit in the memory of a worker, or on the disk."""
 
 
 class RefusedError(PipelineError):
-    """A run directory that may not be written: another sweep's, in use, damaged or not writable."""
+    """A run directory cannot be used: it belongs to another sweep, is in use, is damaged or is not writable."""
 
     exit_code = 4
 
 
 class SupersededError(RefusedError):
-    """A run whose lock now names another driver, or is gone: it may write nothing any longer."""
+    """The lock of a run was taken over by another driver, or removed, so the run may no longer write."""
 
 
 class StorageError(PipelineError):
-    """A disk that is full or gone while a run goes on."""
+    """The disk is full or cannot be accessed during a run."""
 
     exit_code = 1
 
 
 class UnreachableError(OSError):
-    """An object store that refuses or does not answer; as an error of reading and writing, it may be tried again."""
+    """An object store refuses access or does not answer. It is an `OSError`, so it is retried like other I/O errors."""
 
     @property
-    def may_pass(self) -> bool:
-        """Whether it may be otherwise in a while."""
+    def may_be_temporary(self) -> bool:
+        """Return whether the error may be temporary."""
         return self.errno == errno.EIO
 
 
 class MissingExtraError(PipelineError):
-    """A library that is not installed, as most do not need it."""
+    """An optional library is not installed."""
 
     def __init__(self, what: str, extra: str, error: ImportError) -> None:
         super().__init__(
@@ -64,12 +64,12 @@ class MissingExtraError(PipelineError):
 
 
 class FailedError(PipelineError):
-    """A failure at which the run was told to stop; its exit code is also that of runs that went on past one."""
+    """A task failed, and `--fail-fast` stopped the run. Runs that continue after a failure have the same exit code."""
 
     exit_code = 3
 
 
 class InterruptedRunError(PipelineError):
-    """Someone asked the run to stop, and it did so in order."""
+    """The run was interrupted and stopped cleanly; it can be resumed."""
 
     exit_code = 130

@@ -1,4 +1,4 @@
-"""Events of a run, which the driver emits and listeners show, count or log.
+"""Define the events of a run: the driver emits them, and listeners show, count or log them.
 
 The driver prints nothing itself. Progress bars, the log of the driver and all text on a terminal are listeners.
 """
@@ -52,6 +52,8 @@ class TasksStarted:
     """Number of tasks of the sweep by stage."""
     finished: Mapping[str, int]
     """Number of tasks that were finished earlier, by stage."""
+    remaining: float | None = None
+    """Estimated remaining time in seconds; None if it is not known yet."""
 
 
 @dataclass(frozen=True)
@@ -69,15 +71,17 @@ class TaskFinished:
 
     name: str
     stage: str
-    """Stage of the task; empty for tasks that the plan does not have, such as those of an iterative solver."""
+    """Stage of the task; empty for tasks that are not in the plan, such as those of an iterative solver."""
     seconds: float
     failed: str = ""
     """Why the task failed; empty if it succeeded."""
+    remaining: float | None = None
+    """Estimated remaining time of the run in seconds; None if it is not known yet."""
 
 
 @dataclass(frozen=True)
 class TasksStopped:
-    """No more tasks are executed: all are finished, or something stopped the run."""
+    """No more tasks are executed: all are finished, or the run was stopped."""
 
 
 @dataclass(frozen=True)
@@ -116,6 +120,10 @@ class Emitter:
         """Pass an event to all listeners."""
         for listener in self._listeners:
             listener(event)
+
+    def with_listener(self, listener: Listener) -> "Emitter":
+        """Return an emitter that also passes events to another listener, after all others."""
+        return Emitter((*self._listeners, listener))
 
     def notice(self, text: str) -> None:
         """Emit a `Notice`."""

@@ -1,16 +1,17 @@
-"""Texts that others wrote, such as headers of data files, made harmless where they are shown or written."""
+"""Format text for terminals and spreadsheets; untrusted text, such as headers of data files, is escaped."""
 
+import math
 import re
 
-# All of C0 and C1 but tab and line feed; a terminal takes them for commands.
+# The C0 and C1 control characters except tab and line feed; a terminal interprets them as commands.
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-# What a spreadsheet computes, unless it is a number.
+# Text that a spreadsheet evaluates as a formula, unless it is a number.
 FORMULA = re.compile(r"[\t\r ]*[=+\-@]")
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 
 def printable(text: str) -> str:
-    r"""Replace control characters by escapes, but for tabs and line feeds.
+    r"""Replace control characters, except tabs and line feeds, by escape sequences.
 
     >>> printable("\x1b[31mred")
     '\\x1b[31mred'
@@ -19,7 +20,7 @@ def printable(text: str) -> str:
 
 
 def spreadsheet_safe(text: str) -> str:
-    """Put a single quote before a text that a spreadsheet would take for a formula.
+    """Put a single quote before text that a spreadsheet would evaluate as a formula.
 
     >>> spreadsheet_safe("=1+1"), spreadsheet_safe("-1"), spreadsheet_safe("a-b")
     ("'=1+1", '-1', 'a-b')
@@ -28,7 +29,7 @@ def spreadsheet_safe(text: str) -> str:
 
 
 def format_bytes(size: float) -> str:
-    """Bytes for people, in three digits.
+    """Format a number of bytes with three significant digits.
 
     >>> format_bytes(3.21 * 2**30)
     '3.21 GiB'
@@ -38,3 +39,15 @@ def format_bytes(size: float) -> str:
             return f"{size:.3g} {unit}"
         size /= 1024
     return f"{size:,.0f} TiB"
+
+
+def format_seconds(seconds: float) -> str:
+    """Format an estimated time with two significant digits.
+
+    >>> [format_seconds(seconds) for seconds in (0.123, 4.2, 75, 720, 9000, 250_000)]
+    ['0.1 s', '4.2 s', '75 s', '12 min', '2.5 h', '2.9 days']
+    """
+    units = (("s", 1, 120), ("min", 60, 7200), ("h", 3600, 172_800), ("days", 86_400, math.inf))
+    unit, length = next((unit, length) for unit, length, limit in units if seconds < limit)
+    value = seconds / length
+    return f"{value:.1f} {unit}" if value < 9.95 else f"{value:.0f} {unit}"

@@ -1,4 +1,4 @@
-"""Pure functions, arrays in and arrays out: kernels, statistics, weights, fits, measures.
+"""Compute kernels, statistics, weights, fits and metrics with pure functions of arrays.
 
-Nothing here knows of Dask, of a run directory or of a command line.
+Nothing in this package depends on Dask, on run directories or on the command line.
 """

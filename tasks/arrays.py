@@ -1,4 +1,4 @@
-"""The array types that the mathematics speaks, and the one check that all of it needs."""
+"""Define array types, and the check for finite values."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,6 +9,6 @@ Booleans = NDArray[np.bool_]
 
 
 def require_finite(name: str, *arrays: Floats) -> None:
-    """Refuse arrays with NaN or infinity; solvers answer those with numbers that look like results."""
+    """Raise a ValueError if an array contains NaN or infinity, for which solvers may return wrong results."""
     if not all(np.isfinite(array).all() for array in arrays):
-        raise ValueError(f"{name} must be finite")
+        raise ValueError(f"{name} must be finite; found NaN or infinity")

@@ -1,4 +1,4 @@
-"""Centering of kernels in feature space, with the means of the training samples (the paper, section 2.2)."""
+"""Center kernels in feature space, with the means of the training samples (section 2.2 of the paper)."""
 
 import numpy as np
 
@@ -6,7 +6,14 @@ from kernel_pipeline.tasks.arrays import Floats, Integers
 
 
 def center_on(kernel: Floats, train: Integers) -> Floats:
-    """The columns `train` of a kernel over all samples, centered with the means over `train`.
+    """Return the columns `train` of a kernel over all samples, centered with the means over `train`.
+
+    Parameters
+    ----------
+    kernel
+        Kernel of all samples, (m, m).
+    train
+        Indices of the n training samples.
 
     Returns
     -------
@@ -20,16 +27,54 @@ def center_on(kernel: Floats, train: Integers) -> Floats:
     return columns
 
 
-def positive_part(centered: Floats, train: Integers) -> Floats:
-    """Return the nearest positive semi-definite kernel: negative directions of the training part are cut off.
+def center_square(square: Floats) -> Floats:
+    """Center the kernel of the training samples in place.
 
-    Weights of any sign may give an indefinite kernel, which an SVM would accept silently.
+    Parameters
+    ----------
+    square
+        (n, n), exactly symmetric, in C order.
+
+    Returns
+    -------
+    offsets
+        Deviations of the column means from their mean, (n,), for `center_rows`.
+    """
+    means = square.mean(axis=0)
+    offsets = np.asarray(means - means.mean())
+    square -= means[:, None]
+    square -= offsets
+    return offsets
+
+
+def center_rows(rows: Floats, offsets: Floats) -> None:
+    """Center rows of a kernel against the training samples in place, given the offsets of `center_square`."""
+    rows -= rows.mean(axis=1)[:, None]
+    rows -= offsets
+
+
+def positive_part(centered: Floats, train: Integers) -> Floats:
+    """Project a kernel onto the eigenvectors of its training part that have positive eigenvalues.
+
+    Weights of any sign may result in an indefinite kernel, which an SVM would accept without an error.
 
     Parameters
     ----------
     centered
-        (m, n): from `center_on`.
+        (m, n), as returned by `center_on`.
+    train
+        Indices of the n training samples.
+
+    Returns
+    -------
+    (m, n)
+        The product of `centered` and the orthogonal projection onto these eigenvectors.
     """
-    values, vectors = np.linalg.eigh(centered[train])
-    kept = vectors[:, values > 0]
+    kept = positive_eigenvectors(centered[train])
     return np.asarray((centered @ kept) @ kept.T)
+
+
+def positive_eigenvectors(square: Floats) -> Floats:
+    """Return the eigenvectors of a symmetric matrix that have positive eigenvalues, as columns."""
+    values, vectors = np.linalg.eigh(square)
+    return np.asarray(vectors[:, values > 0])

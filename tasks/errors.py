@@ -1,23 +1,23 @@
-"""Why a cell has no result. Each becomes a row that says so, never a number."""
+"""Define the errors that leave a cell without a result; their messages become the status of the cell in tables."""
 
 
 class NoResultError(ValueError):
-    """Learning gave nothing that may stand in a table."""
+    """Base class: learning did not produce a valid result."""
 
 
 class NoWeightsError(NoResultError):
-    """There is nothing to choose weights by."""
+    """No weights can be determined, because no kernel varies and is aligned with the labels."""
 
     def __init__(self) -> None:
         super().__init__("no kernel varies on the training set and is aligned with its labels")
 
 
 class NotSolvedError(NoResultError):
-    """A solver stopped before its certificate was good enough."""
+    """A solver stopped before its certificate reached the required accuracy."""
 
 
 class NotPositiveDefiniteError(NoResultError):
-    """A kernel has a negative eigenvalue that no ridge makes up for."""
+    """A kernel is indefinite, even with the largest ridge on its diagonal."""
 
 
 class NotConvergedError(NoResultError):

@@ -1,24 +1,33 @@
-"""Parameters of registered dataclasses, such as kernel families: their descriptions, bounds and errors.
+"""Declare the parameters of registered dataclasses, such as kernel families: descriptions, bounds and errors.
 
-An extension describes its parameters with these two names alone; the config derives its schema and its error messages
-from them.
+Extensions declare their parameters with `parameter`, and report invalid combinations with `ParameterError`. The schema
+of configs and the error messages are derived from these declarations.
 """
 
 from dataclasses import MISSING, field
 from typing import Any
 
 
-def parameter(description: str, *, ge: float | None = None, le: float | None = None, default: Any = MISSING) -> Any:
+def parameter(
+    description: str,
+    *,
+    gt: float | None = None,
+    ge: float | None = None,
+    le: float | None = None,
+    default: Any = MISSING,
+) -> Any:
     """Declare a field of a dataclass as a parameter that users set in a config.
+
+    For a field of type `tuple[T, ...]`, a config writes one value or a list of values.
 
     Parameters
     ----------
     description
-        A few words for the schema of configs.
-    ge, le
-        The smallest and the largest value; of a tuple, those of each of its items.
+        Short description for the schema of configs.
+    gt, ge, le
+        Bounds of numbers: greater than, greater than or equal to, less than or equal to; for a tuple, of each item.
     default
-        The value where the config does not set the parameter. Without it, the parameter is required.
+        Value if the config does not set the parameter. Without a default, the parameter is required.
 
     Examples
     --------
@@ -29,16 +38,16 @@ def parameter(description: str, *, ge: float | None = None, le: float | None = N
     >>> Polynomial().degree
     2
     """
-    return field(default=default, metadata={"description": description, "ge": ge, "le": le})
+    return field(default=default, metadata={"description": description, "gt": gt, "ge": ge, "le": le})
 
 
 class ParameterError(ValueError):
-    """A value that does not go with the other parameters, raised by `__post_init__` of a dataclass.
+    """A value is not compatible with the other parameters; raised by `__post_init__` of a dataclass.
 
     Parameters
     ----------
     name
-        The name of the parameter, which messages show in front of the text.
+        Name of the parameter, which precedes the message.
     message
         What is wrong and what is allowed.
     """

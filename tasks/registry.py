@@ -1,26 +1,44 @@
-"""Registries: named sets that users and maintainers extend with one new file each."""
+"""Define registries of named entries, to which users and maintainers add an entry with one new file."""
 
 from collections.abc import Callable, Iterator, Mapping
 from difflib import get_close_matches
 from importlib import import_module
-from typing import TypeVar
+from typing import Any, Protocol, TypeVar
+
+from kernel_pipeline.tasks.plugins import Plugin, find_plugins
 
 T = TypeVar("T")
 
 
+class Named(Protocol):
+    """An entry with a name."""
+
+    @property
+    def name(self) -> str:
+        """Name of the entry."""
+
+
+N = TypeVar("N", bound=Named)
+
+
 class Registry(Mapping[str, T]):
-    """Entries of one kind by name, such as all kernel families.
+    """Mapping from names to entries of one kind, such as all kernel families.
 
     The modules of the built-in entries are imported when the registry is first read, so that importing the registry
-    itself costs nothing. They come first, in the order of their modules, whatever was imported before; other entries
-    follow in the order in which they are registered.
+    itself is fast. Built-in entries come first, in the order of their modules, regardless of import order. Other
+    entries follow in the order in which they were registered, and plug-ins come last. A plug-in is imported when it is
+    read by its name, so that a broken one does not affect sweeps that do not use it.
 
     Parameters
     ----------
     kind
-        What an entry is called in error messages, such as "kernel family".
+        Name of an entry in error messages, such as "kernel family".
     modules
         Names of the modules that register the built-in entries.
+    group
+        The entry point group by which other packages declare plug-ins; empty for none.
+    unsuitable
+        Function that returns the reason why an object of a plug-in cannot be an entry; an empty string if it can.
 
     Examples
     --------
@@ -31,10 +49,20 @@ class Registry(Mapping[str, T]):
     ('#f00', ['red'])
     """
 
-    def __init__(self, kind: str, modules: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self,
+        kind: str,
+        modules: tuple[str, ...] = (),
+        group: str = "",
+        unsuitable: Callable[[Any], str] = lambda entry: "",
+    ) -> None:
         self.kind = kind
         self._modules = modules
+        self._group, self._unsuitable = group, unsuitable
         self._entries: dict[str, T] = {}
+        self._plugins: dict[str, Plugin] | None = None
+        self._loaded: dict[str, T] = {}
+        """The plug-ins that have been imported."""
 
     def register(self, name: str) -> Callable[[T], T]:
         """Return a decorator that adds an entry under a name.
@@ -47,33 +75,54 @@ class Registry(Mapping[str, T]):
 
         def add(entry: T) -> T:
             if self._entries.get(name, entry) is not entry:
-                raise ValueError(f"there already is a {self.kind} {name!r}")
+                raise ValueError(f"there is already a {self.kind} {name!r}")
             self._entries[name] = entry
             return entry
 
         return add
 
     def unregister(self, name: str) -> None:
-        """Remove an entry, such as that of a test."""
+        """Remove an entry, for example one that a test has registered."""
         del self._entries[name]
 
     def unknown(self, name: object) -> str:
         """Return the error message for a name that is not registered."""
         nearest = get_close_matches(str(name), self, n=1)
         hint = f" Did you mean {nearest[0]!r}?" if nearest else ""
-        return f"there is no {self.kind} {name!r}; there are: {', '.join(self)}.{hint}"
+        return f"there is no {self.kind} {name!r}. Available: {', '.join(self)}.{hint}"
+
+    def loaded(self) -> dict[str, T]:
+        """Return all entries except plug-ins that have not been imported."""
+        return {**self._loaded, **self.registered}
+
+    @property
+    def registered(self) -> Mapping[str, T]:
+        """The entries that are not plug-ins."""
+        self._load()
+        return self._entries
+
+    @property
+    def plugins(self) -> Mapping[str, Plugin]:
+        """The plug-ins of installed packages; a plug-in is ignored if its name is registered."""
+        if self._plugins is None:
+            self._plugins = find_plugins(self._group, self.kind) if self._group else {}
+        return self._plugins
 
     def __getitem__(self, name: str) -> T:
-        self._load()
-        return self._entries[name]
+        if name in self.registered:
+            return self._entries[name]
+        if name not in self._loaded:
+            self._loaded[name] = self.plugins[name].load(self._unsuitable)
+        return self._loaded[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in list(self)
 
     def __iter__(self) -> Iterator[str]:
-        self._load()
-        return iter(self._entries)
+        return iter([*self.registered, *(name for name in self.plugins if name not in self._entries)])
 
     def __len__(self) -> int:
-        self._load()
-        return len(self._entries)
+        return len(list(iter(self)))
 
     def _load(self) -> None:
         """Import the modules of the built-in entries; entries that were registered before the import follow them."""
@@ -87,3 +136,19 @@ class Registry(Mapping[str, T]):
                     name: entry for name, entry in added.items() if getattr(entry, "__module__", "") == module
                 }
             self._entries |= {name: entry for name, entry in added.items() if name not in self._entries}
+
+
+class NamedRegistry(Registry[N]):
+    """Registry of entries that have a name, which must be an identifier, since files or columns are named after it."""
+
+    def add(self, entry: N) -> N:
+        """Add an entry under its own name.
+
+        Raises
+        ------
+        ValueError
+            If the name is taken or is not an identifier.
+        """
+        if not entry.name.isidentifier():
+            raise ValueError(f"the name of a {self.kind} must be an identifier; got {entry.name!r}")
+        return self.register(entry.name)(entry)

@@ -13,7 +13,7 @@ from kernel_pipeline.data.data_directory import DATA_DIR_VARIABLE
 def data_dir() -> Path:
     folder = os.environ.get(DATA_DIR_VARIABLE)
     if not folder:
-        pytest.skip(f"needs the paper's datasets: set {DATA_DIR_VARIABLE} to their folder (README, 'Data')")
+        pytest.skip(f"needs the paper's datasets: set {DATA_DIR_VARIABLE} to their folder (configs/README.md, 'Data')")
     return Path(folder)
 
 

@@ -31,6 +31,7 @@ def test_the_wheel_runs_the_default_sweep_from_a_foreign_directory(tmp_path: Pat
     subprocess.run([sys.executable, "-m", "pip", *install], check=True, capture_output=True)
     folders = sorted(entry.name for entry in site.iterdir() if entry.is_dir() and entry.suffix == "")
     assert folders == ["bin", "kernel_pipeline"]
+    assert (site / "kernel_pipeline/configs/paper-tables.csv").is_file()
     listed = pipeline("configs", cwd=elsewhere, root=site)
     assert "default" in listed.stdout
     assert "paper-gaussian" in listed.stdout
@@ -42,6 +43,8 @@ def test_the_wheel_runs_the_default_sweep_from_a_foreign_directory(tmp_path: Pat
         "dataset.diabetes.rows=60",
         "--set",
         "dataset.breast-cancer.rows=60",
+        "--set",
+        "dataset.digits.rows=100",
         cwd=elsewhere,
         root=site,
     )

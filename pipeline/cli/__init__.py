@@ -1,1 +1,1 @@
-"""The command line: commands and terminal views."""
+"""Define the commands of the command line and their output."""

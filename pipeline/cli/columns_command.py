@@ -1,4 +1,4 @@
-"""The command that describes the columns of the result tables."""
+"""Define the command that describes the columns of the result tables."""
 
 import click
 
@@ -6,9 +6,9 @@ import click
 @click.command()
 @click.argument("table", required=False)
 def columns(table: str | None) -> None:
-    """Describe the columns of the result tables: name, type, unit and meaning.
+    """Describe the columns of the result tables.
 
-    TABLE is the name of a table, such as rows; without it, all tables are described.
+    Name, type, unit and meaning are printed. TABLE is the name of a table, such as rows. Default: all tables.
     """
     from kernel_pipeline.errors import ConfigError
     from kernel_pipeline.results.table import TABLES

@@ -1,4 +1,4 @@
-"""Commands that look after run directories."""
+"""Define the commands that inspect and maintain run directories."""
 
 import sys
 from pathlib import Path
@@ -8,10 +8,10 @@ import click
 
 from kernel_pipeline.cli.options import (
     console,
-    data_option,
     directory_argument,
     open_storage,
     running_options,
+    stored_data_option,
     take_profile,
 )
 
@@ -21,22 +21,53 @@ if TYPE_CHECKING:
 
 @click.command()
 @directory_argument
-def status(directory: "Storage") -> None:
-    """Show what is done in the run of DIRECTORY, and what is left and why."""
-    from kernel_pipeline.cli.status import print_status
+@click.option("--watch", is_flag=True, help="Update the display until the run ends, with rates and results so far.")
+def status(directory: "Storage", watch: bool) -> None:
+    """Show which tasks of a run are finished, and why others are left."""
+    if watch:
+        from kernel_pipeline.cli.watch_view import watch_status
 
-    print_status(console(), directory)
+        watch_status(console(), directory)
+    else:
+        from kernel_pipeline.cli.status import print_status
+
+        print_status(console(), directory)
 
 
 @click.command()
 @directory_argument
-@click.option("--repair", is_flag=True, help="Recompute only what is damaged.")
-@data_option
+@click.option("--open", "open_browser", is_flag=True, help="Open the report in a browser.")
+@click.option("--watch", is_flag=True, help="Write the report again every 10 s until the run ends; the page reloads.")
+def report(directory: "Storage", open_browser: bool, watch: bool) -> None:
+    """Write the report of a run, report.html.
+
+    A finished run already has this file. For a run that is running or was stopped, the report shows the results so far,
+    and states what is missing.
+    """
+    from kernel_pipeline.cli.report_view import open_report, print_report
+    from kernel_pipeline.run.report import write_report
+
+    written = write_report(directory, is_watched=watch)
+    print_report(console(), written)
+    if open_browser:
+        open_report(console(), written)
+    if watch and not written.is_complete:
+        from kernel_pipeline.cli.watch_view import watch_report
+
+        watch_report(console(), directory)
+
+
+@click.command()
+@directory_argument
+@click.option("--repair", is_flag=True, help="Recompute only what is damaged, missing or swapped.")
+@stored_data_option
 @running_options
 def verify(directory: "Storage", repair: bool, data_dir: Path | None, **running: Any) -> None:
-    """Read every byte of a run, and name what is damaged, missing, swapped or foreign.
+    """Check every byte of a run.
 
-    The exit code is 0 if everything is as it was written or was repaired, and 4 otherwise.
+    Files that are damaged, missing, swapped with others or not part of the run are listed. The exit code is 0 if there
+    are none, and 4 otherwise. With --repair it is 0 if everything was repaired, and 3 if a recomputed task failed;
+    files that are not part of the run are left in place. The other options apply to --repair only.
     """
     from kernel_pipeline.cli.maintenance_view import print_repair, print_verification
     from kernel_pipeline.run.repair import repair_run, restore_run, verify_run
@@ -59,12 +90,12 @@ def verify(directory: "Storage", repair: bool, data_dir: Path | None, **running:
 @click.command()
 @directory_argument
 def unlock(directory: "Storage") -> None:
-    """Remove the lock that a dead run left in DIRECTORY."""
+    """Remove the lock of a run that is no longer running."""
     from kernel_pipeline.errors import RefusedError
     from kernel_pipeline.text import printable
 
     if not directory.exists():
-        raise RefusedError(f"{directory} is not a run directory")
+        raise RefusedError(f"{directory} is not a run directory: it does not exist. `pipeline runs` lists your runs")
     held = directory.unlock()
     click.echo(printable(f"Unlocked; the lock was held by {held}." if held else f"{directory} is not locked."))
 
@@ -72,7 +103,10 @@ def unlock(directory: "Storage") -> None:
 @click.command()
 @click.argument("folder", type=open_storage, default="runs")
 def runs(folder: "Storage") -> None:
-    """List the runs in FOLDER (by default runs/) with state, size and age."""
+    """List runs with state, size and age.
+
+    FOLDER contains the run directories. Default: runs.
+    """
     from kernel_pipeline.cli.maintenance_view import print_runs
     from kernel_pipeline.run.maintenance import list_runs
 
@@ -85,12 +119,13 @@ def runs(folder: "Storage") -> None:
     "--keep",
     type=click.Choice(("results",)),
     default="results",
-    hidden=True,  # the only choice, accepted since earlier versions required it
+    hidden=True,  # it has one choice, and is accepted because earlier versions required it
 )
 def clean(directory: "Storage", keep: str) -> None:
-    """Remove the big arrays of a run: Gram matrices, combined kernels, copies of data.
+    """Remove the large arrays of a finished run.
 
-    Tables, statistics, weights and the ledger are kept. If a later change needs the arrays, they are computed again.
+    These are the Gram matrices, the combined kernels and the copies of the data. Tables, statistics, weights and the
+    ledger are kept. If a later change needs the arrays, they are computed again.
     """
     from kernel_pipeline.cli.maintenance_view import print_cleaning
     from kernel_pipeline.run.maintenance import clean_run
@@ -98,4 +133,4 @@ def clean(directory: "Storage", keep: str) -> None:
     print_cleaning(console(), clean_run(directory))
 
 
-COMMANDS = (status, verify, unlock, runs, clean)
+COMMANDS = (status, report, verify, unlock, runs, clean)

@@ -1,4 +1,4 @@
-"""The command line. Heavy modules are imported only by the commands that need them."""
+"""Define the command line. Modules that are slow to import are imported only by the commands that need them."""
 
 import signal
 import sys
@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from kernel_pipeline import __version__
-from kernel_pipeline.cli import directory_commands as cli_directories
 from kernel_pipeline.cli.columns_command import columns
+from kernel_pipeline.cli.compare_command import compare
+from kernel_pipeline.cli.directory_commands import COMMANDS as DIRECTORY_COMMANDS
+from kernel_pipeline.cli.model_commands import COMMANDS as MODEL_COMMANDS
 from kernel_pipeline.cli.options import (
     cluster_options,
     config_argument,
@@ -20,12 +22,14 @@ from kernel_pipeline.cli.options import (
     resume_arguments,
     running_options,
     set_option,
+    stored_data_option,
     sweep_options,
     take_profile,
 )
 from kernel_pipeline.cli.output import tolerant_output
+from kernel_pipeline.cli.similarity_command import similarity
 from kernel_pipeline.cluster.errors import ClusterError, LimitError
-from kernel_pipeline.cluster.limits import starved
+from kernel_pipeline.cluster.limits import suspected_limits
 from kernel_pipeline.errors import InterruptedRunError, PipelineError, StorageError
 from kernel_pipeline.run.interrupt import EXIT_CODE, STOPPED
 from kernel_pipeline.text import printable
@@ -35,18 +39,18 @@ if TYPE_CHECKING:
     from kernel_pipeline.store.storage import Storage
 
 CONTEXT = {"help_option_names": ["-h", "--help"]}
-ONLY_PRINTS = ("plan", "status", "runs", "configs", "clusters", "columns", "config")
-"""Commands that fail if their output cannot be written; the others do more than print."""
+PRINTING_COMMANDS = ("plan", "status", "runs", "configs", "clusters", "columns", "config", "compare", "predict")
+"""Commands that only print, and therefore fail if their output cannot be written."""
 
 
 class Commands(click.Group):
-    """Show an error of the user as one message, with its exit code."""
+    """Command group that shows errors as one message without a traceback, and exits with their code."""
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command."""
+        """Run the command, and report its errors."""
         with tolerant_output() as output:
             result = self._invoke(ctx)
-        if output.is_broken and ctx.invoked_subcommand in ONLY_PRINTS:
+        if output.is_broken and ctx.invoked_subcommand in PRINTING_COMMANDS:
             ctx.exit(StorageError.exit_code)
         return result
 
@@ -54,18 +58,18 @@ class Commands(click.Group):
         try:
             return super().invoke(ctx)
         except (PipelineError, ClusterError) as error:
-            words = printable(str(error))
-            click.echo(words if isinstance(error, InterruptedRunError) else f"Error: {words}", err=True)
+            message = printable(str(error))
+            click.echo(message if isinstance(error, InterruptedRunError) else f"Error: {message}", err=True)
             ctx.exit(error.exit_code)
         except (OSError, MemoryError, RuntimeError) as error:
-            if names := starved(error):
+            if names := suspected_limits(error):
                 message = f"this process hit a system limit ({type(error).__name__}: {error}). The limits are: {names}"
-                click.echo(f"Error: {message}. Raise them; the same command continues from here", err=True)
+                click.echo(f"Error: {message}. Raise them; the same command resumes the run", err=True)
                 ctx.exit(LimitError.exit_code)
             if not isinstance(error, OSError):
                 if not isinstance(error.__cause__, KeyboardInterrupt):
                     raise
-                click.echo(STOPPED, err=True)  # Python 3.11 wraps a Ctrl-C that comes during the creation of a class
+                click.echo(STOPPED, err=True)  # Python 3.11 wraps a Ctrl-C that occurs while a class is created
                 ctx.exit(EXIT_CODE)
             click.echo(printable(f"Error: {error.filename or 'a file'}: {error.strerror or error}"), err=True)
             ctx.exit(StorageError.exit_code)
@@ -81,14 +85,21 @@ def main() -> None:
 
     \b
     pipeline run                     run the default sweep
-    pipeline run paper-gaussian --data-dir DIR
-    pipeline plan CONFIG             show what a sweep would cost
-    pipeline status DIR              show what is done and what is left
-    pipeline resume DIR              continue a run
+    pipeline run CONFIG --out DIR    run your own config in a directory
+    pipeline plan CONFIG             show the tasks, disk, memory and time of a sweep
+    pipeline status DIR              show which tasks are finished and which are left
+    pipeline report DIR --open       show the results in a browser
+    pipeline compare DIR --paper     show the results beside those of the paper
+    pipeline resume DIR              resume a run
     pipeline submit CONFIG --cluster slurm
     pipeline verify DIR              check a run for damage
+    pipeline fit DIR --dataset D --method M --out model.skops
+    pipeline predict model.skops new.csv
+    pipeline export DIR --dataset D --method M --out kernel.npy
+    pipeline similarity FILES... --out DIR
     """
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # the warning of a batch system acts like Ctrl-C
+    # Batch systems send SIGTERM before they end a job; it is handled like Ctrl-C.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 
 @main.command()
@@ -97,13 +108,15 @@ def run(
     config: str | None,
     out: "Storage | None",
     accept_changes: bool,
+    skip_too_large: bool,
     data_dir: Path | None,
     settings: tuple[str, ...],
     **running: Any,
 ) -> None:
-    """Run a sweep, or resume it.
+    """Run a sweep, or resume it if its directory exists.
 
-    CONFIG is a file, or the name of a shipped config. Without it, the default sweep runs.
+    CONFIG is a TOML file, or the name of a shipped config (`pipeline configs`). Without it, the default
+    sweep is run.
     """
     from kernel_pipeline.cluster import warm_up
     from kernel_pipeline.run.worker_modules import worker_modules
@@ -116,7 +129,8 @@ def run(
     from kernel_pipeline.run.options import Options
     from kernel_pipeline.run.sweeps import run_sweep
 
-    options = Options(profile, **running, accept_changes=accept_changes, owns_process=True)
+    running |= {"accept_changes": accept_changes, "skip_too_large": skip_too_large}
+    options = Options(profile, **running, owns_process=True)
     view = RunView(console(), config or "default")
     _finish(run_sweep(parsed, data_folder(data_dir, folder), out, options, [view]))
 
@@ -135,15 +149,16 @@ def submit(
     config: str | None,
     out: "Storage | None",
     accept_changes: bool,
+    skip_too_large: bool,
     data_dir: Path | None,
     settings: tuple[str, ...],
     **running: Any,
 ) -> None:
-    """Submit a sweep as a Slurm job that includes its driver, and return.
+    """Run a sweep with its driver in a Slurm job.
 
-    CONFIG is as for `run`; the cluster is a Slurm profile (--cluster slurm).
+    The command returns once the job is submitted. CONFIG is as for `run`. Use a Slurm profile (--cluster slurm).
     """
-    again = resume_arguments(running)
+    resume_options = resume_arguments(running)
     profile = take_profile(running)
     from kernel_pipeline.cli.maintenance_view import print_submission
     from kernel_pipeline.cli.run_view import RunView
@@ -152,17 +167,18 @@ def submit(
     from kernel_pipeline.run.submission import submit_sweep
 
     parsed, folder = load_config(config, settings)
-    options = Options(profile, **running, accept_changes=accept_changes)
+    options = Options(profile, **running, accept_changes=accept_changes, skip_too_large=skip_too_large)
     view = RunView(console(), config or "default")
-    print_submission(console(), submit_sweep(parsed, data_folder(data_dir, folder), out, options, again, [view]))
+    submission = submit_sweep(parsed, data_folder(data_dir, folder), out, options, resume_options, [view])
+    print_submission(console(), submission)
 
 
 @main.command()
 @directory_argument
 @running_options
-@data_option
+@stored_data_option
 def resume(directory: "Storage", data_dir: Path | None, **running: Any) -> None:
-    """Resume the run in DIRECTORY; the config is read from there."""
+    """Resume a run with the config in its directory."""
     profile = take_profile(running)
     from kernel_pipeline.cli.run_view import RunView
     from kernel_pipeline.run.options import Options
@@ -185,14 +201,20 @@ def plan(
     data_dir: Path | None,
     settings: tuple[str, ...],
 ) -> None:
-    """Show what would run and what it would cost, without starting anything."""
+    """Show the tasks, disk, memory and estimated time of a sweep.
+
+    Nothing is run, except for half a second of calculations that measure the speed of this machine. For batch
+    systems, the job script is printed too. CONFIG is as for `run`.
+    """
     from kernel_pipeline.cli.plan_view import print_job, print_plan
     from kernel_pipeline.cluster import released, worker_limits
     from kernel_pipeline.config.profiles import find_profile
     from kernel_pipeline.data.data_directory import data_folder
     from kernel_pipeline.data.prepared import load_samples
+    from kernel_pipeline.plan.calibration import measure_rates
     from kernel_pipeline.plan.plan import make_plan
     from kernel_pipeline.run.directory import default_directory
+    from kernel_pipeline.store.local_storage import LocalStorage
 
     profile = find_profile(cluster, workers, insecure)
     click.get_current_context().with_resource(released(profile))
@@ -200,8 +222,9 @@ def plan(
     where = data_folder(data_dir, folder)
     planned = make_plan(parsed, [load_samples(parsed, dataset, where).info for dataset in parsed.dataset])
     count, limit = worker_limits(profile)
-    print_plan(console(), planned, count, limit)
-    print_job(console(), profile, default_directory(parsed))
+    root = default_directory(parsed)
+    print_plan(console(), planned, count, limit, LocalStorage(root).free_bytes(), measure_rates())
+    print_job(console(), profile, root)
     if limit is not None:
         planned.check_memory(limit, count)
 
@@ -217,7 +240,7 @@ def configs() -> None:
 
 @main.command()
 def clusters() -> None:
-    """List the cluster profiles, and the folder for your own."""
+    """List the cluster profiles and the folder for your own."""
     from kernel_pipeline.config.profiles import describe, known_profiles, profile_folder
 
     for name, file in known_profiles().items():
@@ -227,7 +250,7 @@ def clusters() -> None:
 
 @main.group("config")
 def config_group() -> None:
-    """Print the resolved config, or the schema of configs."""
+    """Print a resolved config, or the schema of configs."""
 
 
 @config_group.command()
@@ -242,7 +265,10 @@ def show(config: str | None, settings: tuple[str, ...]) -> None:
 
 @config_group.command()
 def schema() -> None:
-    """Print the JSON Schema of configs: every key, its type, its default and its meaning."""
+    """Print the JSON Schema of configs.
+
+    The schema contains the type, the default and the meaning of every key.
+    """
     import json
 
     from kernel_pipeline.config.sweep import Config
@@ -250,5 +276,5 @@ def schema() -> None:
     click.echo(json.dumps(Config.model_json_schema(), indent=2))
 
 
-for command in (*cli_directories.COMMANDS, columns):
+for command in (*DIRECTORY_COMMANDS, columns, compare, *MODEL_COMMANDS, similarity):
     main.add_command(command)

@@ -1,10 +1,10 @@
-"""Print the results of the commands that look after run directories."""
+"""Print the results of the commands that maintain run directories."""
 
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from kernel_pipeline.cli.run_view import print_line
+from kernel_pipeline.cli.terminal import print_line
 from kernel_pipeline.run.environment import FORMAT
 from kernel_pipeline.run.maintenance import Cleaning, ListedRun
 from kernel_pipeline.run.repair import Repair, Verification
@@ -30,18 +30,18 @@ def print_runs(console: Console, folder: str, runs: list[ListedRun]) -> None:
 
 
 def print_cleaning(console: Console, cleaning: Cleaning) -> None:
-    """Print how much space is free again, and what was left in place."""
+    """Print the freed space, and the files that were left in place."""
     for key in cleaning.foreign:
         print_line(console, f"{key} does not belong to this run, and is left in place")
     print_line(console, f"Freed {format_bytes(cleaning.freed)}; tables, statistics, weights and the ledger are kept.")
 
 
 def print_verification(console: Console, found: Verification) -> None:
-    """Print every file that is not as it was written, and how to repair it."""
+    """Print every problem that was found, and the command that repairs them."""
     for problem in found.problems:
         print_line(console, str(problem))
     if not found.problems:
-        print_line(console, f"All {found.files:,} files are as they were written.")
+        print_line(console, f"All {found.files:,} files are intact.")
         return
     foreign = f" {found.foreign:,} files do not belong to this run, and are left in place." if found.foreign else ""
     repair = (
@@ -56,7 +56,7 @@ def print_verification(console: Console, found: Verification) -> None:
 
 
 def print_repair(console: Console, repair: Repair) -> None:
-    """Print how much was repaired, and what was not."""
+    """Print the number of repaired problems, and what could not be repaired."""
     for name, reason in repair.failed.items():
         print_line(console, f"{name} {reason}")
     failed = f", except for {len(repair.failed):,} task(s) that failed" if repair.failed else ""
@@ -64,24 +64,24 @@ def print_repair(console: Console, repair: Repair) -> None:
     if repair.foreign:
         print_line(
             console,
-            f"{repair.foreign:,} files that do not belong to this run are left in place. You can move them away; no "
+            f"{repair.foreign:,} files that do not belong to this run are left in place. You can remove them; no "
             "result depends on them.",
         )
 
 
 def print_submission(console: Console, submission: Submission) -> None:
-    """Print the number of a job, and how to look at it and stop it."""
+    """Print the number of a job, and the commands that show and stop it."""
     root, job = quoted(submission.root), submission.job
     print_line(
         console,
         f"Submitted as job {job}. You can log out: the job continues, over several wall times if necessary.\n"
         f"Status: `pipeline status {root}`; the output is in {submission.output}.\n"
-        f"Stop: `scancel {job}`; everything finished is kept, and `pipeline submit` continues the run.",
+        f"Stop: `scancel {job}`; finished tasks are kept, and `pipeline submit` resumes the run.",
     )
 
 
 def _age(seconds: float) -> str:
-    """Return a time span in the largest fitting unit."""
+    """Format a time span in minutes, hours or days."""
     if seconds < HOUR:
         return f"{seconds / 60:.0f} min"
     return f"{seconds / HOUR:.0f} h" if seconds < 2 * DAY else f"{seconds / DAY:.0f} days"

@@ -1,4 +1,4 @@
-"""Arguments and options that commands share, and the console that they print to."""
+"""Define the arguments and options that commands share, and the console to which they print."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -15,24 +15,32 @@ if TYPE_CHECKING:
 
 
 def open_storage(address: str) -> "Storage":
-    """Open a folder, or s3://bucket/prefix; one that cannot be reached is rejected before anything else is done."""
+    """Open a folder, or s3://bucket/prefix; raise an error if it cannot be reached."""
     from kernel_pipeline.store.addresses import open_storage
 
     return open_storage(address)
 
 
 config_argument = click.argument("config", required=False)
-data_option = click.option(
-    "--data-dir",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Folder for relative paths of data files. Default: PIPELINE_DATA_DIR, or the folder of the config.",
-)
+
+
+def _data_option(default: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Return the option for the folder of data files, with a description of its default."""
+    return click.option(
+        "--data-dir",
+        type=click.Path(file_okay=False, path_type=Path),
+        help=f"Folder for relative paths of data files. Default: {default}.",
+    )
+
+
+data_option = _data_option("PIPELINE_DATA_DIR, or else the folder of the config")
+stored_data_option = _data_option("the folder that the run was started with")
 set_option = click.option(
     "--set",
     "settings",
     multiple=True,
     metavar="KEY=VALUE",
-    help="Change a value of the config: protocol.folds=3, dataset.NAME.rows=200. Can be repeated.",
+    help="Change a value of the config, such as protocol.folds=3 or dataset.NAME.rows=200. Can be repeated.",
 )
 directory_argument = click.argument("directory", type=open_storage, metavar="DIRECTORY")
 
@@ -40,13 +48,13 @@ directory_argument = click.argument("directory", type=open_storage, metavar="DIR
 def cluster_options(command: Callable[..., None]) -> Callable[..., None]:
     """Add the options that choose a cluster."""
     for option in (
-        click.option("--insecure", is_flag=True, help="Allow connections without TLS, in a trusted network."),
-        click.option("--workers", type=click.IntRange(min=1), help="Number of workers. Default: that of the profile."),
+        click.option("--insecure", is_flag=True, help="Allow connections without TLS, in a network that you trust."),
+        click.option("--workers", type=click.IntRange(min=1), help="Number of workers. Default: set by the profile."),
         click.option(
             "--cluster",
             default="local",
             show_default=True,
-            help="A profile (`pipeline clusters`), the address of a scheduler, or its scheduler file.",
+            help="Name or file of a profile (`pipeline clusters`), address of a scheduler, or its scheduler file.",
         ),
     ):
         command = option(command)
@@ -54,17 +62,17 @@ def cluster_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def running_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options of execution, which change no result."""
+    """Add the options of execution, which do not affect results."""
     for option in (
-        click.option("--dashboard", is_flag=True, help="Serve Dask's dashboard, to every user of the driver's host."),
+        click.option("--dashboard", is_flag=True, help="Serve Dask's dashboard to all users of the driver's host."),
         click.option("--retry-failed", is_flag=True, help="Retry tasks that failed in an earlier run."),
-        click.option("--fail-fast", is_flag=True, help="Stop at the first failure. Default: run everything else."),
+        click.option("--fail-fast", is_flag=True, help="Stop at the first failure. Default: run the other tasks."),
         click.option(
             "--verify",
             type=click.Choice(("quick", "full")),
             default="quick",
             show_default=True,
-            help="How to check finished tasks: quick compares sizes and stored checksums, full reads every byte.",
+            help="How to check the files of finished tasks: quick compares sizes and checksums, full reads every byte.",
         ),
     ):
         command = option(command)
@@ -76,12 +84,17 @@ def sweep_options(command: Callable[..., None]) -> Callable[..., None]:
     for option in (
         set_option,
         data_option,
-        click.option("--accept-changes", is_flag=True, help="Continue the run in --out with changed config or data."),
+        click.option(
+            "--skip-too-large",
+            is_flag=True,
+            help="Leave out datasets that are too large for the workers or the disk, and run the others.",
+        ),
+        click.option("--accept-changes", is_flag=True, help="Resume the run even if its config or data have changed."),
         click.option(
             "--out",
             type=open_storage,
             metavar="DIR",
-            help="The run directory, or s3://BUCKET/PREFIX. Default: runs/NAME-HASH.",
+            help="Run directory, or s3://BUCKET/PREFIX. Default: runs/NAME-HASH.",
         ),
         running_options,
         config_argument,
@@ -105,7 +118,10 @@ def resume_arguments(running: dict[str, Any]) -> list[str]:
 
 
 def take_profile(running: dict[str, Any]) -> "Profile":
-    """Take the cluster options out of the running options and return their profile; under MPI, only in the driver."""
+    """Remove the cluster options from the running options, and return their profile.
+
+    Under MPI, the processes of the scheduler and the workers do not return from this call.
+    """
     from kernel_pipeline.cluster import assume_role, released
     from kernel_pipeline.config.profiles import find_profile
 
@@ -116,18 +132,18 @@ def take_profile(running: dict[str, Any]) -> "Profile":
 
 
 def load_config(name_or_path: str | None, settings: Sequence[str]) -> "tuple[Config, Path]":
-    """Read a config as `read_config` does, and report a file that hides a shipped config."""
+    """Read a config, and print a note if a file hides a shipped config of the same name."""
     from kernel_pipeline.config.loading import hidden_config, read_config
 
     if hidden := hidden_config(name_or_path):
-        click.echo(f"note: using the file {hidden!r} of this folder, not the shipped config of that name", err=True)
+        click.echo(f"note: using the file {hidden!r} in this folder, not the shipped config of the same name", err=True)
     return read_config(name_or_path, settings)
 
 
 def console() -> "Console":
-    """Return the console that a command prints to."""
+    """Return the console to which a command prints."""
     from kernel_pipeline.cli.terminal import PlainConsole
 
     terminal = PlainConsole()
-    # A file or a batch log has no width; wide tables should not be folded there.
+    # Files and batch logs have no width, so wide tables should not be wrapped there.
     return terminal if terminal.is_terminal else PlainConsole(width=160)

@@ -1,4 +1,4 @@
-"""A standard output that may fail while a command runs, which must not stop a run."""
+"""Tolerate errors on standard output, so that they do not stop a run."""
 
 import errno
 import io
@@ -24,7 +24,7 @@ class TolerantStream:
         return getattr(self._stream, name)
 
     def write(self, text: str) -> int:
-        """Write a text."""
+        """Write text."""
         return self._try(lambda: self._stream.write(text), len(text))
 
     def flush(self) -> None:
@@ -33,35 +33,34 @@ class TolerantStream:
 
     @property
     def is_broken(self) -> bool:
-        """Whether writing failed for another reason than a closed pipe, as that of `| head`."""
+        """Return whether writing failed for a reason other than a closed pipe, such as that of `| head`."""
         return self.error is not None and self.error.errno != errno.EPIPE
 
-    def _try(self, work: Callable[[], T], otherwise: T) -> T:
+    def _try(self, function: Callable[[], T], default: T) -> T:
         try:
-            return work()
+            return function()
         except OSError as error:
             if self.error is None:
                 self.error = error
                 if self.is_broken:
-                    _say_on_stderr(
-                        f"note: the standard output cannot be written: {error.strerror}. The command continues "
-                        "without it"
+                    _print_to_stderr(
+                        f"note: cannot write to standard output: {error.strerror}. The command continues without output"
                     )
             self._discard()
-            return otherwise
+            return default
 
     def _discard(self) -> None:
         """Discard the buffer and all further output, so that closing the stream does not fail too."""
         with suppress(OSError, ValueError):
-            nowhere = os.open(os.devnull, os.O_WRONLY)
-            os.dup2(nowhere, self._stream.fileno())
-            os.close(nowhere)
+            null_device = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(null_device, self._stream.fileno())
+            os.close(null_device)
             self._stream.flush()
 
 
 @contextmanager
 def tolerant_output() -> Iterator[TolerantStream]:
-    """Replace the standard output by one whose errors stop nothing; characters that it cannot encode become `?`."""
+    """Replace standard output with a stream that raises no errors; characters that it cannot encode become `?`."""
     _open_standard_descriptors()
     before = sys.stdout
     if isinstance(before, io.TextIOWrapper):
@@ -82,7 +81,7 @@ def _open_standard_descriptors() -> None:
     os.close(descriptor)
 
 
-def _say_on_stderr(line: str) -> None:
+def _print_to_stderr(line: str) -> None:
     with suppress(OSError, ValueError):
         if sys.stderr is not None:
             sys.stderr.write(f"{line}\n")

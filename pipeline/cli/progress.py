@@ -1,4 +1,4 @@
-"""Show progress while tasks run: one bar per stage on a terminal, a line from time to time elsewhere."""
+"""Show progress while tasks run: one bar per stage on a terminal, periodic lines elsewhere."""
 
 import time
 from collections import Counter
@@ -9,12 +9,13 @@ from rich.progress import Progress as RichProgress
 
 from kernel_pipeline.events import Event, TaskFinished, TasksStarted, TasksStopped
 from kernel_pipeline.stages.task import STAGES
+from kernel_pipeline.text import format_seconds
 
-SECONDS_BETWEEN_LINES = 10.0
+LINE_INTERVAL_S = 10.0
 
 
 class Progress:
-    """A listener that counts finished tasks by stage and shows the counts."""
+    """A listener that counts finished tasks by stage, and shows the counts and the estimated remaining time."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -25,12 +26,12 @@ class Progress:
         self._ids: dict[str, TaskID] = {}
 
     def __call__(self, event: Event) -> None:
-        """Update what is shown."""
+        """Update the counts and show them."""
         match event:
             case TasksStarted():
                 self._start(event)
             case TaskFinished():
-                self._advance(event.stage)
+                self._advance(event.stage, event.remaining)
             case TasksStopped() if self._bars:
                 self._bars.stop()
                 self._bars = None
@@ -45,21 +46,35 @@ class Progress:
                 BarColumn(),
                 MofNCompleteColumn(),
                 TimeElapsedColumn(),
+                TextColumn("{task.fields[remaining]}"),
                 console=self._console,
             )
             self._ids = {
-                stage: self._bars.add_task(stage, total=total, completed=self._counts[stage])
+                stage: self._bars.add_task(stage, total=total, completed=self._counts[stage], remaining="")
                 for stage, total in self._totals.items()
             }
+            self._show_remaining(event.remaining)
             self._bars.start()
 
-    def _advance(self, stage: str) -> None:
+    def _show_remaining(self, remaining: float | None) -> None:
+        """Show the remaining time of the run beside the bar of the last stage, which ends last."""
+        if self._bars and self._ids:
+            self._bars.update([*self._ids.values()][-1], remaining=_format_remaining(remaining))
+
+    def _advance(self, stage: str, remaining: float | None) -> None:
         if stage not in self._totals:
             return
         self._counts[stage] += 1
         if self._bars:
             self._bars.advance(self._ids[stage])
-        elif time.monotonic() - self._last_line >= SECONDS_BETWEEN_LINES:
+            self._show_remaining(remaining)
+        elif time.monotonic() - self._last_line >= LINE_INTERVAL_S:
             self._last_line = time.monotonic()
             counts = ", ".join(f"{stage} {self._counts[stage]}/{total}" for stage, total in self._totals.items())
-            self._console.print(f"{self._last_line - self._begin:.0f} s: {counts}")
+            about = f"; {text}" if (text := _format_remaining(remaining)) else ""
+            self._console.print(f"{self._last_line - self._begin:.0f} s: {counts}{about}")
+
+
+def _format_remaining(remaining: float | None) -> str:
+    """Return the remaining time as text; empty if it is not known, or if nothing remains."""
+    return f"about {format_seconds(remaining)} left" if remaining else ""

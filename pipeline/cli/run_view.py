@@ -1,17 +1,19 @@
-"""Show a run on a terminal: what is about to run, progress, messages and results."""
+"""Show a run on a terminal: the pending tasks, progress, messages and results."""
 
 from rich.console import Console
 from rich.markup import escape
 
 from kernel_pipeline.cli.progress import Progress
 from kernel_pipeline.cli.summary_view import print_correlation, print_summary
+from kernel_pipeline.cli.terminal import print_line
 from kernel_pipeline.events import Event, Notice, ReusableRun, RunStarted, WorkersChanged
 from kernel_pipeline.plan.notes import lines
-from kernel_pipeline.results.stored_tables import read_correlation
+from kernel_pipeline.results.stored_tables import read_comparison, read_correlation
 from kernel_pipeline.run.sweeps import MAX_NAMED, Outcome
-from kernel_pipeline.stages.one_stage import EachKernelTask
+from kernel_pipeline.stages.single_kernels import SingleKernelsTask
 from kernel_pipeline.stages.task import Task
 from kernel_pipeline.store.files import quoted
+from kernel_pipeline.store.paths import REPORT
 from kernel_pipeline.store.reports import OK
 from kernel_pipeline.text import format_bytes
 
@@ -22,7 +24,7 @@ class RunView:
     Parameters
     ----------
     console
-        Where to print; the standard output by default.
+        Console to print to; by default, the standard output.
     config
         Name or file of the config as the user gave it, for commands in messages.
     """
@@ -62,23 +64,20 @@ class RunView:
             print_line(self._console, line)
 
 
-def print_line(console: Console, text: str) -> None:
-    """Print a text as it is, on one line however long."""
-    console.print(text, highlight=False, soft_wrap=True, markup=False)
-
-
 def print_outcome(console: Console, outcome: Outcome) -> None:
     """Print the summary, the notes, the failed cells and the location of the tables."""
     root = outcome.root
-    print_summary(console, outcome.tables.summary)
+    print_summary(console, outcome.tables.summary, read_comparison(root))
     if (correlation := read_correlation(root)) is not None:
         print_correlation(console, correlation)
     for line in lines(outcome.tables.notes):
         print_line(console, line)
     failed = outcome.tables.rows[outcome.tables.rows["status"] != OK]
+    several = outcome.plan.config.protocol.repeats > 1
     for row in failed.itertuples():
+        trial = f"repeat {row.repeat}, trial {row.trial}" if several else f"trial {row.trial}"
         console.print(
-            f"[bold]{row.dataset}, {row.task}, {row.method}, trial {row.trial}[/bold] {escape(str(row.status))}",
+            f"[bold]{row.dataset}, {row.task}, {row.method}, {trial}[/bold] {escape(str(row.status))}",
             highlight=False,
         )
     for task in _failed_kernel_fits(outcome)[:MAX_NAMED]:
@@ -87,13 +86,13 @@ def print_outcome(console: Console, outcome: Outcome) -> None:
     retry = f" `pipeline resume {here} --retry-failed` retries failed tasks." if outcome.failed else ""
     print_line(
         console,
-        f"Done in {outcome.seconds:.1f} s. The tables are in {root}/results: "
-        "rows.csv (one row per trial), summary.md, summary.tex, path.csv, kernels.csv, notes.csv and more.\n"
+        f"Done in {outcome.seconds:.1f} s. The report is {root}/{REPORT}, and the tables are in {root}/results: "
+        "rows.csv (one row per trial), summary.md, comparison.md, weights.csv, path.csv, notes.csv and more.\n"
         f"See also: `pipeline status {here}`.{retry}",
     )
 
 
 def _failed_kernel_fits(outcome: Outcome) -> list[Task]:
-    """Return the failed tasks that fit single kernels, which have no row of their own."""
-    fits = [task for dataset in outcome.plan.datasets for task in dataset.of(EachKernelTask)]
+    """Return the failed tasks that fit single kernels, which are not in the table of rows."""
+    fits = [task for dataset in outcome.plan.datasets for task in dataset.tasks if isinstance(task, SingleKernelsTask)]
     return [task for task in fits if task.name in outcome.failed]

@@ -6,23 +6,29 @@ from rich.console import Console
 from rich.markup import escape
 
 from kernel_pipeline.cli.summary_view import print_correlation, print_summary
+from kernel_pipeline.plan.estimates import RemainingTime, TaskTime, stage_seconds, task_times
 from kernel_pipeline.plan.failures import failures
 from kernel_pipeline.plan.plan import Plan
-from kernel_pipeline.results.stored_tables import read_correlation, read_rows
+from kernel_pipeline.results.stored_tables import read_comparison, read_correlation, read_rows
 from kernel_pipeline.results.summary import summarise
 from kernel_pipeline.run.environment import FORMAT
 from kernel_pipeline.run.manifest import Manifest, read_manifest
+from kernel_pipeline.run.progress_file import last_workers
 from kernel_pipeline.run.submission import submitted
 from kernel_pipeline.run.sweeps import MAX_NAMED
-from kernel_pipeline.run.verification import TABLES, check, check_files
+from kernel_pipeline.run.verification import check, check_files
 from kernel_pipeline.stages.task import STAGES
 from kernel_pipeline.store.files import quoted
 from kernel_pipeline.store.paths import RESULTS
 from kernel_pipeline.store.storage import Storage
+from kernel_pipeline.text import format_seconds
+
+MIN_SHOWN_S = 10.0
+"""Shorter times are not shown, since they are mostly overhead."""
 
 
 def print_status(console: Console, root: Storage) -> None:
-    """Print the finished tasks by stage, what is left and why, and the summary if there is one."""
+    """Print the finished tasks by stage, the remaining tasks with reasons, and the summary if there is one."""
     manifest = read_manifest(root)
     plan = manifest.plan()
     lines, left = _tasks(plan, manifest) if plan else (["the run has just started; its data are not stored yet"], 1)
@@ -31,18 +37,21 @@ def print_status(console: Console, root: Storage) -> None:
             f"It was written by an earlier version (format {manifest.format}); `pipeline resume {quoted(root)}` "
             f"computes all of it again, in format {FORMAT}."
         )
-    if (held := root.holder()) is not None:
+    held = root.holder()
+    if plan and not left and held is None and (line := _compared_times(plan, manifest)):
+        lines.append(line)
+    if held is not None:
         lines.append(f"It is running: {held}.")
-    if said := submitted(root):
-        lines.append(f"It was submitted: {said}.")
+    if submission := submitted(root):
+        lines.append(f"It was submitted: {submission}.")
     elif left and held is None:
-        lines.append(f"`pipeline resume {quoted(root)}` continues the run; finished tasks are not repeated.")
+        lines.append(f"`pipeline resume {quoted(root)}` resumes the run; finished tasks are not repeated.")
     for number, line in enumerate(lines):
         name = f"[bold]{manifest.config.name}[/bold]: " if number == 0 else ""
         console.print(name + escape(line), highlight=False, soft_wrap=True)
-    tables = manifest.finished.get(TABLES)
-    if tables and not any(check_files(tables, {}, root)):
-        print_summary(console, summarise(read_rows(root)))
+    tables = manifest.finished.tables
+    if tables and not any(check_files(tables, root)):
+        print_summary(console, summarise(read_rows(root)), read_comparison(root))
         if (correlation := read_correlation(root)) is not None:
             print_correlation(console, correlation)
         console.print(f"The tables are in {escape(f'{root}/{RESULTS}')}.", highlight=False, soft_wrap=True)
@@ -52,16 +61,16 @@ def print_status(console: Console, root: Storage) -> None:
 
 
 def _tasks(plan: Plan, manifest: Manifest) -> tuple[list[str], int]:
-    """Describe what is done by stage and why the rest is not, and count what is left."""
+    """Return lines on finished, pending and failed tasks, and the number of pending tasks and damaged files."""
     report = check(plan, manifest.finished, manifest.arrays(), full=False, any_version=not manifest.is_current)
-    names = {task.name for task in plan.tasks}
-    stuck = {name: why for dataset in plan.datasets for name, why in failures(dataset, report.valid).items()}
-    failed = stuck | {
-        name: entry.failures[0] for name, entry in report.valid.items() if entry.failures and name not in stuck
+    reports, names = report.valid.tasks, {task.name for task in plan.tasks}
+    blocked = {name: why for dataset in plan.datasets for name, why in failures(dataset, reports).items()}
+    failed = blocked | {
+        name: found.failures[0] for name, found in reports.items() if found.failures and name not in blocked
     }
-    done = Counter(task.stage for task in plan.tasks if task.name in report.valid and task.name not in failed)
+    done = Counter(task.stage for task in plan.tasks if task.name in reports and task.name not in failed)
     totals = Counter(task.stage for task in plan.tasks)
-    missing = names - report.valid.keys() - stuck.keys()
+    missing = names - reports.keys() - blocked.keys()
     left, outdated, superseded = len(missing), missing & set(report.outdated), missing & set(report.superseded)
     damaged = missing & {problem.entry for problem in report.problems}
     parts = ", ".join(f"{stage} {done[stage]:,} of {totals[stage]:,}" for stage in STAGES if totals[stage])
@@ -74,8 +83,30 @@ def _tasks(plan: Plan, manifest: Manifest) -> tuple[list[str], int]:
             "damaged": len(damaged),
         }
         lines.append(f"{left:,} are left: {', '.join(f'{n:,} {why}' for why, n in reasons.items() if n)}.")
+        workers = last_workers(manifest.root)
+        seconds = RemainingTime.of(plan, reports, missing).seconds(workers or 1)
+        if seconds is not None and seconds >= MIN_SHOWN_S:
+            lines.append(f"They take about {format_seconds(seconds)} with {workers or 1} worker(s).")
     lines += [str(problem) for problem in report.problems[:MAX_NAMED]]
     if failed:
         lines.append(f"{len(failed):,} failed; `pipeline resume {quoted(manifest.root)} --retry-failed` retries them:")
         lines += [f"  {name}: {why}" for name, why in list(failed.items())[:MAX_NAMED]]
     return lines, left + len(report.problems)
+
+
+def _compared_times(plan: Plan, manifest: Manifest) -> str:
+    """Return the estimated time for this machine and the measured time of all tasks; empty for a short run."""
+    reports = manifest.finished.tasks
+    took = {name: reports[name].seconds for name in (task.name for task in plan.tasks) if name in reports}
+    if sum(took.values()) < MIN_SHOWN_S:
+        return ""
+    from kernel_pipeline.plan.calibration import measure_rates
+
+    times = {name: time for name, time in task_times(plan, measure_rates()).items() if name in took}
+    estimated = stage_seconds(times.values(), workers=1)
+    measured = stage_seconds((TaskTime(time.stage, took[name]) for name, time in times.items()), workers=1)
+    listed = (f"{stage} {format_seconds(estimated[stage])}, {format_seconds(measured[stage])}" for stage in estimated)
+    return (
+        f"Estimated time with one worker as fast as this machine: {format_seconds(sum(estimated.values()))}; measured "
+        f"time: {format_seconds(sum(measured.values()))} (estimated and measured by stage: {'; '.join(listed)})."
+    )

@@ -4,11 +4,29 @@ import pandas as pd
 from rich.console import Console
 from rich.table import Table
 
+from kernel_pipeline.results.paired_tests import LEVEL
 from kernel_pipeline.results.summary import summary_grids
+from kernel_pipeline.results.verdicts import verdicts
+
+MARK = "*"
+EXPLANATION = (
+    f"{MARK} the best method (bold) and all that cannot be distinguished from it: corrected resampled t-test, adjusted "
+    f"for all pairs of methods, level {LEVEL:g}"
+)
 
 
-def print_summary(console: Console, summary: pd.DataFrame) -> None:
-    """Print one table per metric, with the smallest error of each dataset in bold."""
+def print_summary(console: Console, summary: pd.DataFrame, comparison: pd.DataFrame | None) -> None:
+    """Print one table per metric, and one sentence per dataset and problem that states which method is best.
+
+    The smallest error of each dataset is in bold. It is marked, as are the errors of all methods that cannot be
+    distinguished from the best one. Without comparisons, there are neither marks nor sentences.
+    """
+    found = [] if comparison is None else verdicts(summary, comparison)
+    marked = {
+        (verdict.metric, verdict.dataset, method)
+        for verdict in found
+        for method in (verdict.best, *verdict.undistinguished)
+    }
     for grid in summary_grids(summary):
         console.print(f"\n{grid.title}", highlight=False, soft_wrap=True)
         table = Table(show_lines=True)
@@ -16,13 +34,22 @@ def print_summary(console: Console, summary: pd.DataFrame) -> None:
         for dataset in grid.datasets:
             table.add_column(dataset, justify="right")
         for method in grid.methods:
-            table.add_row(method, *(cell.shown() for cell in grid.row(method)))
+            marks = [MARK if (grid.metric, dataset, method) in marked else "" for dataset in grid.datasets]
+            cells = zip(grid.row(method), marks, strict=True)
+            table.add_row(method, *(cell.shown(mark) for cell, mark in cells))
         console.print(table)
+        if grid.footnote:
+            console.print(grid.footnote, highlight=False, soft_wrap=True, markup=False)
+    if found:
+        console.print(EXPLANATION, highlight=False, soft_wrap=True)
+    for verdict in found:
+        text = f"{verdict.dataset}, {verdict.problem}: {verdict.sentence}"
+        console.print(text, highlight=False, soft_wrap=True, markup=False)
 
 
 def print_correlation(console: Console, correlation: pd.DataFrame) -> None:
-    """Print the correlations of alignment and accuracy of single kernels, as in the paper's Table 1."""
-    console.print("\nBase kernels alone: correlation of alignment and accuracy", highlight=False, soft_wrap=True)
+    """Print the correlations of alignment and accuracy of single kernels, as in Table 1 of the paper."""
+    console.print("\nSingle base kernels: correlation of alignment and accuracy", highlight=False, soft_wrap=True)
     table = Table()
     for heading in ("dataset", "task", "kernels", "centered", "uncentered"):
         table.add_column(heading, justify="left" if heading in ("dataset", "task") else "right")

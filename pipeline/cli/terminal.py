@@ -1,4 +1,4 @@
-"""The console of commands, which shows texts of run directories and data files without control characters."""
+"""Define the console of commands, which escapes control characters in text of run directories and data files."""
 
 from typing import Any
 
@@ -8,8 +8,13 @@ from kernel_pipeline.text import printable
 
 
 class PlainConsole(Console):
-    """A console that shows control characters in texts as escapes; the styles of rich are not affected."""
+    """A console that shows control characters in text as escape sequences; the styles of rich are not affected."""
 
     def print(self, *objects: Any, **options: Any) -> None:
-        """Print objects. Cells of tables have to be printable already."""
+        """Print objects; control characters in cells of tables must be escaped by the caller."""
         super().print(*(printable(item) if isinstance(item, str) else item for item in objects), **options)
+
+
+def print_line(console: Console, text: str) -> None:
+    """Print text unchanged, without wrapping."""
+    console.print(text, highlight=False, soft_wrap=True, markup=False)

@@ -1,1 +1,1 @@
-"""Every field of a config, loading, and cluster profiles."""
+"""Define and load configs and cluster profiles."""

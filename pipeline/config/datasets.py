@@ -1,32 +1,31 @@
-"""Datasets in a config: the fields that several sources share, and the registry of the sources."""
+"""Define the datasets of a config: the fields that several sources share, and the registry of sources."""
 
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self, get_args
 
-from pydantic import Field, WithJsonSchema, field_validator
+from pydantic import Field, WithJsonSchema, field_validator, model_validator
 
-from kernel_pipeline.config.families import KernelFamily
-from kernel_pipeline.config.open_sets import ModelIn
-from kernel_pipeline.config.strict_model import Name, StrictModel, distinct
-from kernel_pipeline.tasks.kernels.family import (
-    FAMILIES,
-    ColumnChoice,
-    ColumnFamily,
-    Family,
-    GramFamily,
-    family_name,
-    kernel_names,
+from kernel_pipeline.config.families import (
+    KernelEntry,
+    KernelFamily,
+    check_distinct,
+    family_of,
+    known_names,
+    precomputed_families,
 )
+from kernel_pipeline.config.registry_fields import ModelIn
+from kernel_pipeline.config.strict_model import Name, StrictModel, distinct
+from kernel_pipeline.tasks.kernels.family import ColumnFamily
 from kernel_pipeline.tasks.registry import Registry
 
-TaskName = Literal["regression", "classification"]
-Tasks = Annotated[
-    list[TaskName],
+Problem = Literal["regression", "classification"]
+Problems = Annotated[
+    list[Problem],
     Field(min_length=1, description="one task, or a list of both tasks"),
     WithJsonSchema(
         {
             "anyOf": [
-                {"enum": list(get_args(TaskName))},
-                {"type": "array", "minItems": 1, "items": {"enum": list(get_args(TaskName))}},
+                {"enum": list(get_args(Problem))},
+                {"type": "array", "minItems": 1, "items": {"enum": list(get_args(Problem))}},
             ]
         }
     ),
@@ -38,11 +37,16 @@ DataPath = Annotated[
         description="path relative to --data-dir, else to PIPELINE_DATA_DIR, else to the directory of the config",
     ),
 ]
+TargetColumns = int | str | Annotated[list[int | str], Field(min_length=1)]
 Positive = Annotated[
     list[str] | None,
-    Field(min_length=1, description="labels that become +1, all others become -1; default: the larger label of two"),
+    Field(min_length=1, description="labels that become +1, all others become -1; default: the larger of two labels"),
 ]
 Scaling = Literal["none", "standard", "minmax"]
+Imputing = Literal["mean", "median", "most-frequent"]
+FitOn = Literal["all", "train"]
+SAMPLE_WEIGHTS = ("weights", "weight", "sample_weight", "sample_weights")
+"""Keys with which users may try to set sample weights, which are not supported."""
 
 
 class DatasetBase(StrictModel):
@@ -55,14 +59,32 @@ class DatasetBase(StrictModel):
         source: str  # each source declares this field after its shared ones, which fixes the order of dumped keys
 
     columns: ClassVar[tuple[str, ...]] = ("columns",)
-    """The kinds of columns that the source has, for families that make a kernel of each."""
+    """Kinds of columns that the source provides, for families with one kernel per column."""
 
     name: Name = Field(description="name of the dataset in the tables and in the store")
-    task: Tasks
+    task: Problems
     rows: int | None = Field(None, ge=1, description="size of a random sample of the rows; default: all rows")
     kernels: list[KernelFamily] = Field(
-        min_length=1, description="families of base kernels; a rank-one family stands alone"
+        min_length=1,
+        description="families of base kernels; if a rank-one family is combined with others, each of its columns "
+        "becomes a Gram matrix (at most 500 columns)",
     )
+    fit_on: FitOn = Field(
+        "all",
+        description="samples that scale, missing, gamma = 'median', top, min_df and tf-idf are fitted to: 'all' "
+        "(validation and test folds included, one pass serves all trials), or 'train', the training folds of each "
+        "trial (one pass over the Gram matrices per trial)",
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _no_sample_weights(cls, data: object) -> object:
+        if isinstance(data, dict) and (keys := [key for key in SAMPLE_WEIGHTS if key in data]):
+            raise ValueError(
+                f"{keys[0]!r}: sample weights are not supported; remove this key. If a column of the table contains "
+                "the weights, drop it: drop = ['COLUMN']"
+            )
+        return data
 
     @field_validator("task", mode="before")
     @classmethod
@@ -71,7 +93,7 @@ class DatasetBase(StrictModel):
 
     @field_validator("task")
     @classmethod
-    def _no_repeats(cls, value: list[str]) -> list[str]:
+    def _check_distinct_tasks(cls, value: list[str]) -> list[str]:
         return distinct(value)
 
     @field_validator("name")
@@ -83,38 +105,62 @@ class DatasetBase(StrictModel):
 
     @field_validator("kernels")
     @classmethod
-    def _families_go_together(cls, value: list[Family]) -> list[Family]:
-        for family in value:
-            if not isinstance(family, ColumnFamily):
-                continue
-            if len(value) > 1:
-                raise ValueError(
-                    f"a {family_name(family)} family stands alone; put other families into a dataset of their own"
-                )
-            if (kind := family.choice().kind) not in cls.columns:
-                raise ValueError(f"features = {kind!r} is not what this source has; it has: {', '.join(cls.columns)}")
-        distinct(list(kernel_names([family for family in value if isinstance(family, GramFamily)])))
+    def _check_families(cls, value: list[KernelEntry]) -> list[KernelEntry]:
+        for family in map(family_of, value):
+            for kind in family.choice().kinds if isinstance(family, ColumnFamily) else ():
+                if kind not in cls.columns:
+                    raise ValueError(
+                        f"features = {kind!r} is not available for this source. Available: {', '.join(cls.columns)}"
+                    )
+        check_distinct(known_names(value))
         return value
 
     @property
     def scaling(self) -> Scaling:
-        """How feature columns are scaled."""
+        """Return how feature columns are scaled."""
         return "none"
+
+    @property
+    def imputing(self) -> Imputing | None:
+        """Return how missing values of features are replaced; None if they are not."""
+        return None
+
+    def fitted_steps(self) -> list[str]:
+        """Return the settings whose steps are fitted to data, such as "scale = 'standard'".
+
+        Imputation is not included, since it is a step only if values are missing.
+        """
+        scaled = [f"scale = {self.scaling!r}"] if self.scaling != "none" and self.uses_features else []
+        return scaled + [step for family in map(family_of, self.kernels) for step in family.fitted_steps()]
+
+    @property
+    def fixed_test(self) -> bool:
+        """Whether the test set is fixed, so that trials vary only the training and validation sets."""
+        return False
+
+    @property
+    def given_folds(self) -> int | str | None:
+        """Return the column that gives the fold of each sample; None if samples are assigned at random."""
+        return None
 
     def source_files(self) -> list[str]:
         """Return the files that the dataset is read from, as paths relative to the data directory."""
         return []
 
+    def kernel_files(self) -> list[str]:
+        """Return the files of precomputed kernels, as paths relative to the data directory."""
+        return [family.path for family in precomputed_families(self.kernels)]
+
     @property
-    def gram_families(self) -> tuple[GramFamily, ...]:
-        """The families whose kernels are Gram matrices."""
-        return tuple(family for family in self.kernels if isinstance(family, GramFamily))
+    def uses_features(self) -> bool:
+        """Whether any kernel is computed from the features."""
+        return len(self.kernel_files()) < len(self.kernels)
 
     @property
     def column_family(self) -> ColumnFamily | None:
-        """The family that makes a kernel of each column, if the dataset has one."""
-        first = self.kernels[0]
-        return first if isinstance(first, ColumnFamily) else None
+        """Return a family with one kernel per column if it is the only family, which needs no Gram matrices."""
+        family = family_of(self.kernels[0])
+        return family if len(self.kernels) == 1 and isinstance(family, ColumnFamily) else None
 
 
 class NumbersDataset(DatasetBase):
@@ -124,53 +170,86 @@ class NumbersDataset(DatasetBase):
 
     @property
     def scaling(self) -> Scaling:
-        """How feature columns are scaled."""
+        """Return how feature columns are scaled."""
         return self.scale
 
 
 class TableDataset(NumbersDataset):
-    """Base class of sources with columns of several types: choice of the target, and encoding of text."""
+    """Base class of sources with columns of several types, with keys that choose the target and encode text."""
 
-    target: int | str = Field(-1, description="number (-1 is the last) or name of the target column")
+    target: TargetColumns = Field(
+        -1, description="number (-1 is the last) or name of the target column; a list for several outputs"
+    )
     positive: Positive = None
     drop: list[int | str] = Field([], description="numbers or names of columns that are not features")
+    index: bool | int | str | None = Field(
+        None,
+        description="number or name of a column that only identifies the rows and is left out; true: the first column; "
+        "false: there is none, and no note is given",
+    )
+    groups: int | str | None = Field(
+        None,
+        description="number or name of a column, such as the patient; samples with equal values stay in one fold; not "
+        "a feature",
+    )
+    folds: int | str | None = Field(
+        None,
+        description="number or name of a column that gives the fold of each sample, with as many values as there are "
+        "folds; not a feature",
+    )
+    test: int | str | None = Field(
+        None,
+        description="number or name of a column that marks the samples of a fixed test set with true, 1, yes or test, "
+        "and all others with false, 0, no or train; not a feature",
+    )
     encode: Literal["onehot"] | dict[str, Annotated[float, Field(allow_inf_nan=False)]] | None = Field(
         None,
         description="encoding of text columns: 'onehot', or a number for each word or letter; with numbers for "
         "letters, a column of longer words becomes one feature per letter",
     )
-    missing: Literal["error", "drop"] = Field(
-        "error", description="rows with an empty cell or with text that has no number: an error, or drop the rows"
+    categorical: list[int | str] | None = Field(
+        None,
+        min_length=1,
+        description="numbers or names of columns of categories, which are one-hot encoded even if most or all of their "
+        "values are numbers",
+    )
+    missing: Literal["error", "drop", "mean", "median", "most-frequent"] = Field(
+        "error",
+        description="what to do with rows that have an empty cell in the target or in a column that a kernel uses, or "
+        "text without a number: 'error' raises an error, 'drop' drops them; 'mean', 'median' and 'most-frequent' "
+        "impute features from their column, except that one-hot encoded text is always imputed with the most frequent "
+        "text, and drop rows without a label",
+    )
+    missing_values: list[str | Annotated[float, Field(allow_inf_nan=False)]] | None = Field(
+        None,
+        min_length=1,
+        description="values that stand for a missing value in any column, such as 'n.d.' or -999, besides empty cells",
     )
 
-
-class DocumentsDataset(DatasetBase):
-    """Base class of sources of documents: each feature is the number of occurrences of a word."""
-
-    columns: ClassVar[tuple[str, ...]] = ("unigrams", "bigrams")
-
-    path: DataPath
-    missing: Literal["error", "drop"] = Field(
-        "error", description="documents without any word that is counted: an error, or drop the documents"
-    )
-
-    @field_validator("kernels")
-    @classmethod
-    def _only_columns(cls, value: list[Family]) -> list[Family]:
-        if not all(isinstance(family, ColumnFamily) for family in value):
-            allowed = " or ".join(repr(name) for name, kind in FAMILIES.items() if issubclass(kind, ColumnFamily))
-            raise ValueError(f"documents take one family that makes a kernel of each column: family = {allowed}")
-        return value
+    @model_validator(mode="after")
+    def _check_folds(self) -> Self:
+        if self.groups is not None and self.folds is not None:
+            raise ValueError(f"folds = {self.folds!r} gives the fold of every sample; remove groups = {self.groups!r}")
+        return self
 
     @property
-    def column_choice(self) -> ColumnChoice:
-        """Choice of the words that become columns."""
-        (family,) = (family for family in self.kernels if isinstance(family, ColumnFamily))
-        return family.choice()
+    def imputing(self) -> Imputing | None:
+        """Return how missing values of features are replaced; None if they are not."""
+        return None if self.missing == "error" or self.missing == "drop" else self.missing
+
+    @property
+    def fixed_test(self) -> bool:
+        """Whether the test set is fixed, so that trials vary only the training and validation sets."""
+        return self.test is not None
+
+    @property
+    def given_folds(self) -> int | str | None:
+        """Return the column that gives the fold of each sample; None if samples are assigned at random."""
+        return self.folds
 
 
 SOURCES: Registry[type[DatasetBase]] = Registry("data source", modules=("kernel_pipeline.data.sources",))
-"""Models of datasets by the name that the key `source` holds.
+"""Models of datasets by the value of the key `source`.
 
 The module of a source registers its model here and its reader in `kernel_pipeline.data.raw_table.READERS`.
 """

@@ -1,8 +1,171 @@
-"""Kernel families, as a config writes them: a table whose key `family` names one that is registered."""
+"""Define the kernel families of a config: tables whose key `family` is the name of a registered family.
 
-from typing import Annotated
+Each table may also have the keys of a view: `columns`, `each` and `name`.
+"""
 
-from kernel_pipeline.config.parameter_models import Tagged
-from kernel_pipeline.tasks.kernels.family import FAMILIES, Family
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from pathlib import PurePath
+from typing import Annotated, Any, Literal
 
-KernelFamily = Annotated[Family, Tagged("family", FAMILIES)]
+from pydantic import Field
+
+from kernel_pipeline.config.parameter_models import Tagged, at_field
+from kernel_pipeline.config.strict_model import Name, StrictModel
+from kernel_pipeline.tasks.kernels.family import FAMILIES, ColumnFamily, Family, GramFamily
+from kernel_pipeline.tasks.kernels.guard import check_description, named_errors
+from kernel_pipeline.tasks.kernels.precomputed import PrecomputedFamily
+from kernel_pipeline.tasks.parameters import ParameterError
+from kernel_pipeline.text import printable
+
+ColumnKey = Annotated[int, Field(ge=0)] | Annotated[str, Field(min_length=1)]
+
+
+class ViewKeys(StrictModel):
+    """The keys that the tables of all families share."""
+
+    columns: list[ColumnKey] | None = Field(
+        None,
+        min_length=1,
+        description="feature columns to which the family is applied; default: all. A column is given by its name, "
+        "which may be that of an encoded text column, by a pattern such as 'gene_*', by the number of its source "
+        "column, from 0 as in 'target' and 'drop', or by a range of numbers such as '10-20', both ends included",
+    )
+    each: Literal["column"] | None = Field(
+        None, description="'column' applies the family to each of the columns separately"
+    )
+    name: Name | None = Field(
+        None, description="prefix of the names of the kernels, such as 'genes'; for precomputed kernels, their name"
+    )
+
+
+@dataclass(frozen=True)
+class ViewSpec:
+    """A family with the keys of a view, whose columns are resolved when the data are read."""
+
+    family: Family
+    columns: tuple[int | str, ...] | None = None
+    each: Literal["column"] | None = None
+    name: str | None = None
+
+    def __post_init__(self) -> None:
+        repeated = [column for column, count in Counter(self.columns or ()).items() if count > 1]
+        if repeated:
+            raise ParameterError("columns", f"{repeated[0]!r} is listed more than once")
+        if self.each and isinstance(self.family, ColumnFamily):
+            raise ParameterError("each", "this family always has one kernel per column; remove this key")
+        for key in ("columns", "each"):
+            if isinstance(self.family, PrecomputedFamily) and getattr(self, key) is not None:
+                raise ParameterError(
+                    key, "precomputed kernels are read from a file and use no columns; remove this key"
+                )
+
+    @property
+    def prefix(self) -> str:
+        """Prefix of the names of the kernels, with a colon; empty if there is none."""
+        return f"{self.name}:" if self.name else ""
+
+
+KernelEntry = Family | ViewSpec
+"""Entry of `kernels`: a family, or a view if the entry has keys of a view."""
+
+
+class KernelEntries(Tagged):
+    """Annotation of a field that holds a family or a view of one.
+
+    If a parameter of a family has the same name as a key of a view, the parameter takes precedence.
+    """
+
+    def __init__(self) -> None:
+        super().__init__("family", FAMILIES, shared=ViewKeys)
+
+    def parse(self, value: object) -> Any:
+        """Return the family or the view that a table describes; an instance is returned unchanged."""
+        if isinstance(value, dict) and isinstance(name := value.get("family"), str) and name not in FAMILIES:
+            allowed = ", ".join(map(repr, FAMILIES))
+            missing = "A family of another package is available only if that package is installed"
+            raise at_field(ParameterError("family", f"must be one of {allowed}; got {name!r}. {missing}"), name)
+        return value if isinstance(value, ViewSpec) else super().parse(value)
+
+    def make(self, kind: type[Any], model: StrictModel) -> Any:
+        """Return the family or the view for a validated table."""
+        with named_errors(kind):
+            family = super().make(kind, model)
+        if isinstance(family, GramFamily):
+            check_description(family)
+        own = {field.name for field in fields(kind)}
+        keys = {key: getattr(model, key) for key in ViewKeys.model_fields if key not in own}
+        given = {key: value for key, value in keys.items() if value is not None}
+        if "columns" in given:
+            given["columns"] = tuple(given["columns"])
+        return ViewSpec(family, **given) if given else family
+
+    def _model(self, name: str) -> type[StrictModel]:
+        with named_errors(self.registry[name]):  # parameters of a plug-in may have types that configs do not support
+            return super()._model(name)
+
+    def dump(self, value: Any) -> dict[str, Any]:
+        """Return the table of a family or a view in a config, without keys that are not set."""
+        if not isinstance(value, ViewSpec):
+            return super().dump(value)
+        keys = {key: getattr(value, key) for key in ViewKeys.model_fields}
+        return super().dump(value.family) | {key: inner for key, inner in keys.items() if inner is not None}
+
+
+KernelFamily = Annotated[KernelEntry, KernelEntries()]
+
+
+def family_of(entry: KernelEntry) -> Family:
+    """Return the family of an entry of `kernels`."""
+    return entry.family if isinstance(entry, ViewSpec) else entry
+
+
+def spec_of(entry: KernelEntry) -> ViewSpec:
+    """Return an entry of `kernels` as a view; a family without the keys of a view becomes a view of all columns."""
+    return entry if isinstance(entry, ViewSpec) else ViewSpec(entry)
+
+
+def precomputed_families(entries: Sequence[KernelEntry]) -> list[PrecomputedFamily]:
+    """Return the families among the entries of `kernels` that are read from files."""
+    return [family for family in map(family_of, entries) if isinstance(family, PrecomputedFamily)]
+
+
+def precomputed_name(entry: KernelEntry) -> str:
+    """Return the name of the kernels of a precomputed family: its key `name`, or its file name without extension.
+
+    >>> precomputed_name(PrecomputedFamily("kernels/string.npy"))
+    'string'
+    """
+    family = family_of(entry)
+    assert isinstance(family, PrecomputedFamily)
+    return spec_of(entry).name or printable(PurePath(family.path).stem)
+
+
+def known_names(entries: Sequence[KernelEntry]) -> list[str]:
+    """Return the names of all kernels that are known before data are read; for kernels of a file, their prefix."""
+    names: list[str] = []
+    for entry in entries:
+        family = family_of(entry)
+        spec = spec_of(entry)
+        if isinstance(family, PrecomputedFamily):
+            names.append(precomputed_name(entry))
+        elif isinstance(family, GramFamily) and not spec.each:
+            names += [spec.prefix + name for name in family.names()]
+    return names
+
+
+def check_distinct(names: Sequence[str]) -> None:
+    """Check that all kernels of a dataset have different names.
+
+    Raises
+    ------
+    ValueError
+        If two have the same name.
+    """
+    repeated = [name for name, count in Counter(names).items() if count > 1]
+    if repeated:
+        raise ValueError(
+            f"{repeated[0]!r} is listed more than once. If these are different kernels, set 'name' of one of the "
+            "families, such as name = 'genes': it prefixes the names of its kernels"
+        )

@@ -1,4 +1,4 @@
-"""Grids of regularisation values: those of the learners, and those of methods that have grids of their own.
+"""Define the grids of regularisation values: those of the learners, and those of methods with their own grids.
 
 The table `[fit]` has one entry per registered method with grids, so its model is built from the registry.
 """
@@ -6,7 +6,7 @@ The table `[fit]` has one entry per registered method with grids, so its model i
 from collections.abc import Sequence
 from functools import cache
 from itertools import product
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
     Field,
@@ -14,12 +14,15 @@ from pydantic import (
     GetJsonSchemaHandler,
     SerializationInfo,
     create_model,
+    field_validator,
     model_validator,
 )
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
 
+from kernel_pipeline.cluster.quantities import MemorySize
 from kernel_pipeline.config.strict_model import StrictModel
+from kernel_pipeline.tasks.metrics import METRICS
 from kernel_pipeline.tasks.weights.method import METHODS, Method
 from kernel_pipeline.tasks.weights.method import Grid as MethodGrid
 
@@ -31,9 +34,9 @@ GridExponent = Annotated[int, Field(ge=-100, le=100)]
 class Grid(StrictModel):
     """Regularisation values 2 ** (from..to)."""
 
-    start: GridExponent = Field(alias="from", description="the least exponent")
-    stop: GridExponent = Field(alias="to", description="the greatest exponent")
-    step: int = Field(2, ge=1, description="between exponents")
+    start: GridExponent = Field(alias="from", description="the smallest exponent")
+    stop: GridExponent = Field(alias="to", description="the largest exponent")
+    step: int = Field(2, ge=1, description="difference between consecutive exponents")
 
     @model_validator(mode="after")
     def _ascending(self) -> Self:
@@ -42,24 +45,68 @@ class Grid(StrictModel):
         return self
 
     def values(self, descending: bool = False) -> list[float]:
-        """Return the values, ascending unless stated otherwise."""
+        """Return the values, in ascending order by default."""
         values = [2.0**exponent for exponent in range(self.start, self.stop + 1, self.step)]
         return values[::-1] if descending else values
 
 
 def make_grid(start: int, stop: int, step: int = 2) -> Grid:
-    """Return a grid; `Grid` itself takes the keys of a config."""
+    """Return a grid. The constructor takes the keys of a config, and `from` is a reserved word in Python."""
     return Grid(**{"from": start, "to": stop, "step": step})
 
 
 class Fit(StrictModel):
     """The regularisation paths, for kernels scaled to trace one."""
 
-    krr: Grid = Field(make_grid(-30, 0), description="ridges of kernel ridge regression")
+    krr: Grid = Field(make_grid(-30, 0), description="ridge parameters of kernel ridge regression")
     svm: Grid = Field(make_grid(-4, 18), description="C of the support vector machine")
+    class_weight: Literal["balanced"] | None = Field(
+        None,
+        description="'balanced': C of each class of a support vector machine is inversely proportional to its size",
+    )
+    memory: MemorySize = Field(
+        "8 GiB",
+        description="memory of a fit in one piece: one that needs more (1.3 n^2 numbers for a ridge path of n training "
+        "samples, 2.2 n^2 for a support vector machine) is solved in parts that fit",
+    )
+    metric: str | None = Field(
+        None,
+        description="metric that chooses the regularisation value and is the error of the tables, such as 'auc' or "
+        "'mae'; default: misclassification and rmse, which are also used for a task that the metric does not support",
+    )
+
+    refit: Literal["train", "train+validation"] = Field(
+        "train",
+        description="samples of the final fit at the chosen regularisation value, which is tested: the training set, "
+        "or the training and validation sets",
+    )
+
+    @field_validator("metric")
+    @classmethod
+    def _check_metric(cls, value: str | None) -> str | None:
+        if value is not None and value not in METRICS:
+            raise ValueError(METRICS.unknown(value))
+        if value is not None and METRICS[value].needs_probabilities:
+            raise ValueError(
+                f"{value!r} requires predicted probabilities, which no method provides; choose another metric"
+            )
+        return value
+
+    def metric_name(self, problem: str) -> str:
+        """Return the metric that chooses the regularisation value; empty for the primary metric of the problem."""
+        return self.metric if self.metric and problem in METRICS[self.metric].problems else ""
+
+    @property
+    def has_final_fit(self) -> bool:
+        """Return whether the chosen value is fitted again, to the training and validation samples."""
+        return self.refit == "train+validation"
+
+    def class_weights(self, problem: str) -> str | None:
+        """Return the weights of the classes for a problem; None if they are equal or there are no classes."""
+        return self.class_weight if problem == "classification" else None
 
     def grid_name(self, problem: str, method: Method) -> str:
-        """Return the key of the grid from which a cell takes its regularisation values."""
+        """Return the key of the grid with the regularisation values of a cell."""
         if method.grids:
             return f"{method.name} {method.grids[-1].name}".rstrip()
         return "krr" if problem == "regression" else "svm"
@@ -70,8 +117,11 @@ class Fit(StrictModel):
         Parameters
         ----------
         method
-            A method with grids of its own gets all combinations of their values, the last grid varying fastest.
+            For a method with its own grids, all combinations of their values are returned; the last grid varies
+            fastest. A method without regularisation has one fit without values.
         """
+        if method is not None and not method.is_regularised:
+            return [()]
         if method is None or not method.grids:
             values = self.krr.values(descending=True) if problem == "regression" else self.svm.values()
             return [(value,) for value in values]
@@ -98,7 +148,7 @@ class Fit(StrictModel):
 
 
 def _attribute(key: str) -> str:
-    """Return the attribute of a model for a key of a config; the prefix keeps it apart from all others."""
+    """Return the attribute of a model for a key of a config; the prefix prevents conflicts with other attributes."""
     return f"grid_{key.replace('-', '_')}"
 
 
@@ -122,8 +172,8 @@ def _grid_field(method: type[Method]) -> tuple[Any, Any]:
         _attribute(grid.name): (Grid, Field(_default(grid), alias=grid.name, description=grid.description))
         for grid in method.grids
     }
-    about = f"The grids of {method.name}; every combination of their values is tried."
-    table = create_model(f"{method.__name__}Grid", __base__=StrictModel, __doc__=about, **grids)
+    docstring = f"The grids of {method.name}; every combination of their values is tried."
+    table = create_model(f"{method.__name__}Grid", __base__=StrictModel, __doc__=docstring, **grids)
     return table, Field(table(), alias=method.name, description=f"the grids of {method.name}")
 
 
@@ -136,7 +186,7 @@ def _parse_fit(value: object) -> Fit:
 
 
 class _FitTable:
-    """Annotation of the pydantic field that holds the table `[fit]`."""
+    """Annotation of the pydantic field for the table `[fit]`."""
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         dump = core_schema.plain_serializer_function_ser_schema(_dump, info_arg=True)

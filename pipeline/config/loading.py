@@ -4,24 +4,36 @@ import hashlib
 import json
 import tomllib
 from collections.abc import Sequence
-from difflib import get_close_matches
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
-from kernel_pipeline.config.sweep import Config
+from kernel_pipeline.cluster.strict_model import did_you_mean
+from kernel_pipeline.config.fit import Fit
+from kernel_pipeline.config.other_formats import explain_data_file, explain_invalid_toml
+from kernel_pipeline.config.strict_model import StrictModel
+from kernel_pipeline.config.sweep import Config, CrossValidation, Storage
 from kernel_pipeline.config.validation_errors import describe_errors
 from kernel_pipeline.errors import ConfigError
 
 DEFAULT = "default"
 # Configs have about four levels; much deeper nesting would exceed the recursion limit.
 MAX_DEPTH = 50
+# Fields that were added later, by table. Their defaults are not part of a digest, so that the digests of existing
+# configs, and the names of their run directories, stay the same.
+LATER_KEYS: dict[str, tuple[type[StrictModel], tuple[str, ...]]] = {
+    "storage": (Storage, ("gram", "keep_up_to", "keep_combined")),
+    "protocol": (CrossValidation, ("repeats", "permutations")),
+}
+
+# Values that earlier versions used for keys that were added with another default. They are not part of a digest either.
+EARLIER_VALUES: dict[str, Any] = {"baselines": False}
 
 
 def shipped_configs() -> dict[str, str]:
-    """Return the texts of the shipped configs by name."""
+    """Return the content of each shipped config, by name."""
     found = (entry for entry in files("kernel_pipeline.configs").iterdir() if entry.name.endswith(".toml"))
     return {entry.name.removesuffix(".toml"): entry.read_text("utf-8") for entry in sorted(found, key=lambda e: e.name)}
 
@@ -47,14 +59,15 @@ def read_config(name_or_path: str | None, settings: Sequence[str] = ()) -> tuple
     try:
         values = load_toml(text)
     except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"{where} is not valid TOML: {error}") from None
+        reason = explain_invalid_toml(text, Path(where)) or str(error)
+        raise ConfigError(f"{where} is not valid TOML: {reason}") from None
     for setting in settings:
         _apply(values, setting)
     return parse_config(values, where), folder
 
 
 class NestedTooDeeplyError(tomllib.TOMLDecodeError):
-    """TOML in which lists and tables are nested too deeply."""
+    """Lists and tables of a TOML file are nested too deeply."""
 
     def __init__(self) -> None:
         super().__init__(f"it has more than {MAX_DEPTH} nested levels")
@@ -88,6 +101,19 @@ def parse_config(values: dict[str, Any], where: str) -> Config:
         ) from None
 
 
+def parse_stored_config(text: str, where: str) -> Config:
+    """Parse the resolved config of a run directory.
+
+    It has every key of the version that wrote it. Keys that are missing have the values that earlier versions used.
+
+    Raises
+    ------
+    TOMLDecodeError, ConfigError
+        If it is damaged.
+    """
+    return parse_config(EARLIER_VALUES | load_toml(text), where)
+
+
 def _whole_numbers(value: Any) -> Any:
     """Convert floats that are integers, such as 5.0, to int; fields of type float convert them back."""
     if isinstance(value, dict):
@@ -108,6 +134,20 @@ def config_digest(config: Config) -> str:
     """Return a short digest of all values that may affect the results."""
     values = config_values(config)
     del values["description"]
+    for key, earlier in EARLIER_VALUES.items():
+        if values[key] == earlier:
+            del values[key]
+    if values["fit"]["refit"] == Fit.model_fields["refit"].default:
+        del values["fit"]["refit"]  # configs of versions without this key have the same digest
+    for dataset in values["dataset"]:
+        if dataset["fit_on"] == "all":
+            del dataset["fit_on"]  # for the same reason
+    for table, (model, keys) in LATER_KEYS.items():
+        for key in keys:
+            if values[table][key] == model.model_fields[key].default:
+                del values[table][key]
+    if values["fit"]["memory"] == Fit.model_fields["memory"].default:
+        del values["fit"]["memory"]  # for the same reason
     canonical = json.dumps(values, sort_keys=True, allow_nan=False)
     return hashlib.sha256(canonical.encode()).hexdigest()[:8]
 
@@ -152,6 +192,8 @@ def _shipped(name: str) -> tuple[str, str, Path]:
 def _find(name_or_path: str) -> tuple[str, str, Path]:
     path = Path(name_or_path)
     if path.is_file():
+        if (reason := explain_data_file(path)) is not None:
+            raise ConfigError(f"{path} is not a config: {reason}")
         try:
             return path.read_text("utf-8-sig"), str(path), path.parent
         except (UnicodeDecodeError, OSError) as error:
@@ -159,8 +201,11 @@ def _find(name_or_path: str) -> tuple[str, str, Path]:
     shipped = shipped_configs()
     if name_or_path in shipped:
         return _shipped(name_or_path)
-    nearest = get_close_matches(path.stem, shipped, n=1)
-    hint = f" Did you mean {nearest[0]!r}?" if nearest else ""
+    if path.is_dir():
+        raise ConfigError(
+            f"{name_or_path!r} is a folder; give a TOML file, or the name of a shipped config ({', '.join(shipped)})"
+        )
+    hint = did_you_mean(path.stem, shipped)
     raise ConfigError(
         f"there is no config {name_or_path!r}: it is neither a file nor a shipped config ({', '.join(shipped)}).{hint}"
     )
@@ -184,28 +229,33 @@ def _apply(values: dict[str, Any], setting: str) -> None:
 
 def set_value(values: dict[str, Any], key: str, value: Any, setting: str) -> None:
     """Change one value in place, given its dotted key; `setting` names it in messages."""
-    place: Any = values
+    node: Any = values
     rest = key
     while True:
-        if isinstance(place, list):
-            place, rest = _item(place, rest, setting)
-        elif not isinstance(place, dict):
+        if isinstance(node, list):
+            node, rest = _item(node, rest, setting)
+        elif not isinstance(node, dict):
             raise ConfigError(f"--set {setting!r}: {rest!r} cannot be set, because its parent is not a table")
         part, dot, remainder = rest.partition(".")
         if not dot:
-            place[part] = value
+            node[part] = value
             return
-        place, rest = place.setdefault(part, {}), remainder
+        node, rest = node.setdefault(part, {}), remainder
 
 
 def _item(items: list[Any], path: str, setting: str) -> tuple[dict[str, Any], str]:
-    """Return the table of a list whose name a path begins with, and the rest of the path; names may contain dots."""
+    """Return the table in a list that the start of a path names, and the rest of the path; names may contain dots."""
     tables = {str(item["name"]): item for item in items if isinstance(item, dict) and "name" in item}
     for name, table in tables.items():
         if path.startswith(f"{name}."):
+            if sum(isinstance(item, dict) and item.get("name") == name for item in items) > 1:
+                raise ConfigError(f"--set {setting!r}: several tables are named {name!r}; set the whole list")
             return table, path.removeprefix(f"{name}.")
     if not tables or "." not in path:
         raise ConfigError(
-            f"--set {setting!r}: a list is not a table; set the whole list, or begin with the name of an item"
+            f"--set {setting!r}: {path!r} follows a list; set the whole list, or name an item of the list, as in "
+            "dataset.NAME.rows=100"
         )
-    raise ConfigError(f"--set {setting!r}: there is no {path.partition('.')[0]!r}; there are: {', '.join(tables)}")
+    raise ConfigError(
+        f"--set {setting!r}: there is no table named {path.partition('.')[0]!r}. Available: {', '.join(tables)}"
+    )

@@ -1,9 +1,8 @@
-"""From the value of `--cluster` to a profile: a name, a file, an address or a scheduler file."""
+"""Find the cluster profile for a value of `--cluster`: a name, a file, an address or a scheduler file."""
 
 import os
 import sys
 import tomllib
-from difflib import get_close_matches
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -13,12 +12,13 @@ from pydantic import ValidationError
 
 from kernel_pipeline.cluster.errors import ProfileError
 from kernel_pipeline.cluster.profile import Profile, allowed_keys, make_profile
+from kernel_pipeline.cluster.strict_model import did_you_mean
 from kernel_pipeline.config.loading import load_toml
 from kernel_pipeline.config.validation_errors import describe_errors
 
 
 def profile_folder() -> Path:
-    """Return the directory of the user's own profiles, which need not exist."""
+    """Return the directory of the user's own profiles, which may not exist."""
     if sys.platform == "darwin":
         settings = "~/Library/Application Support"
     else:
@@ -34,14 +34,14 @@ def known_profiles() -> dict[str, Traversable]:
 
 
 def describe(file: Traversable) -> str:
-    """Return the description of a profile, or the error message of a file that is not one."""
+    """Return the description of a profile, or the error message if the file is not valid."""
     try:
         return str(_parse_toml(file, file.name).get("description", ""))
     except ProfileError as error:
         return str(error)
 
 
-def find_profile(asked: str, workers: int | None = None, insecure: bool = False, dashboard: bool = False) -> Profile:
+def find_profile(cluster: str, workers: int | None = None, insecure: bool = False, dashboard: bool = False) -> Profile:
     """Return the profile that `--cluster` names, changed by `--workers`, `--insecure` and `--dashboard`.
 
     Raises
@@ -49,17 +49,19 @@ def find_profile(asked: str, workers: int | None = None, insecure: bool = False,
     ProfileError
         If there is no such profile, it is not valid, or one of the other options does not apply to it.
     """
-    values, where = _find(asked)
+    values, where = _find(cluster)
     profile = parse_profile(values, where)
     allowed = allowed_keys(profile.backend)
     for name, given in (("insecure", insecure), ("dashboard", dashboard)):
         if given:
             if name not in allowed:
-                raise ProfileError(f"--{name} does not apply to --cluster {asked}")
+                raise ProfileError(f"--{name} does not apply to --cluster {cluster}")
             values[name] = True
     if workers:
         if "jobs" not in allowed:
-            raise ProfileError(f"--workers does not apply to --cluster {asked}: its workers are started by others")
+            raise ProfileError(
+                f"--workers does not apply to --cluster {cluster}: its workers are not started by this command"
+            )
         values.pop("adapt", None)
         values["jobs"] = -(-workers // profile.cores)
     return parse_profile(values, where)
@@ -87,25 +89,23 @@ def parse_profile(values: dict[str, Any], where: str) -> Profile:
         raise ProfileError(f"{where} is not a valid profile:\n" + "\n".join(f"  {line}" for line in lines)) from None
 
 
-def _find(asked: str) -> tuple[dict[str, Any], str]:
+def _find(cluster: str) -> tuple[dict[str, Any], str]:
     """Return the values of a profile, and their origin for messages."""
-    if "://" in asked:
-        return {"backend": "address", "address": asked}, f"--cluster {asked}"
+    if "://" in cluster:
+        return {"backend": "address", "address": cluster}, f"--cluster {cluster}"
     known = known_profiles()
-    if asked not in known and Path(asked).is_file():
-        if Path(asked).suffix != ".toml":
-            return {"backend": "address", "address": asked}, f"--cluster {asked}"
-        return _parse_toml(Path(asked), asked), asked
-    if asked not in known:
-        nearest = get_close_matches(asked, known, n=1)
-        hint = f" Did you mean {nearest[0]!r}?" if nearest else ""
+    if cluster not in known and Path(cluster).is_file():
+        if Path(cluster).suffix != ".toml":
+            return {"backend": "address", "address": cluster}, f"--cluster {cluster}"
+        return _parse_toml(Path(cluster), cluster), cluster
+    if cluster not in known:
         raise ProfileError(
-            f"--cluster {asked!r}: there is no such cluster. Give the address of a scheduler (tls://HOST:PORT), its "
+            f"--cluster {cluster!r}: there is no such cluster. Give the address of a scheduler (tls://HOST:PORT), its "
             f"scheduler file, or a profile: a TOML file, the name of a file in {profile_folder()}, or a shipped "
-            f"profile ({', '.join(known)}).{hint}"
+            f"profile ({', '.join(known)}).{did_you_mean(cluster, known)}"
         )
-    where = f"profile {asked!r}"
-    return _parse_toml(known[asked], where), where
+    where = f"profile {cluster!r}"
+    return _parse_toml(known[cluster], where), where
 
 
 def _parse_toml(file: Traversable, where: str) -> dict[str, Any]:

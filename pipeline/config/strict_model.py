@@ -1,4 +1,4 @@
-"""Base class and field types that all parts of a config share."""
+"""Define the base class and the field types that all parts of a config share."""
 
 from collections import Counter
 from typing import Annotated

@@ -1,8 +1,11 @@
 """Describe validation errors of configs and cluster profiles in terms of TOML."""
 
+import re
 from typing import Any
 
 from pydantic import ValidationError
+
+from kernel_pipeline.cluster.strict_model import nearest_name
 
 # Replacements for messages of pydantic that are about Python rather than about TOML.
 MESSAGES = {
@@ -27,15 +30,19 @@ def describe_errors(error: ValidationError, values: dict[str, Any]) -> list[str]
     fields = [_field(item["loc"], values, required=item["type"] == "missing") for item in error.errors()]
     for field, item in zip(fields, error.errors(), strict=True):
         inside = [other for other in fields if other.startswith(field)]
-        if item["type"] == "literal_error" and isinstance(item["input"], dict) and len(inside) > 1:
-            continue  # a name or a table is allowed here; for a table, only its own errors are informative
+        if item["type"] == "literal_error" and isinstance(item["input"], dict | list) and len(inside) > 1:
+            continue  # only the errors inside the table or list are informative, although a name is allowed too
         message = MESSAGES.get(item["type"], "").format(**item.get("ctx", {}))
+        if item["type"] in ("list_type", "tuple_type") and fields.count(field) > 1:
+            message = "must be a list"  # several types are allowed, so the type of the items is not known
         message = message or item["msg"].removeprefix("Value error, ").replace("Input should be", "must be")
         if item["type"] == "union_tag_invalid":
             field += f".{item['ctx']['discriminator']}".replace("'", "")
-            message = f"must be one of {item['ctx']['expected_tags']}; got {item['ctx']['tag']!r}"
+            tag, known = str(item["ctx"]["tag"]), str(item["ctx"]["expected_tags"])
+            message = f"must be one of {known}; got {tag!r}{_hint(tag, known)}"
         elif item["type"] not in ("missing", "value_error") and not isinstance(item["input"], dict):
-            given[field] = f"; got {item['input']!r}"
+            allowed = str(item.get("ctx", {}).get("expected", ""))
+            given[field] = f"; got {item['input']!r}{_hint(item['input'], allowed)}"
         problems.setdefault(field, []).append(message)
     return [
         (f"{field}: " if field else "")
@@ -45,16 +52,26 @@ def describe_errors(error: ValidationError, values: dict[str, Any]) -> list[str]
     ]
 
 
+def _hint(value: object, allowed: str) -> str:
+    """Return a hint that names the allowed value that is most similar to a text; empty if there is none.
+
+    >>> _hint("allign", "'unif', 'align' or 'alignf'")
+    "; did you mean 'align'?"
+    """
+    nearest = nearest_name(value, re.findall(r"'([^']*)'", allowed)) if isinstance(value, str) else None
+    return "" if nearest is None else f"; did you mean {nearest!r}?"
+
+
 def _field(location: tuple[int | str, ...], values: dict[str, Any], required: bool) -> str:
     """Return the path of a field in a config; pydantic's location also contains names of types, which are omitted."""
-    place: Any = values
+    node: Any = values
     field = ""
     for number, part in enumerate(location):
         if isinstance(part, int):
-            place = place[part] if isinstance(place, list) and part < len(place) else None
-            name = place.get("name") if isinstance(place, dict) else None
+            node = node[part] if isinstance(node, list) and part < len(node) else None
+            name = node.get("name") if isinstance(node, dict) else None
             field += f"[{part}]" + (f" ({name})" if name else "")
-        elif (isinstance(place, dict) and part in place) or (required and number == len(location) - 1):
-            place = place.get(part) if isinstance(place, dict) else None
+        elif (isinstance(node, dict) and part in node) or (required and number == len(location) - 1):
+            node = node.get(part) if isinstance(node, dict) else None
             field += f".{part}" if field else str(part)
     return field

@@ -1,19 +1,35 @@
-"""The directory that contains data files."""
+"""Find the directory that contains data files."""
 
 import os
+from collections.abc import Iterable
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Literal
 
 from kernel_pipeline.errors import DataError
 
 DATA_DIR_VARIABLE = "PIPELINE_DATA_DIR"
+MAX_LISTED = 5
+"""Maximum number of files in an error message."""
 
 
 def data_folder(option: Path | None, config_folder: Path) -> Path:
-    """Return the base of relative paths: --data-dir, else PIPELINE_DATA_DIR, else the directory of the config."""
+    """Return the base of relative paths: --data-dir, or PIPELINE_DATA_DIR, or the directory of the config."""
     if option is not None:
-        return option
-    return Path(os.environ.get(DATA_DIR_VARIABLE) or config_folder)
+        return option.expanduser()
+    return Path(os.environ.get(DATA_DIR_VARIABLE) or config_folder).expanduser()
+
+
+def data_path(folder: Path, path: str) -> Path:
+    """Return the path of a data file; `~` is the home directory, and relative paths are relative to the folder.
+
+    >>> data_path(Path("data"), "things.csv").as_posix()
+    'data/things.csv'
+    """
+    try:
+        return folder / Path(path).expanduser()
+    except RuntimeError:  # the home directory of an unknown user
+        return folder / path
 
 
 def existing(path: Path, kind: Literal["file", "folder"], dataset: str) -> Path:
@@ -24,9 +40,41 @@ def existing(path: Path, kind: Literal["file", "folder"], dataset: str) -> Path:
     DataError
         If there is no such file or folder.
     """
-    if not (path.is_file() if kind == "file" else path.is_dir()):
-        raise DataError(
-            f"dataset {dataset!r}: there is no {kind} {path}. Put it there, or choose another data directory: "
-            f"--data-dir DIR, or the environment variable {DATA_DIR_VARIABLE}"
-        )
-    return path
+    if path.is_file() if kind == "file" else path.is_dir():
+        return path
+    if path.is_dir():
+        found = f"it is a folder that contains {_listed(_names(path, files_only=True))}; set path to a file in it"
+    elif path.is_file():
+        found = "it is a file"
+    else:
+        found = _describe_search(path)
+    end = "" if found.endswith("?") else "."
+    raise DataError(
+        f"dataset {dataset!r}: there is no {kind} {path}: {found}{end} Put it there, or choose another data directory: "
+        f"--data-dir DIR, or the environment variable {DATA_DIR_VARIABLE}"
+    )
+
+
+def _describe_search(path: Path) -> str:
+    """Describe the folder that was searched and its entries with similar names."""
+    folder, wanted = path.parent, path.name
+    while not folder.is_dir() and folder != folder.parent:
+        folder, wanted = folder.parent, folder.name
+    names = _names(folder)
+    folded = {name.casefold(): name for name in names}
+    close = [folded[name] for name in get_close_matches(wanted.casefold(), folded, n=MAX_LISTED)]
+    searched = f"the folder {folder.absolute()} was searched, which contains"
+    return f"{searched} {_listed(close)}; did you mean {close[0]!r}?" if close else f"{searched} {_listed(names)}"
+
+
+def _names(folder: Path, files_only: bool = False) -> list[str]:
+    try:
+        return sorted(entry.name for entry in folder.iterdir() if not files_only or entry.is_file())
+    except OSError:
+        return []
+
+
+def _listed(names: Iterable[str]) -> str:
+    shown = list(names)
+    more = f" and {len(shown) - MAX_LISTED} more" if len(shown) > MAX_LISTED else ""
+    return ", ".join(shown[:MAX_LISTED]) + more if shown else "no files"

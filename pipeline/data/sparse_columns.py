@@ -1,4 +1,4 @@
-"""From a sparse matrix of a file to a `RawTable`."""
+"""Build a `RawTable` from a sparse matrix."""
 
 from pathlib import Path
 
@@ -9,6 +9,7 @@ import scipy.sparse
 from kernel_pipeline.data.encoding import MAX_MAGNITUDE
 from kernel_pipeline.data.formats.format import SparseColumns
 from kernel_pipeline.data.raw_table import RawTable
+from kernel_pipeline.data.sparse_rows import SparseRows, aligned_columns
 from kernel_pipeline.errors import DataError
 
 
@@ -25,22 +26,34 @@ def from_sparse_columns(
     features, target = columns.features, columns.target
     row_of = np.repeat(np.arange(len(target)), np.diff(features.indptr))
     unusable = ~(np.abs(features.data) < MAX_MAGNITUDE)  # true for NaN and infinity
-    whole = np.abs(target) < MAX_MAGNITUDE
-    whole[row_of[unusable]] = False
-    if missing == "error" and not whole.all():
-        row = int(np.argmin(whole))
+    complete = np.abs(target) < MAX_MAGNITUDE
+    complete[row_of[unusable]] = False
+    if missing == "error" and not complete.all():
+        row = int(np.argmin(complete))
         value = np.append(features.data[unusable & (row_of == row)], target[row])[0]
         raise DataError(
-            f"dataset {dataset!r}: {path} has no usable number in row {row + 1} (found {value}); this is the case in "
-            f"{int((~whole).sum())} of {len(whole)} rows. Fix the file, or drop these rows: missing = 'drop'"
+            f"dataset {dataset!r}: {path} has no usable number in data row {row + 1} (found {value}); this is the case "
+            f"in {int((~complete).sum())} of {len(complete)} rows. Fix the file, or drop these rows: missing = 'drop'"
         )
     return RawTable(
-        features=canonical(features[whole]),
+        features=canonical(features[complete]),
         names=[str(column) for column in columns.columns],
-        target=pd.Series(target)[whole],
-        rows=np.flatnonzero(whole),
-        left_out=int((~whole).sum()),
+        numbers=columns.columns,
+        target=pd.Series(target)[complete],
+        rows=np.flatnonzero(complete),
+        left_out=int((~complete).sum()),
         positive=positive,
+        encoder=SparseRows(columns.columns),
+    )
+
+
+def append_rows(columns: SparseColumns, more: SparseColumns) -> SparseColumns:
+    """Append the rows of another file; columns that only the other file has are left out."""
+    aligned = aligned_columns(more, columns.columns)
+    return SparseColumns(
+        scipy.sparse.csr_array(scipy.sparse.vstack([columns.features, aligned])),
+        columns.columns,
+        np.concatenate([columns.target, more.target]),
     )
 
 

@@ -1,4 +1,4 @@
-"""The plan of a sweep as a value: tasks, what they need, and their memory, disk and time."""
+"""Plan a sweep before anything runs: its tasks, their dependencies, and the memory and disk space they need."""
 
 from kernel_pipeline.callable_module import make_callable
 

@@ -1,65 +1,123 @@
-"""The arrays of a dataset, from the table of arrays and the sizes of the dataset."""
+"""Plan the arrays of a dataset from the schema and the sizes of the dataset."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
 
 from kernel_pipeline.store.array_metadata import ArrayPlan
 from kernel_pipeline.store.array_spec import ArraySpec, Kernels, Per, Sizes
 from kernel_pipeline.store.dataset_info import DatasetInfo
+from kernel_pipeline.store.paths import fitted_group, repeat_group
 from kernel_pipeline.store.schema import ARRAYS
 from kernel_pipeline.tasks.kernels.family import GramFamily, kernel_shifts
 
 Cells = Sequence[tuple[str, str]]
+"""Pairs of a problem and a method."""
+Owners = dict[Per, list[dict[str, str]]]
+"""Owners of arrays by kind; each owner gives the fields of the patterns that name its arrays."""
+
+
+@dataclass(frozen=True)
+class ArrayCells:
+    """The problems and cells of a dataset that have arrays of their own."""
+
+    problems: Sequence[str] = ()
+    cells: Cells = ()
+    """Pairs of a problem and a method that have predictions."""
+    weighted: Cells = ()
+    """Pairs of a problem and a method that have weights."""
+    combined: Cells = ()
+    """Pairs of a problem and a method whose combined kernels are stored."""
+    single: Sequence[str] = ()
+    """Problems for which base kernels are fitted separately."""
+    in_parts: Cells = ()
+    """Pairs of a problem and a method whose ridges are solved in parts."""
+
+    def owners(self, info: DatasetInfo, sizes: Sizes) -> Owners:
+        """Return all owners of arrays of a dataset."""
+        trials = info.fitted_trials(sizes.length("trial"))
+        return {
+            Per.DATASET: [{}],
+            Per.FITTED: [{"fitted": fitted_group(info.name, trial)} for trial in trials],
+            Per.SUMS: [{"fitted": group} for group in sums_groups(info, sizes)],
+            Per.REPEATED: [{}] if sizes.repeat > 1 else [],
+            Per.PERMUTED_SUMS: [{"fitted": group} for group in sums_groups(info, sizes) if sizes.permutation],
+            Per.PERMUTED: _by_problem(self.problems) if sizes.permutation else [],
+            Per.PRECOMPUTED: [{}] if sizes.precomputed else [],
+            Per.COMBINED: _by_cell(self.combined),
+            Per.PROBLEM: _by_problem(self.problems),
+            Per.SINGLE: _by_problem(self.single),
+            Per.IN_PARTS: _by_cell(self.in_parts),
+            Per.WEIGHTS: _by_cell(self.weighted),
+            Per.CELL: _by_cell(self.cells),
+        }
 
 
 def planned_arrays(
-    info: DatasetInfo,
-    families: Sequence[GramFamily],
-    sizes: Sizes,
-    problems: Sequence[str],
-    weighted: Cells,
-    combined: Cells,
+    info: DatasetInfo, families: Sequence[GramFamily], sizes: Sizes, cells: ArrayCells, recompute: bool = False
 ) -> tuple[ArrayPlan, ...]:
     """Return all arrays of a dataset, in the order in which they are created.
 
     Parameters
     ----------
     families
-        The families of Gram matrices; empty for a rank-one family.
-    weighted
-        Problem and method of all cells that have weights.
-    combined
-        Problem and method of all cells whose combined kernels are stored.
+        The Gram families; empty for a rank-one family.
+    cells
+        The problems and cells that have arrays of their own.
+    recompute
+        Whether Gram matrices are not stored.
 
     Returns
     -------
     The arrays, without values.
     """
     kind = Kernels.GRAM if families else Kernels.RANK_ONE
-    owners: dict[Per, Cells] = {
-        Per.DATASET: [("", "")],
-        Per.COMBINED: combined,
-        Per.PROBLEM: [(problem, "") for problem in problems],
-        Per.WEIGHTS: weighted,
-    }
+    owners = cells.owners(info, sizes)
     attributes = {"kernels": list(info.kernels), "shift": list(kernel_shifts(families))}
     return tuple(
-        _array_plan(spec, spec.pattern.format(dataset=info.name, problem=problem, method=method), sizes, attributes)
+        _array_plan(
+            spec,
+            spec.pattern.format(dataset=info.name, **owner),
+            replace(sizes, problem_label=info.label_columns(owner.get("problem", ""))),
+            attributes,
+        )
         for per, specs in _by_owner(kind)
-        for problem, method in owners[per]
+        for owner in owners[per]
         for spec in specs
+        if not (recompute and spec.is_optional)
     )
 
 
+def sums_groups(info: DatasetInfo, sizes: Sizes) -> list[str]:
+    """Return the groups of the sums of tiles: one per repeat, or per trial if kernels differ by trial."""
+    if sizes.repeat > 1 and not info.per_trial:
+        return [repeat_group(info.name, repeat) for repeat in range(sizes.repeat)]
+    return [fitted_group(info.name, trial) for trial in info.fitted_trials(sizes.length("trial"))]
+
+
+def kept_bytes(info: DatasetInfo, families: Sequence[GramFamily], sizes: Sizes, combined: Cells) -> int:
+    """Return the stored size of the Gram matrices and combined kernels of a dataset, if they are stored."""
+    arrays = planned_arrays(info, families, sizes, ArrayCells(combined=combined))
+    return sum(array.stored_bytes for array in arrays if array.is_optional)
+
+
+def _by_problem(problems: Sequence[str]) -> list[dict[str, str]]:
+    return [{"problem": problem} for problem in problems]
+
+
+def _by_cell(cells: Cells) -> list[dict[str, str]]:
+    return [{"problem": problem, "method": method} for problem, method in cells]
+
+
 def _by_owner(kind: Kernels) -> list[tuple[Per, list[ArraySpec]]]:
-    """Return the lines of the table for a kind of kernels, divided where another owner begins."""
-    lines = (spec for spec in ARRAYS if kind in spec.kernels)
-    return [(per, list(specs)) for per, specs in groupby(lines, key=lambda spec: spec.per)]
+    """Return the specs of a kind of kernels in order; consecutive specs with the same owner are grouped."""
+    chosen = (spec for spec in ARRAYS if kind in spec.kernels)
+    return [(per, list(specs)) for per, specs in groupby(chosen, key=lambda spec: spec.per)]
 
 
 def _array_plan(spec: ArraySpec, name: str, sizes: Sizes, attributes: Mapping[str, Any]) -> ArrayPlan:
-    """Return the plan of one array of a line of the table."""
+    """Return the plan of one array from its spec."""
     return ArrayPlan(
         spec.group,
         name,
@@ -70,4 +128,5 @@ def _array_plan(spec: ArraySpec, name: str, sizes: Sizes, attributes: Mapping[st
         attributes={key: attributes[key] for key in spec.attributes},
         is_bound=spec.is_bound,
         is_symmetric=spec.is_symmetric,
+        is_optional=spec.is_optional,
     )

@@ -1,9 +1,9 @@
-"""The identity of the stored data of a dataset."""
+"""Identify the stored data of a dataset."""
 
 import hashlib
 import json
 
-from kernel_pipeline.plan.plan import DatasetPlan
+from kernel_pipeline.plan.dataset_plan import DatasetPlan
 from kernel_pipeline.stages.combine import CombineTask
 from kernel_pipeline.stages.task import DATA_VERSION
 from kernel_pipeline.tasks.kernels.family import kernel_shifts
@@ -14,5 +14,11 @@ def data_identity(plan: DatasetPlan) -> str:
     combined = sorted({task.cell for task in plan.of(CombineTask)})
     sizes = (len(plan.stages["tiles"]), plan.tile, plan.folds)
     shifts = kernel_shifts(plan.families)
-    content = (DATA_VERSION, plan.info.fingerprint, plan.tasks_learned, sorted(plan.cells), combined, sizes, shifts)
+    content = [DATA_VERSION, plan.info.fingerprint, plan.problems, sorted(plan.cells), combined, sizes, shifts]
+    if plan.repeats > 1:
+        content.append(plan.repeats)
+    content += [array.shape for array in plan.arrays if array.name.endswith("permuted")]
+    if plan.gram and plan.gram.recompute:
+        content.append("without Gram matrices")
+    content.append([array.key for array in plan.arrays])  # a later version may have other statistics
     return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:16]

@@ -1,19 +1,19 @@
-"""Tasks that failed, and the tasks that depend on them."""
+"""Find the tasks that failed, and the tasks that depend on them."""
 
 from collections.abc import Mapping
 
-from kernel_pipeline.plan.plan import DatasetPlan
-from kernel_pipeline.store.reports import Finished
+from kernel_pipeline.plan.dataset_plan import DatasetPlan
+from kernel_pipeline.store.reports import TaskReport
 
 
-def failed_and_dependents(dataset: DatasetPlan, recorded: Mapping[str, Finished]) -> set[str]:
-    """Return the names of the tasks that have to run for everything that failed to be tried again."""
+def failed_and_dependents(dataset: DatasetPlan, recorded: Mapping[str, TaskReport]) -> set[str]:
+    """Return the names of the tasks that must run again to retry everything that failed."""
     known = dataset.known_tasks(recorded)
     failed = {task.name for task in known if task.name in recorded and recorded[task.name].failures}
     return failed | dataset.known_graph(recorded).first_marked(failed).keys() if failed else set()
 
 
-def failures(dataset: DatasetPlan, finished: Mapping[str, Finished]) -> dict[str, str]:
+def failures(dataset: DatasetPlan, finished: Mapping[str, TaskReport]) -> dict[str, str]:
     """Return why tasks of a dataset have no outputs, by name: their own failure, or that of a task they depend on."""
     known = dataset.known_tasks(finished)
     failed = [task.name for task in known if task.name in finished and finished[task.name].failed]

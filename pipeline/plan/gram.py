@@ -1,105 +1,205 @@
-"""The stages of a dataset whose base kernels are Gram matrices: tiles, reduce, weights, combine, fits."""
+"""Plan the stages of a dataset with Gram families: tiles, reduce, weights, combine, fits."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from kernel_pipeline.config.datasets import Dataset
 from kernel_pipeline.config.fit import Fit
 from kernel_pipeline.config.sweep import Config
-from kernel_pipeline.plan import memory
-from kernel_pipeline.plan.methods import PlannedMethod
-from kernel_pipeline.plan.stage_plan import StagePlan
+from kernel_pipeline.plan.arrays import kept_bytes
+from kernel_pipeline.plan.fit_arrays import non_solver_bytes
+from kernel_pipeline.plan.gram_cells import fit_tasks
+from kernel_pipeline.plan.gram_storage import choose_storage
+from kernel_pipeline.plan.large_fits import FitMemory
+from kernel_pipeline.plan.memory import GramWorkload, gram_projection
+from kernel_pipeline.plan.methods import PlannedMethod, dataset_targets, predictions, single_kernel_problems
+from kernel_pipeline.plan.stage_plan import (
+    StagePlan,
+    fitted_sets,
+    planned_permutations,
+    statistics_parts,
+    weight_batches,
+)
+from kernel_pipeline.plan.training_sizes import fitted_samples
 from kernel_pipeline.stages.combine import CombineTask
-from kernel_pipeline.stages.fits import FitTask
-from kernel_pipeline.stages.one_stage import EachKernelTask, OneStageTask, kernel_batches
+from kernel_pipeline.stages.fitted import TrainingFolds
+from kernel_pipeline.stages.precomputed import stored_kernels
 from kernel_pipeline.stages.reduce import ReduceTask
+from kernel_pipeline.stages.single_kernels import kernels_per_task
 from kernel_pipeline.stages.task import Task
-from kernel_pipeline.stages.tiles import TilesTask, batches, tiles_on_and_above_diagonal
-from kernel_pipeline.stages.weights import WeightsTask, trial_batches
+from kernel_pipeline.stages.tile_sources import tiles_on_and_above_diagonal
+from kernel_pipeline.stages.tiles import TilesTask, batches
+from kernel_pipeline.stages.weights import WeightsTask
 from kernel_pipeline.store.array_spec import Sizes
 from kernel_pipeline.store.dataset_info import DatasetInfo
+from kernel_pipeline.tasks.kernels.family import GramFamily
+from kernel_pipeline.tasks.kernels.view import columns_in_views
 from kernel_pipeline.tasks.learners.one_stage import OneStageMethod
-from kernel_pipeline.tasks.metrics import extra_metrics
-from kernel_pipeline.tasks.weights.method import SingleKernelMethod, WeightRule
+from kernel_pipeline.tasks.weights.method import WeightRule
 
-# Number of two-stage methods for which the batches of tiles are sized.
-USUAL_METHODS = 4
+# Number of two-stage methods that the size of the batches of tiles assumes.
+ASSUMED_METHODS = 4
 
 
-def gram_stages(config: Config, dataset: Dataset, info: DatasetInfo, methods: Sequence[PlannedMethod]) -> StagePlan:
+def gram_stages(
+    config: Config,
+    dataset: Dataset,
+    info: DatasetInfo,
+    families: tuple[GramFamily, ...],
+    methods: Sequence[PlannedMethod],
+) -> StagePlan:
     """Plan the tasks of a dataset for its methods."""
-    m, p = info.rows, len(info.kernels)
-    tile, folds = min(config.storage.tile, m), config.protocol.folds
-    tiles = tiles_on_and_above_diagonal(m, tile)
+    sizes, folds, repeats = _sizes(config, dataset, info, families), config.protocol.folds, config.protocol.repeats
     rules = [(planned.target.problem, planned.method) for planned in methods if isinstance(planned.method, WeightRule)]
+    limit = _fit_memory(config, dataset, info, sizes, families)
+    combined = [(problem, rule) for problem, rule in rules if not limit.is_in_parts(problem, rule)]
+    if config.fit.has_final_fit and len(combined) < len(rules):
+        raise limit.no_final_fit(dataset.name, dataset.task)
+    stored = [(problem, rule.method_id) for problem, rule in combined]
+    gram = choose_storage(config.storage, kept_bytes(info, families, sizes, stored))
     common: dict[str, Any] = {
         "dataset": dataset.name,
         "fingerprint": info.fingerprint,
-        "tile": tile,
-        "families": dataset.gram_families,
+        "tile": sizes.tile,
+        "families": families,
+        "recompute": gram.recompute,
+        "repeats": repeats,
     }
-    gram_batches = list(enumerate(batches(tiles, tile, m, p)))
-    # The batches do not depend on the methods, so that adding one leaves the tasks of the others as they are.
-    combine_batches = list(enumerate(batches(tiles, tile, m, p + folds * USUAL_METHODS)))
+    cell = common | {"fixed_test": dataset.fixed_test}
+    fitted = fitted_sets(info, folds, dataset.fixed_test, repeats)
+    permuted: dict[str, Any] = {"permutations": planned_permutations(config)}
+    blocks = tuple(target.columns for target in dataset_targets(dataset.task, info)) if sizes.permutation else ()
+    fits = fit_tasks(config.fit, cell, permuted, methods, fitted, sizes, gram.recompute, limit)
     stages: dict[str, tuple[Task, ...]] = {
-        "tiles": tuple(TilesTask(**common, number=number, tiles=batch) for number, batch in gram_batches),
-        "reduce": (ReduceTask(**common, tasks=tuple(dataset.task), folds=folds, batches=len(gram_batches)),),
-        "weights": tuple(
-            WeightsTask(
-                **common,
-                problem=problem,
-                method=rule,
-                trials=trials,
-            )
-            for problem, rule in rules
-            for trials in trial_batches(folds, p)
+        "tiles": tuple(
+            TilesTask(**common, **permuted, fitted=samples, number=n, tiles=tiles, label_blocks=blocks)
+            for samples in dict.fromkeys(fitted)
+            for n, tiles in _batches(sizes, sizes.kernel)
         ),
-        "combine": tuple(
-            CombineTask(**common, problem=problem, method=rule, trials=trials, number=number, tiles=batch)
-            for number, batch in combine_batches
-            for problem, rule in rules
-            for trials in trial_batches(folds, p)
+        "reduce": tuple(
+            _reduce_task(cell | part | permuted, dataset, info, sizes, folds)
+            for part in statistics_parts(info, folds, dataset.fixed_test, repeats)
         ),
-        "fits": tuple(
-            task
-            for planned in methods
-            for trial in range(folds)
-            for task in _cell_tasks(config.fit, common, planned, trial, (m, p))
-        ),
+        **_weights_and_combine(common, permuted, sizes, rules, [] if gram.recompute else combined, fitted),
+        "fits": fits,
     }
+    work = _workload(config.fit, dataset.task, methods, sizes, families, gram.recompute, limit, fits)
+    return StagePlan(stages=stages, memory=gram_projection(work), sizes=sizes, gram=gram)
+
+
+def _fit_memory(
+    config: Config, dataset: Dataset, info: DatasetInfo, sizes: Sizes, families: tuple[GramFamily, ...]
+) -> FitMemory:
+    """Return the memory of the fits of a dataset."""
+    # Based on all problems, so that adding a method does not change the tasks of the others.
+    by_rules = max(
+        len(target.columns) * len(config.fit.path(target.problem)) for target in dataset_targets(dataset.task, info)
+    )
+    train = fitted_samples(info, config.protocol.folds, config.fit.has_final_fit)
+    return FitMemory(config.fit.memory, train, non_solver_bytes(sizes, by_rules, columns_in_views(families)))
+
+
+def _workload(
+    fit: Fit,
+    problems: Sequence[str],
+    methods: Sequence[PlannedMethod],
+    sizes: Sizes,
+    families: tuple[GramFamily, ...],
+    recompute: bool,
+    limit: FitMemory,
+    fits: Sequence[Task],
+) -> GramWorkload:
+    """Return what the memory of the tasks of a dataset depends on."""
+    rules = [planned.method for planned in methods if isinstance(planned.method, WeightRule)]
+    singles = single_kernel_problems(methods)
+    return GramWorkload(
+        sizes=sizes,
+        train=limit.train,
+        problems=problems,
+        predictions=predictions(methods, fit),
+        rules=len(rules),
+        reads_base=any(isinstance(planned.method, OneStageMethod) for planned in methods),
+        singles=bool(singles),
+        reads_features=any(planned.method.reads_features for planned in methods),
+        any_sign=any(rule.any_sign for rule in rules),
+        recompute=recompute,
+        view_columns=columns_in_views(families),
+        squares=[problem for problem in problems if problem in singles or not limit.exceeds(problem)],
+        in_parts=limit.solver_bytes(fits),
+    )
+
+
+def _sizes(config: Config, dataset: Dataset, info: DatasetInfo, families: tuple[GramFamily, ...]) -> Sizes:
+    """Return the lengths of the dimensions of a dataset."""
     sizes = Sizes(
-        sample=m,
+        sample=info.rows,
         feature=info.columns,
         entry=info.entries,
-        kernel=p,
+        kernel=len(info.kernels),
+        label=sum(len(target.columns) for target in dataset_targets(dataset.task, info)),
+        fold=config.protocol.folds + dataset.fixed_test,
+        batch=0,
+        kernel_batch=kernels_per_task(len(info.kernels), info.rows),
+        tile=min(config.storage.tile, info.rows),
+        fixed_test=dataset.fixed_test,
+        ridge=len(config.fit.path("regression")),
+        precomputed=stored_kernels(families),
+        per_trial=info.per_trial,
+        repeat=config.protocol.repeats,
+        permutation=config.protocol.permutations,
         problem=len(dataset.task),
-        fold=folds,
-        batch=len(gram_batches),
-        tile=tile,
     )
-    reads_base = len(rules) < len(methods)
-    return StagePlan(
-        stages=stages,
-        memory=memory.gram_projection(sizes, dataset.task, len(rules), reads_base),
-        sizes=sizes,
+    return replace(sizes, batch=len(_batches(sizes, sizes.kernel)))
+
+
+def _batches(sizes: Sizes, kernels: int) -> list[tuple[int, tuple[tuple[int, int], ...]]]:
+    """Return numbered batches of tiles, for tasks that hold this many kernels of a tile."""
+    tiles = tiles_on_and_above_diagonal(sizes.sample, sizes.tile)
+    repeats = 1 if sizes.per_trial else sizes.repeat  # the repeats whose sums one task computes
+    return list(enumerate(batches(tiles, sizes.tile, sizes.sample, kernels, repeats)))
+
+
+def _reduce_task(common: dict[str, Any], dataset: Dataset, info: DatasetInfo, sizes: Sizes, folds: int) -> ReduceTask:
+    widths = tuple(len(target.columns) for target in dataset_targets(dataset.task, info))
+    return ReduceTask(
+        **common,
+        tasks=tuple(dataset.task),
+        folds=folds,
+        batches=sizes.batch,
+        widths=widths if max(widths) > 1 else (),
     )
 
 
-def _cell_tasks(
-    fit: Fit, common: dict[str, Any], planned: PlannedMethod, trial: int, size: tuple[int, int]
-) -> Iterator[Task]:
-    """Yield the tasks that fit one cell: one task, or one per batch of base kernels that are fitted alone."""
-    target, method = planned.target, planned.method
-    cell: dict[str, Any] = {**common, "target": target, "method": method, "trial": trial}
-    path = tuple(fit.path(target.problem, method))
-    metrics = tuple(metric.name for metric in extra_metrics(target.problem))
-    if isinstance(method, OneStageMethod):
-        yield OneStageTask(**cell, values=path, metrics=metrics)
-        return
-    values = tuple(value for (value,) in path)
-    if isinstance(method, SingleKernelMethod):
-        samples, kernels = size
-        for batch in kernel_batches(kernels, samples):
-            yield EachKernelTask(**cell, kernels=batch, values=values)
-    else:
-        yield FitTask(**cell, values=values, metrics=metrics)
+def _weights_and_combine(
+    common: dict[str, Any],
+    permuted: dict[str, Any],
+    sizes: Sizes,
+    rules: Sequence[tuple[str, WeightRule]],
+    combined: Sequence[tuple[str, WeightRule]],
+    fitted: Sequence[TrainingFolds | None],
+) -> dict[str, tuple[Task, ...]]:
+    """Return the tasks of two-stage methods up to their combined kernels, by stage.
+
+    Parameters
+    ----------
+    rules, combined
+        Pairs of a problem and a method: all, and those whose combined kernels are stored.
+    """
+
+    def cells(chosen: Sequence[tuple[str, WeightRule]]) -> list[dict[str, Any]]:
+        return [
+            {**common, "fitted": fitted[trials[0]], "problem": problem, "method": rule, "trials": trials}
+            for problem, rule in chosen
+            for trials in weight_batches(sizes)
+        ]
+
+    # The batches do not depend on the methods, so that adding a method does not change the tasks of the others.
+    together = 1 if sizes.per_trial else len(fitted) // sizes.repeat
+    batches = _batches(sizes, sizes.kernel + together * ASSUMED_METHODS)
+    return {
+        "weights": tuple(WeightsTask(**cell, **permuted) for cell in cells(rules)),
+        "combine": tuple(
+            CombineTask(**cell, number=n, tiles=tiles) for n, tiles in batches for cell in cells(combined)
+        ),
+    }

@@ -1,8 +1,8 @@
-"""The task graph: which tasks a task depends on, from what each of them reads and writes.
+"""Build the task graph: the dependencies of each task, derived from what the tasks read and write.
 
-Nothing else states a dependency. A task that reads an array, or a part of one, depends on all tasks that write there.
-Many tasks may read what many others have written, so the graph has a node for each such part in between: the number of
-edges stays proportional to the number of tasks.
+Dependencies are not stated anywhere else. A task that reads an array, or a part of one, depends on all tasks that write
+it. Many tasks may read what many others have written, so the graph has an intermediate node for each such part. This
+keeps the number of edges proportional to the number of tasks.
 """
 
 from collections.abc import Collection, Container, Iterator, Mapping, Sequence
@@ -42,12 +42,12 @@ class Graph:
 
     @cached_property
     def number(self) -> dict[str, int]:
-        """The number of each task by its name."""
+        """Return the number of each task, by name."""
         return {task.name: number for number, task in enumerate(self.tasks)}
 
     @cached_property
     def parts_of(self) -> dict[int, list[int]]:
-        """The nodes of the parts that each task writes together with others."""
+        """Return the nodes of the parts that each task writes together with others, by task."""
         found: dict[int, list[int]] = {}
         for place, written_by in enumerate(self.parts):
             for task in written_by:
@@ -59,7 +59,7 @@ class Graph:
         return self.needs[node] if node < len(self.tasks) else self.parts[node - len(self.tasks)]
 
     def sorter(self, chosen: Container[int]) -> "TopologicalSorter[int]":
-        """Return the order of some of the tasks; dependencies on others are left out."""
+        """Return a sorter of some of the tasks; dependencies on other tasks are ignored."""
         sorter: TopologicalSorter[int] = TopologicalSorter()
         for number in range(len(self.tasks)):
             if number in chosen:
@@ -69,9 +69,9 @@ class Graph:
         sorter.prepare()
         return sorter
 
-    def needed_by(self, name: str) -> list[str]:
+    def dependencies(self, name: str) -> list[str]:
         """Return the names of the tasks that a task depends on directly."""
-        return [self.tasks[number].name for number in self._tasks_behind(self.needs[self.number[name]])]
+        return [self.tasks[number].name for number in self._tasks_of_nodes(self.needs[self.number[name]])]
 
     def first_marked(self, marked: Collection[str]) -> dict[str, str]:
         """Return, for each task that depends on a marked one, the name of the first such task in the given order."""
@@ -89,14 +89,14 @@ class Graph:
     def ancestors(self, names: Collection[str]) -> set[str]:
         """Return the names of all tasks that some tasks depend on, directly or not."""
         seen: set[int] = set()
-        left = [self.number[name] for name in names]
-        while left:
-            new = [node for node in self.predecessors(left.pop()) if node not in seen]
+        pending = [self.number[name] for name in names]
+        while pending:
+            new = [node for node in self.predecessors(pending.pop()) if node not in seen]
             seen.update(new)
-            left += new
+            pending += new
         return {self.tasks[node].name for node in seen if node < len(self.tasks)}
 
-    def _tasks_behind(self, nodes: Sequence[int]) -> Iterator[int]:
+    def _tasks_of_nodes(self, nodes: Sequence[int]) -> Iterator[int]:
         for node in nodes:
             yield from (node,) if node < len(self.tasks) else self.parts[node - len(self.tasks)]
 
@@ -109,7 +109,7 @@ class Graph:
 
 
 class _Writers:
-    """Which tasks write an array or a part of one."""
+    """The tasks that write each array or part of an array."""
 
     def __init__(self, tasks: Sequence[Task]) -> None:
         arrays: dict[str, list[int]] = {}
@@ -119,12 +119,12 @@ class _Writers:
                 arrays.setdefault(written.array, []).append(number)
                 for part in written.parts:
                     parts.setdefault(part, []).append(number)
-        # One tuple for each array and part, so that tasks that read the same share a node.
+        # One tuple for each array and part, so that tasks that read the same inputs share a node.
         self._arrays: Mapping[str, tuple[int, ...]] = {name: tuple(numbers) for name, numbers in arrays.items()}
         self._parts: Mapping[str, tuple[int, ...]] = {name: tuple(numbers) for name, numbers in parts.items()}
 
     def of(self, task: Task) -> Iterator[tuple[int, ...]]:
-        """Return the writers of everything that a task reads; nothing for data, which no task writes."""
+        """Yield the writers of each input of a task; nothing for the data, which no task writes."""
         for needed in task.inputs():
             if needed.array in self._arrays:
                 yield from self._of_input(needed)

@@ -1,87 +1,165 @@
-"""Projected memory of a worker process, by stage, from the sizes of the arrays that a task holds."""
+"""Project the memory of a worker process by stage, from the sizes of the arrays that a task holds."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
+from kernel_pipeline.plan.fit_arrays import (
+    COPIES_COMBINED,
+    base_kernel_bytes,
+    feature_fit_bytes,
+    fit_bytes,
+    non_solver_bytes,
+    rank_one_fit_bytes,
+    signed_bytes,
+    square_fit_bytes,
+    stored_prediction_bytes,
+)
+from kernel_pipeline.plan.memory_parts import (
+    COPIES_READ,
+    COPIES_WRITTEN,
+    FLOAT,
+    RESERVED,
+    array_bytes,
+    chunk_bytes,
+    label_bytes,
+    tile_input_bytes,
+)
+from kernel_pipeline.plan.stage_plan import weight_batches
 from kernel_pipeline.stages.statistics import ARRAYS as SOLVER_ARRAYS
-from kernel_pipeline.stages.weights import trial_batches
+from kernel_pipeline.stages.statistics import PERMUTED
 from kernel_pipeline.store.array_spec import Sizes
 from kernel_pipeline.store.arrays import COMBINED, DATA, GRAM, STATISTICS, WEIGHTS
 from kernel_pipeline.store.schema import RANK_ONE_ARRAYS, STATISTICS_ARRAYS, array_spec
 from kernel_pipeline.tasks.learners.svm import CACHE_MEGABYTES
+from kernel_pipeline.tasks.statistics.repeated_sums import PERMUTED_NUMBERS
 
-FLOAT = 8
-# A worker process with every library loaded, and what its allocator keeps of earlier tasks.
-RESERVED = 512 << 20
-# Sparse columns: as read, of the training set and of the others, scaled, by row and by column, with their places.
+# Copies of sparse columns: as read, of training and held-out samples, scaled, by row and by column, with indices.
 COPIES_OF_COLUMNS = 12
-# A chunk that is written: its values, its encoded bytes, and those followed by the checksum.
-COPIES_WRITTEN = 3
-# An array that is read: its values, and the bytes of its chunks while they are decoded.
-COPIES_READ = 2
-# Matrices of the size of M that a quadratic program holds while it is solved.
+# Matrices of the size of M that the solver of a quadratic program holds.
 COPIES_SOLVING = 8
 SUMS = ("sums/products", "sums/labels", "sums/rows", "sums/diagonal")
 
 
-def gram_projection(sizes: Sizes, problems: Sequence[str], rules: int, reads_base: bool) -> dict[str, int]:
-    """Return the peak bytes of a worker process while it runs one task of each stage.
+@dataclass(frozen=True, kw_only=True)
+class GramWorkload:
+    """What the memory of the tasks of a dataset with Gram families depends on."""
 
-    Parameters
-    ----------
-    rules
-        Number of problems and methods whose kernels are combined.
-    reads_base
-        Whether a task of the fits holds all base kernels.
-    """
-    gram, combined = array_spec(GRAM, "gram"), array_spec(COMBINED, "{method}")
-    features, diagonal = array_spec(DATA, "features"), array_spec(STATISTICS, "sums/diagonal")
-    sums = _chunk_bytes(sizes, STATISTICS, SUMS)
-    weights = array_spec(WEIGHTS, "{method}").array_bytes(sizes)
-    products = array_spec(STATISTICS, "M")
-    read = _chunk_bytes(sizes, STATISTICS, SOLVER_ARRAYS)  # of one trial
-    train = training_samples(sizes.sample, sizes.fold)
+    sizes: Sizes
+    train: int
+    """Size of the largest training set."""
+    problems: Sequence[str]
+    predictions: int
+    """Largest number of predictions per sample of a path: label columns times regularisation values."""
+    rules: int
+    """Number of pairs of a problem and a method whose kernels are combined."""
+    reads_base: bool = False
+    """Whether some fit tasks hold all base kernels."""
+    singles: bool = False
+    """Whether base kernels are fitted separately."""
+    reads_features: bool = False
+    """Whether some fits use the features themselves."""
+    any_sign: bool = False
+    """Whether some of the combined kernels may have negative weights."""
+    recompute: bool = False
+    """Whether tasks compute the tiles of base kernels that they need, instead of reading them."""
+    view_columns: int = 0
+    """Number of columns of all views together."""
+    squares: Sequence[str] | None = None
+    """Problems whose fits hold the combined kernel of the training samples; None for all."""
+    in_parts: int = 0
+    """Bytes of the arrays of fits that do not; 0 if there are none."""
+
+    @property
+    def squared(self) -> Sequence[str]:
+        """Return the problems whose fits hold the combined kernel of the training samples."""
+        return self.problems if self.squares is None else self.squares
+
+    @property
+    def gram_chunk(self) -> int:
+        """Return the bytes of a tile of all base kernels."""
+        return array_spec(GRAM, "gram").chunk_bytes(self.sizes)
+
+    @property
+    def tile(self) -> int:
+        """Return the bytes of a tile of all base kernels, with those that it is read or computed from."""
+        if self.recompute:
+            return tile_input_bytes(self.sizes, self.view_columns) + self.gram_chunk
+        return COPIES_READ * self.gram_chunk
+
+
+def gram_projection(work: GramWorkload) -> dict[str, int]:
+    """Return the peak bytes of a worker process while it runs one task of each stage."""
+    sizes, trials = work.sizes, _trials_together(work.sizes)
+    weights, labels = array_spec(WEIGHTS, "{method}").array_bytes(sizes), label_bytes(sizes)
+    combined_chunk = array_spec(COMBINED, "{method}").chunk_bytes(sizes)
     needed = {
-        "tiles": COPIES_WRITTEN * (gram.chunk_bytes(sizes) + features.array_bytes(sizes) + sums),
-        # The total, one batch and the sums of a training set; then the statistics of all trials, of which the largest
-        # is written.
-        "reduce": 3 * sums
-        + 2 * diagonal.chunk_bytes(sizes)
-        + _array_bytes(sizes, STATISTICS, STATISTICS_ARRAYS)
-        + COPIES_WRITTEN * products.array_bytes(sizes),
-        "weights": COPIES_READ * read * max(map(len, trial_batches(sizes.fold, sizes.kernel)))
-        + COPIES_SOLVING * products.chunk_bytes(sizes)
+        "tiles": tile_input_bytes(sizes, work.view_columns)
+        + COPIES_WRITTEN * (chunk_bytes(sizes, STATISTICS, SUMS) + (0 if work.recompute else work.gram_chunk))
+        + _regrouped_bytes(sizes)
+        + labels,
+        "reduce": labels + _reduce_bytes(sizes),
+        "weights": COPIES_READ * trials * chunk_bytes(sizes, STATISTICS, (*SOLVER_ARRAYS, *PERMUTED))
+        + COPIES_SOLVING * array_spec(STATISTICS, "M").chunk_bytes(sizes)
         + COPIES_WRITTEN * weights,
-        "combine": COPIES_READ * gram.chunk_bytes(sizes)
-        + (sizes.fold + 2) * combined.chunk_bytes(sizes)
-        + (rules + COPIES_READ) * weights,
-        "fits": fit_bytes(sizes.sample, train),
+        "combine": COPIES_READ * work.gram_chunk + (trials + 2) * combined_chunk + (work.rules + COPIES_READ) * weights,
+        "fits": labels + _gram_fit_bytes(work),
     }
-    if reads_base:  # as they are stored, and centered; then the statistics and the weights of the trial
-        needed["fits"] += gram.array_bytes(sizes) + FLOAT * sizes.kernel * sizes.sample * train
-        needed["fits"] += COPIES_READ * read + COPIES_WRITTEN * array_spec(WEIGHTS, "{method}").chunk_bytes(sizes)
-    return _projected(needed, problems, train)
+    if work.recompute:
+        del needed["combine"]
+    projected = _projected(needed, work.problems if work.reads_base or work.any_sign else work.squared, work.train)
+    if work.in_parts:  # the cache of support vector machines is a part of it
+        in_parts = work.in_parts + non_solver_bytes(sizes, work.predictions, work.view_columns)
+        projected["fits"] = max(projected["fits"], in_parts)
+    return projected
 
 
-def rank_one_projection(sizes: Sizes, problems: Sequence[str], needs_m: bool) -> dict[str, int]:
-    """Return the same for rank-one kernels.
+def _gram_fit_bytes(work: GramWorkload) -> int:
+    """Return the bytes of the largest fit of a dataset with Gram families, without the labels."""
+    sizes, train, predictions, tile = work.sizes, work.train, work.predictions, work.tile
+    combined_chunk = array_spec(COMBINED, "{method}").chunk_bytes(sizes)
+    fits = square_fit_bytes(sizes, train, work.squared, predictions)
+    fits += (COPIES_COMBINED + _trials_together(sizes)) * combined_chunk
+    fits += stored_prediction_bytes(sizes) + (tile if work.recompute else 0)
+    if work.singles:  # the tiles of one batch of base kernels, of which the upper triangle is kept
+        kept = FLOAT * sizes.kernel_batch * sizes.sample**2 // 2 if sizes.kernel_batch > 1 else 0
+        statistics = COPIES_READ * chunk_bytes(sizes, STATISTICS, SOLVER_ARRAYS)
+        statistics += COPIES_WRITTEN * array_spec(WEIGHTS, "{method}").array_bytes(sizes)
+        fits = max(fits + kept + (0 if work.recompute else tile), statistics)
+    if work.reads_features:
+        fits = max(fits, feature_fit_bytes(sizes, train, predictions))
+    if work.any_sign:
+        fits = max(fits, tile + signed_bytes(sizes.sample, train, predictions))
+    if work.reads_base:
+        fits = max(fits, tile + base_kernel_bytes(sizes, train) + fit_bytes(sizes, train, predictions))
+    return fits
+
+
+def rank_one_projection(
+    sizes: Sizes, train: int, problems: Sequence[str], predictions: int, needs_m: bool
+) -> dict[str, int]:
+    """Return the peak bytes of a worker process while it runs one task of each stage of a rank-one family.
 
     Parameters
     ----------
+    train
+        Size of the largest training set.
+    predictions
+        Largest number of predictions per sample of a path.
     needs_m
-        Whether a method takes the p x p matrix M.
+        Whether a method uses the p x p matrix M.
     """
-    train = training_samples(sizes.sample, sizes.fold)
     entries = array_spec(DATA, "columns/data").array_bytes(sizes)
-    columns = COPIES_OF_COLUMNS * entries + 20 * FLOAT * sizes.kernel
-    # Column generation solves on a working set of about as many kernels as get weight, some n of them.
+    columns = COPIES_OF_COLUMNS * entries + 20 * FLOAT * sizes.kernel + label_bytes(sizes)
+    # Column generation solves on a working set, which is about as large as the number of nonzero weights, at most 2 n.
     working = 3 * FLOAT * min(sizes.kernel, 2 * train) ** 2
     products = FLOAT * (4 * sizes.kernel**2 + sizes.kernel * train) if needs_m else 0
     needed = {
         "reduce": columns
-        + COPIES_WRITTEN * _chunk_bytes(sizes, STATISTICS, RANK_ONE_ARRAYS)
+        + COPIES_WRITTEN * chunk_bytes(sizes, STATISTICS, RANK_ONE_ARRAYS)
         + COPIES_READ * array_spec(STATISTICS, "trace").array_bytes(sizes),
         "fits": columns
-        + fit_bytes(sizes.sample, train)
+        + rank_one_fit_bytes(sizes, train, predictions)
+        + stored_prediction_bytes(sizes)
         + working
         + products
         + COPIES_WRITTEN * array_spec(WEIGHTS, "{method}").chunk_bytes(sizes),
@@ -89,27 +167,63 @@ def rank_one_projection(sizes: Sizes, problems: Sequence[str], needs_m: bool) ->
     return _projected(needed, problems, train)
 
 
-def training_samples(samples: int, folds: int) -> int:
-    """Return the size of the largest training set."""
-    return samples - 2 * (samples // folds)
+def fitting_rows(rows: int, size: int, limit: int) -> int:
+    """Return about how many rows would fit in a memory limit, given the bytes of a fit; 0 if no rows would fit.
+
+    The memory of a fit grows with the square of the rows, apart from the memory that each process reserves.
+
+    >>> fitting_rows(20_000, RESERVED + (16 << 30), RESERVED + (4 << 30)), fitting_rows(20_000, 2 * RESERVED, RESERVED)
+    (10000, 0)
+    """
+    return int(rows * (max(0, limit - RESERVED) / max(1, size - RESERVED)) ** 0.5)
 
 
-def fit_bytes(samples: int, train: int) -> int:
-    """Return what a fit holds: the kernel, its centered training columns, what is measured, what is factorised."""
-    return FLOAT * (samples**2 + 2 * samples * train + 3 * train**2)
+def _trials_together(sizes: Sizes) -> int:
+    """Return the largest number of trials whose weights are determined together."""
+    return max(map(len, weight_batches(sizes)))
+
+
+def _reduce_bytes(sizes: Sizes) -> int:
+    """Return the bytes of the sums and statistics of a task of stage `reduce`."""
+    # The statistics of one trial, or of all trials of a repeat.
+    written, reduced = (chunk_bytes, sizes) if sizes.per_trial else (array_bytes, replace(sizes, repeat=1))
+    orders = 1 if sizes.repeat == 1 else 2  # as they are stored, and in the order of the folds of a repeat
+    return (
+        (2 + orders) * chunk_bytes(sizes, STATISTICS, SUMS)  # the total, one batch, and the sums of a training set
+        + 4 * array_spec(STATISTICS, "sums/diagonal").chunk_bytes(sizes)  # diagonals, centered and not
+        + written(reduced, STATISTICS, STATISTICS_ARRAYS)
+        + COPIES_WRITTEN * written(reduced, STATISTICS, ("M",))  # arrays are written one at a time; M is the largest
+        + _permuted_bytes(reduced, written)
+    )
+
+
+def _regrouped_bytes(sizes: Sizes) -> int:
+    """Return the bytes that the sums of a tile need if its samples are sorted by their folds in several repeats.
+
+    These are the sums of the further repeats, products of kernels by classes of samples, a copy of the tile, parts of
+    which are sorted, and permutations of the labels with their products.
+    """
+    if sizes.repeat == 1 and not sizes.permutation:
+        return 0
+    repeats = 1 if sizes.per_trial else sizes.repeat
+    orders = FLOAT * sizes.permutation * sizes.sample + array_spec(STATISTICS, "sums/permuted").chunk_bytes(sizes)
+    products = 2 * FLOAT * PERMUTED_NUMBERS if sizes.permutation else 0
+    regrouped = 2 * array_spec(GRAM, "gram").chunk_bytes(sizes)
+    return repeats * chunk_bytes(sizes, STATISTICS, SUMS) + (repeats + 1) * orders + products + regrouped
+
+
+def _permuted_bytes(sizes: Sizes, written: Callable[[Sizes, str, Sequence[str]], int]) -> int:
+    """Return the bytes that the statistics for permuted labels need: permutations, labels, sums and results."""
+    if not sizes.permutation:
+        return 0
+    orders = 4 * FLOAT * sizes.permutation * sizes.sample
+    sums = 3 * array_spec(STATISTICS, "sums/permuted").chunk_bytes(sizes)
+    return orders + sums + COPIES_WRITTEN * written(sizes, STATISTICS, PERMUTED)
 
 
 def _projected(needed: dict[str, int], problems: Sequence[str], train: int) -> dict[str, int]:
-    """Return the needed bytes by stage, with what every process takes and the cache of the support vector machine."""
+    """Return the needed bytes by stage, including the reserve of each process and the cache of the SVM."""
     projected = {stage: RESERVED + size for stage, size in needed.items()}
     if "classification" in problems:
         projected["fits"] += min(CACHE_MEGABYTES << 20, FLOAT * train**2)
     return projected
-
-
-def _array_bytes(sizes: Sizes, group: str, keys: Sequence[str]) -> int:
-    return sum(array_spec(group, key).array_bytes(sizes) for key in keys)
-
-
-def _chunk_bytes(sizes: Sizes, group: str, keys: Sequence[str]) -> int:
-    return sum(array_spec(group, key).chunk_bytes(sizes) for key in keys)

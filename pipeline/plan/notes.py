@@ -1,7 +1,4 @@
-"""Notes: what a user should know about a sweep besides its numbers, one line each.
-
-They are printed, and written to `results/notes.csv`.
-"""
+"""Define the notes of a sweep: one-line remarks, which are printed and written to `results/notes.csv`."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -9,7 +6,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Note:
-    """One remark about a dataset, one of its tasks, or one method on it."""
+    """One remark about a dataset, one of its problems, or one method on it."""
 
     dataset: str
     note: str
@@ -18,7 +15,7 @@ class Note:
 
 
 def lines(notes: Iterable[Note]) -> list[str]:
-    """Return the notes as lines of text; those that say the same about one method are one line.
+    """Return the notes as lines of text; equal notes about one method are merged into one line.
 
     >>> lines([Note("a", "left out", "regression", "l1-svm"), Note("b", "left out", "regression", "l1-svm")])
     ['note: l1-svm on a (regression), b (regression): left out']

@@ -1,198 +1,177 @@
-"""The plan: every task of a sweep and what it costs, as a value, before anything runs."""
+"""Plan a sweep: all its tasks, and the memory and disk space that they need, before anything runs."""
 
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import TypeVar
 
 from kernel_pipeline.config.datasets import Dataset
 from kernel_pipeline.config.loading import config_digest
 from kernel_pipeline.config.sweep import Config
+from kernel_pipeline.config.views import gram_families
 from kernel_pipeline.errors import ConfigError, TooLargeError
-from kernel_pipeline.plan.arrays import planned_arrays
-from kernel_pipeline.plan.follow_ups import with_follow_ups
+from kernel_pipeline.plan.arrays import ArrayCells, planned_arrays
+from kernel_pipeline.plan.dataset_plan import DatasetPlan, disk_advice
 from kernel_pipeline.plan.gram import gram_stages
-from kernel_pipeline.plan.graph import Graph
-from kernel_pipeline.plan.methods import UnsupportedMethod, plan_methods
+from kernel_pipeline.plan.gram_storage import describe_storage
+from kernel_pipeline.plan.large_fits import choose_methods
+from kernel_pipeline.plan.methods import check_metric, single_kernel_problems
 from kernel_pipeline.plan.notes import Note
 from kernel_pipeline.plan.rank_one import rank_one_stages
 from kernel_pipeline.plan.size_limits import check_plan_size
 from kernel_pipeline.stages.combine import CombineTask
-from kernel_pipeline.stages.samples import make_targets
+from kernel_pipeline.stages.panel_fits import PanelFitTask
 from kernel_pipeline.stages.task import Task
-from kernel_pipeline.store.array_metadata import ArrayPlan
 from kernel_pipeline.store.dataset_info import DatasetInfo
-from kernel_pipeline.store.reports import Finished
-from kernel_pipeline.tasks.kernels.family import GramFamily
+from kernel_pipeline.store.reports import TaskReport
 from kernel_pipeline.text import format_bytes
-
-T = TypeVar("T", bound=Task)
-
-
-@dataclass(frozen=True)
-class DatasetPlan:
-    """The tasks of one dataset, stage after stage, and their cost."""
-
-    info: DatasetInfo
-    tasks_learned: tuple[str, ...]
-    rank_one: bool
-    families: tuple[GramFamily, ...]
-    """The families of Gram matrices; none for a rank-one family."""
-    folds: int
-    tile: int
-    cells: tuple[tuple[str, str], ...]
-    """Problem and method of all cells that have weights, each for all trials."""
-    unsupported: tuple[UnsupportedMethod, ...]
-    """Methods that are left out."""
-    stages: dict[str, tuple[Task, ...]]
-    memory: dict[str, int]
-    """Projected peak bytes of a worker process, by stage."""
-    arrays: tuple[ArrayPlan, ...]
-    """All arrays, in the order in which they are created."""
-
-    @property
-    def disk_bytes(self) -> int:
-        """The size of all chunks of the arrays, as stored."""
-        return sum(array.stored_bytes for array in self.arrays)
-
-    @property
-    def name(self) -> str:
-        """Of the dataset."""
-        return self.info.name
-
-    @property
-    def kernels(self) -> tuple[str, ...]:
-        """The names of the base kernels."""
-        return self.info.kernels
-
-    @property
-    def tasks(self) -> list[Task]:
-        """The tasks of all stages."""
-        return [task for tasks in self.stages.values() for task in tasks]
-
-    @cached_property
-    def graph(self) -> Graph:
-        """The dependencies among the tasks."""
-        return Graph(self.tasks)
-
-    def known_tasks(self, finished: Mapping[str, Finished]) -> list[Task]:
-        """Return the tasks of the plan, and those that finished open-ended tasks have asked for."""
-        return with_follow_ups(self.tasks, finished)
-
-    def known_graph(self, finished: Mapping[str, Finished]) -> Graph:
-        """Return the dependencies among the known tasks."""
-        tasks = self.known_tasks(finished)
-        return self.graph if len(tasks) == len(self.tasks) else Graph(tasks)
-
-    def of(self, kind: type[T]) -> list[T]:
-        """The tasks of one kind."""
-        return [task for task in self.tasks if isinstance(task, kind)]
 
 
 @dataclass(frozen=True)
 class Plan:
-    """A whole sweep."""
+    """The plan of a whole sweep."""
 
     config: Config
     datasets: tuple[DatasetPlan, ...]
 
     @property
     def identity(self) -> str:
-        """A digest of the config and the data."""
+        """Return a digest of the config and the data."""
         content = (config_digest(self.config), [dataset.info.fingerprint for dataset in self.datasets])
         return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:16]
 
     @property
     def tasks(self) -> list[Task]:
-        """All tasks."""
+        """Return the tasks of all datasets."""
         return [task for dataset in self.datasets for task in dataset.tasks]
 
-    def known_tasks(self, finished: Mapping[str, Finished]) -> list[Task]:
-        """Return all tasks, and those that finished open-ended tasks have asked for."""
+    def known_tasks(self, finished: Mapping[str, TaskReport]) -> list[Task]:
+        """Return all tasks, and those that finished open-ended tasks have requested."""
         return [task for dataset in self.datasets for task in dataset.known_tasks(finished)]
 
     @property
     def disk_bytes(self) -> int:
-        """What the arrays of the run take on disk."""
+        """Return the stored size of all arrays of the run."""
         return sum(dataset.disk_bytes for dataset in self.datasets)
 
     @property
     def largest(self) -> tuple[int, str, DatasetPlan]:
-        """The greatest projected memory of a task, its stage and its dataset."""
+        """Return the largest projected memory of a task, its stage and its dataset."""
         return max(
             ((size, stage, dataset) for dataset in self.datasets for stage, size in dataset.memory.items()),
             key=lambda item: item[0],
         )
 
     def notes(self) -> list[Note]:
-        """Return what a user should know before the run: what is left out, and remarks of kernel families."""
+        """Return what a user should know before the run: what is left out, and remarks about data and families."""
         notes = []
+        imputed = {dataset.name for dataset in self.config.dataset if dataset.imputing}
         for dataset in self.datasets:
             if dataset.info.left_out:
-                notes.append(Note(dataset.name, f"{dataset.info.left_out} rows are left out, for missing = 'drop'"))
-            notes += [Note(dataset.name, text) for text in dataset.info.notes]
+                why = "they have no label" if dataset.name in imputed else "missing = 'drop'"
+                notes.append(Note(dataset.name, f"{dataset.info.left_out} rows are left out, since {why}"))
+            notes += [Note(dataset.name, text) for text in (*dataset.info.notes, *_fitting_notes(dataset))]
             notes += [
                 Note(dataset.name, f"left out, since {left_out.reason}", left_out.problem, left_out.method)
                 for left_out in dataset.unsupported
             ]
         return notes
 
+    def storage_lines(self) -> list[str]:
+        """Return lines that state for which datasets Gram matrices are stored, and why."""
+        return describe_storage({dataset.name: dataset.gram for dataset in self.datasets if dataset.gram})
+
     def check_memory(self, limit: int, workers: int) -> None:
-        """Refuse a sweep whose largest task does not fit a worker."""
-        size, stage, dataset = self.largest
-        if size <= limit:
-            return
-        smaller = (
-            "a smaller [storage] tile" if stage in ("tiles", "combine") else f"fewer rows ({dataset.info.rows} now)"
-        )
-        raise TooLargeError(
-            f"dataset {dataset.name!r}: a task of stage {stage!r} needs about {format_bytes(size)}, but each of the "
-            f"{workers} worker(s) may use {format_bytes(limit)}. Ask for fewer workers (--workers 1), or for {smaller}"
-        )
+        """Raise a `TooLargeError` if a task does not fit in the memory of a worker."""
+        found = [dataset.memory_problem(limit, workers) for dataset in self.datasets]
+        problems = [problem for problem in found if problem]
+        if problems:
+            others = "\n`pipeline run` with --skip-too-large leaves out such datasets and runs the others"
+            raise TooLargeError("\n".join(problems) + (others if len(problems) < len(found) else ""))
 
     def check_disk(self, free: int, where: str) -> None:
-        """Refuse a sweep whose arrays do not fit the disk."""
-        if self.disk_bytes > free:
-            raise TooLargeError(
-                f"the arrays of this sweep need {format_bytes(self.disk_bytes)}, but {where} has {format_bytes(free)} "
-                "free. Choose another place with --out, or fewer rows, kernels or methods"
-            )
+        """Raise a `TooLargeError` if the arrays do not fit on the disk."""
+        if problem := self.disk_problem(free, where):
+            raise TooLargeError(problem)
+
+    def disk_problem(self, free: int, where: str) -> str:
+        """Return why the arrays of all datasets do not fit on the disk; empty if they do."""
+        if self.disk_bytes <= free:
+            return ""
+        kept = sum(dataset.optional_bytes for dataset in self.datasets)
+        return (
+            f"the arrays of this sweep need {format_bytes(self.disk_bytes)}, but {where} has {format_bytes(free)} "
+            f"free. Choose another directory with --out, or {disk_advice(self.disk_bytes, kept)}"
+        )
+
+
+def _fitting_notes(dataset: DatasetPlan) -> list[str]:
+    """Return a note about the cost of steps that are fitted to the training set of each trial."""
+    info, trials = dataset.info, len(dataset.info.fitted_trials(dataset.trials))
+    if not info.per_trial:
+        return []
+    cost = f"{trials} copies of the columns" if dataset.rank_one else f"{trials} passes over the Gram matrices"
+    return [f"fit_on = 'train' ({', '.join(info.fitted_steps)}): {cost} instead of 1"]
 
 
 def make_plan(config: Config, infos: Sequence[DatasetInfo]) -> Plan:
-    """Lay out all tasks. The batches depend on sizes only, never on where or by how many workers they run."""
+    """Plan all tasks. The batches depend only on sizes, not on the cluster or the number of workers."""
     check_plan_size(config, infos)
+    check_metric(config, infos)
     datasets = tuple(_plan_dataset(config, dataset, info) for dataset, info in zip(config.dataset, infos, strict=True))
     unsupported = [left_out for dataset in datasets for left_out in dataset.unsupported]
+    listed = {method.method_id for method in config.methods}
+    has_fits = any(task.cell and task.cell[1] in listed for dataset in datasets for task in dataset.stages["fits"])
     for method in config.methods:
-        reasons = [left_out.reason for left_out in unsupported if left_out.method == method.method_id]
-        if len(reasons) == sum(len(dataset.tasks_learned) for dataset in datasets):
-            raise ConfigError(
-                f"methods: {method.method_id!r} fits no dataset of this sweep: {'; '.join(dict.fromkeys(reasons))}. "
-                "Leave it out"
-            )
+        reasons = [left_out for left_out in unsupported if left_out.method == method.method_id]
+        # A method that does not support the number of classes or outputs gets a note, unless no other method is left.
+        if has_fits and any(left_out.is_for_fewer_labels for left_out in reasons):
+            continue
+        if len(reasons) == sum(len(dataset.problems) for dataset in datasets):
+            stated = "; ".join(dict.fromkeys(left_out.reason for left_out in reasons))
+            raise ConfigError(f"methods: {method.method_id!r} supports none of the datasets: {stated}. Remove it")
     return Plan(config, datasets)
 
 
 def _plan_dataset(config: Config, dataset: Dataset, info: DatasetInfo) -> DatasetPlan:
     rank_one = dataset.column_family is not None
-    methods, unsupported = plan_methods(make_targets(dataset.task), config.methods, len(info.kernels), rank_one)
-    plan_stages = rank_one_stages if rank_one else gram_stages
-    planned = plan_stages(config, dataset, info, methods)
-    cells = tuple(planned_method.cell for planned_method in methods if planned_method.method.gives_weights)
+    methods, unsupported = choose_methods(config, dataset, info)
+    families = gram_families(dataset, info.features, info.precomputed)
+    planned = (
+        rank_one_stages(config, dataset, info, methods)
+        if rank_one
+        else gram_stages(config, dataset, info, families, methods)
+    )
+    cells = tuple(planned_method.cell for planned_method in methods if planned_method.method.has_rows)
+    weighted = tuple(planned_method.cell for planned_method in methods if planned_method.method.gives_weights)
+    fits = planned.stages["fits"]
     combined = tuple(dict.fromkeys(task.cell for task in planned.stages["combine"] if isinstance(task, CombineTask)))
     return DatasetPlan(
         info=info,
-        tasks_learned=tuple(dataset.task),
+        problems=tuple(dataset.task),
         rank_one=rank_one,
-        families=dataset.gram_families,
+        families=families,
         folds=config.protocol.folds,
+        fixed_test=dataset.fixed_test,
         tile=min(config.storage.tile, info.rows),
         cells=cells,
         unsupported=tuple(unsupported),
         stages=planned.stages,
         memory=planned.memory,
-        arrays=planned_arrays(info, dataset.gram_families, planned.sizes, dataset.task, cells, combined),
+        arrays=planned_arrays(
+            info,
+            families,
+            planned.sizes,
+            ArrayCells(
+                problems=dataset.task,
+                cells=cells,
+                weighted=weighted,
+                combined=combined,
+                single=single_kernel_problems(methods),
+                in_parts=tuple(dict.fromkeys(task.cell for task in fits if isinstance(task, PanelFitTask))),
+            ),
+            recompute=planned.gram is not None and planned.gram.recompute,
+        ),
+        gram=planned.gram,
+        repeats=config.protocol.repeats,
     )

@@ -1,4 +1,4 @@
-"""The size of a plan, before it is laid out: the number of tasks follows from sizes that anyone may have written."""
+"""Limit the size of a plan before it is made: a config or a run directory can request any number of tasks."""
 
 import math
 from collections.abc import Sequence
@@ -8,22 +8,24 @@ from kernel_pipeline.errors import TooLargeError
 from kernel_pipeline.store.dataset_info import DatasetInfo
 
 MAX_PARTS = 1_000_000
-"""Tiles of each method and cells, of all datasets: a driver keeps some hundred bytes of each."""
+"""Maximum number of cells, and of tiles over all methods, of all datasets: a driver needs about 100 bytes for each."""
 
 
 def check_plan_size(config: Config, infos: Sequence[DatasetInfo]) -> None:
-    """Refuse a sweep that has more tiles and cells than a driver can keep track of; they are counted, not listed."""
-    methods, total = len(config.methods), 0
+    """Raise a `TooLargeError` for a sweep with more tiles and cells than a driver can handle."""
+    methods, total = len(config.used_methods), 0
     for dataset, info in zip(config.dataset, infos, strict=True):
         rows, tile = info.rows, min(config.storage.tile, max(1, info.rows))
         tiles = 0 if dataset.column_family else tile_count(rows, tile)
         layers = 1 + methods * len(dataset.task)  # the base kernels, and the combined ones of each method
-        total += tiles * layers + len(dataset.task) * methods * config.protocol.folds
+        passes = len(info.fitted_trials(config.protocol.trials))
+        layers *= passes if passes > 1 else config.protocol.repeats
+        total += tiles * layers + len(dataset.task) * methods * config.protocol.trials
         if total > MAX_PARTS:
             raise TooLargeError(
-                f"dataset {dataset.name!r}: [storage] tile = {tile} cuts {rows:,} rows into {tiles:,} tiles; with "
-                f"{methods} methods that makes more than {MAX_PARTS:,} parts. Set tile = "
-                f"{smallest_tile(rows, MAX_PARTS // layers)} or more, or fewer rows or methods"
+                f"dataset {dataset.name!r}: [storage] tile = {tile} divides {rows:,} rows into {tiles:,} tiles; with "
+                f"{methods} methods, the sweep has more than {MAX_PARTS:,} tiles and cells. Set tile = "
+                f"{smallest_tile(rows, MAX_PARTS // layers)} or more, or use fewer rows or methods"
             )
 
 
@@ -38,7 +40,7 @@ def tile_count(rows: int, tile: int) -> int:
 
 
 def smallest_tile(rows: int, tiles: int) -> int:
-    """Return the smallest side of a tile that leaves at most so many tiles.
+    """Return the smallest side length of a tile for which there are at most `tiles` tiles.
 
     >>> smallest_tile(20_000, 1_000_000), tile_count(20_000, 15), tile_count(20_000, 14)
     (15, 890445, 1021735)

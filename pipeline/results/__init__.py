@@ -1,1 +1,1 @@
-"""Result tables, figures and summaries of a run."""
+"""Build the result tables, figures and summaries of a run."""

@@ -1,36 +1,36 @@
-"""Read the results that the ledger holds, and check them against the tasks that should have written them."""
+"""Read the results in the ledger, and check that their tasks could have written them."""
 
 from typing import TypeVar
 
-from kernel_pipeline.plan.plan import DatasetPlan
+from kernel_pipeline.plan.dataset_plan import DatasetPlan
 from kernel_pipeline.stages.kernel_results import DegenerateKernels
 from kernel_pipeline.stages.task import Task
 from kernel_pipeline.stages.task_results import TaskResult
 from kernel_pipeline.store.arrays import DamagedError
-from kernel_pipeline.store.reports import Finished
+from kernel_pipeline.store.reports import TaskReport
 
 R = TypeVar("R", bound=TaskResult)
 
 
-def read_result(task: Task, entry: Finished, kind: type[R]) -> R:
-    """Return the result of a finished task, as the ledger has it.
+def read_result(task: Task, entry: TaskReport, kind: type[R]) -> R:
+    """Return the result of a finished task from its ledger entry.
 
     Raises
     ------
     DamagedError
-        If the task cannot have written it.
+        If the task could not have written it.
     """
     try:
         found = task.read_result(entry.result)
     except ValueError as error:
-        raise DamagedError(f"the ledger holds a result of {task.name} that no task writes: {error}") from None
+        raise DamagedError(f"the ledger contains an invalid result of {task.name}: {error}") from None
     if not isinstance(found, kind):
         raise TypeError(f"{task.name} has a result of type {type(found).__name__}, not {kind.__name__}")
     return found
 
 
-def result_problem(dataset: DatasetPlan, task: Task, entry: Finished) -> str:
-    """Return why a task cannot have written the result of its ledger entry; empty if it can.
+def result_problem(dataset: DatasetPlan, task: Task, entry: TaskReport) -> str:
+    """Return the reason why a task could not have written the result of its ledger entry; empty if valid.
 
     The entry of a task that failed has no result.
     """

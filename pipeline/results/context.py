@@ -1,6 +1,6 @@
-"""What tables are built from: the plan, the finished tasks, the stored arrays and other tables."""
+"""Provide the data from which tables are built: the plan, the finished tasks, the stored arrays and other tables."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 
 import pandas as pd
@@ -11,64 +11,61 @@ from kernel_pipeline.results.columns import Column
 from kernel_pipeline.results.notes import result_notes
 from kernel_pipeline.results.table import TABLES, Table
 from kernel_pipeline.store.arrays import RunStore
-from kernel_pipeline.store.reports import Finished
+from kernel_pipeline.store.reports import TaskReport
+
+PENDING = "not run yet"
+"""Status of the cells of an unfinished run that have no result yet."""
 
 
 class TableContext:
-    """Sources of the tables of one run. Each table is built when it is first asked for."""
+    """Data from which the tables of one run are built. Each table is built when it is first used.
 
-    def __init__(self, plan: Plan, finished: Mapping[str, Finished], store: RunStore) -> None:
-        self.plan, self.finished, self.store = plan, finished, store
+    Parameters
+    ----------
+    pending
+        Names of the tasks of an unfinished run that have not been run; the status of their cells is `PENDING`.
+    """
+
+    def __init__(
+        self, plan: Plan, finished: Mapping[str, TaskReport], store: RunStore, pending: Collection[str] = ()
+    ) -> None:
+        self.plan, self.store, self.pending = plan, store, pending
+        # A missing result is treated like a failed one, so that every table shows the available results.
+        missing = {name: TaskReport(task=name, failed=PENDING) for name in pending}
+        self.finished: Mapping[str, TaskReport] = {**finished, **missing} if missing else finished
         self._built: dict[str, pd.DataFrame | None] = {}
 
     @cached_property
     def notes(self) -> list[Note]:
-        """Notes about the results, from the finished tasks."""
+        """Return the notes about the results, from the finished tasks."""
         return result_notes(self.plan, self.finished)
 
     def table(self, name: str) -> pd.DataFrame | None:
-        """Return a whole table; None if it does not apply to this run."""
+        """Return a table; None if it does not apply to this run."""
         frames = list(self.frames(name))
         return concatenate(frames) if len(frames) > 1 else next(iter(frames), None)
 
-    def whole(self, name: str) -> pd.DataFrame:
-        """Return a table that applies to every run."""
+    def required_table(self, name: str) -> pd.DataFrame:
+        """Return a table, and raise a `LookupError` if it does not apply to this run."""
         found = self.table(name)
         if found is None:
             raise LookupError(f"this run has no table {name!r}")
         return found
 
     def frames(self, name: str) -> Iterator[pd.DataFrame]:
-        """Return the parts of a table one after the other; none if it does not apply to this run."""
+        """Return an iterator over the parts of a table, which is empty if the table does not apply to this run."""
         table = TABLES[name]
         if name not in self._built:
             found = table.rows(self)
-            if isinstance(found, Iterator):  # too large to be kept
+            if isinstance(found, Iterator):  # too large to be kept in memory
                 return (conform(table, frame) for frame in found)
             self._built[name] = None if found is None else conform(table, found)
         built = self._built[name]
         return iter(() if built is None else (built,))
 
 
-class Results:
-    """Read-only view of the tables of a run, for figures."""
-
-    def __init__(self, context: TableContext) -> None:
-        self._context = context
-
-    @property
-    def names(self) -> list[str]:
-        """Names of all tables."""
-        return list(TABLES)
-
-    def table(self, name: str) -> pd.DataFrame | None:
-        """Return a copy of a table; None if it does not apply to this run."""
-        found = self._context.table(name)
-        return None if found is None else found.copy()
-
-
 def frame_of(rows: Iterable[Mapping[str, object]], columns: Sequence[Column]) -> pd.DataFrame:
-    """Return rows as a DataFrame with typed columns; a value that a row lacks is a gap."""
+    """Return rows as a DataFrame with typed columns; missing values become NA."""
     return _typed(pd.DataFrame(list(rows), columns=[column.name for column in columns]), columns)
 
 
@@ -80,12 +77,13 @@ def conform(table: Table, frame: pd.DataFrame) -> pd.DataFrame:
     ValueError
         If a column is missing or unknown.
     """
-    names = [column.name for column in table.columns]
+    columns = [found for column in table.columns for found in column.found_in(map(str, frame))]
+    names = [column.name for column in columns]
     if unknown := [str(name) for name in frame if name not in names]:
         raise ValueError(f"the table {table.name!r} has no column {unknown[0]!r}")
     if missing := [name for name in names if name not in frame and name not in table.optional]:
-        raise ValueError(f"the table {table.name!r} lacks its column {missing[0]!r}")
-    present = [column for column in table.columns if column.name in frame]
+        raise ValueError(f"the table {table.name!r} lacks the column {missing[0]!r}")
+    present = [column for column in columns if column.name in frame]
     return _typed(frame[[column.name for column in present]], present)
 
 
@@ -94,5 +92,5 @@ def _typed(frame: pd.DataFrame, columns: Iterable[Column]) -> pd.DataFrame:
 
 
 def concatenate(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    """Return frames one below the other; those without rows, whose texts have no type, are left out."""
+    """Concatenate the rows of frames; frames without rows, whose text columns have no type, are left out."""
     return pd.concat([frame for frame in frames if len(frame)] or list(frames), ignore_index=True)

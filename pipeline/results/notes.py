@@ -1,69 +1,83 @@
-"""Notes about results: grid edges, degenerate kernels, classes that nothing tells apart."""
+"""Make notes about results: values at grid edges, degenerate kernels, and fits that predict only one class."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
 from kernel_pipeline.config.fit import Fit
+from kernel_pipeline.plan.dataset_plan import DatasetPlan
 from kernel_pipeline.plan.notes import Note
-from kernel_pipeline.plan.plan import DatasetPlan, Plan
+from kernel_pipeline.plan.plan import Plan
+from kernel_pipeline.results.cells import dataset_cells
 from kernel_pipeline.results.checks import read_result
 from kernel_pipeline.stages.cell_results import CellResult
 from kernel_pipeline.stages.cells import CellTask
 from kernel_pipeline.stages.kernel_results import DegenerateKernels, MarkedKernels
 from kernel_pipeline.stages.task import Task
 from kernel_pipeline.store.arrays import DamagedError
-from kernel_pipeline.store.reports import OK, Finished
+from kernel_pipeline.store.reports import OK, TaskReport
+from kernel_pipeline.tasks.learners.iterative_ridge import MAX_RESIDUAL
 from kernel_pipeline.tasks.learners.paths import PathResult
+from kernel_pipeline.tasks.learners.svm_certificate import MAX_GAP
 
 DEGENERATE = {
     "constant": "kernels are constant on a training set; their weight there is 0",
-    "flat": "kernels are constant up to rounding on a training set; what is left of them acts like a linear kernel",
-    "identity": "kernels are, once centered, the identity up to rounding on a training set: no two samples resemble "
-    "each other more than others",
+    "flat": "kernels are constant up to rounding on a training set; the remaining variation acts like a linear kernel",
+    "identity": "kernels are the identity up to rounding on a training set, after centering: all pairs of samples are "
+    "equally similar",
 }
-"""Text about each kind of degenerate kernels."""
+"""Texts of the notes about degenerate kernels, by kind."""
 MIN_TRIALS_AT_EDGE = 2
-"""Number of trials from which on a value at the edge is noted; in one trial it may be chance."""
+"""Minimum number of trials with a value at the edge for a note; a single trial may be due to chance."""
 
 
-def result_notes(plan: Plan, finished: Mapping[str, Finished]) -> list[Note]:
-    """Return what a user should know about the results of a sweep."""
+def result_notes(plan: Plan, finished: Mapping[str, TaskReport]) -> list[Note]:
+    """Return the notes about the results of a sweep."""
     notes: list[Note] = []
     for dataset in plan.datasets:
         notes += _degenerate_kernels(dataset, finished)
         notes += _cell_notes(dataset, plan.config.fit, finished)
+        notes += _null_notes(dataset, finished) if plan.config.protocol.permutations else []
     return notes
 
 
-def _degenerate_kernels(dataset: DatasetPlan, finished: Mapping[str, Finished]) -> Iterator[Note]:
-    for task in dataset.stages["reduce"]:
-        entry = finished.get(task.name)
-        if entry is None or entry.failed:
-            continue
-        result = read_result(task, entry, DegenerateKernels)
-        for kind, meaning in DEGENERATE.items():
-            found: MarkedKernels = getattr(result, kind)
-            if found.count:
-                text = f"{found.count:,} of {len(dataset.kernels):,} {meaning}: {_named(dataset, task, found)}"
-                yield Note(dataset.name, text)
+def _degenerate_kernels(dataset: DatasetPlan, finished: Mapping[str, TaskReport]) -> Iterator[Note]:
+    results = [
+        _known_kernels(dataset, task, read_result(task, entry, DegenerateKernels))
+        for task in dataset.stages["reduce"]
+        if (entry := finished.get(task.name)) and not entry.failed
+    ]
+    for kind, meaning in DEGENERATE.items() if results else ():
+        found = MarkedKernels.merged([getattr(result, kind) for result in results])
+        if found.count:
+            text = f"{found.count:,} of {len(dataset.kernels):,} {meaning}: {_named(dataset, found)}"
+            yield Note(dataset.name, text)
 
 
-def _named(dataset: DatasetPlan, task: Task, found: MarkedKernels) -> str:
+def _known_kernels(dataset: DatasetPlan, task: Task, result: DegenerateKernels) -> DegenerateKernels:
+    """Return the result of a task after checking that all of its kernels exist."""
+    for kind in DEGENERATE:
+        if any(kernel >= len(dataset.kernels) for kernel, _ in getattr(result, kind).first):
+            what = f"an invalid result of {task.name}: it names kernels that do not exist"
+            raise DamagedError(f"the ledger contains {what}")
+    return result
+
+
+def _named(dataset: DatasetPlan, found: MarkedKernels) -> str:
     """List the first kernels, each with its trials."""
-    if any(kernel >= len(dataset.kernels) for kernel, _ in found.first):
-        raise DamagedError(f"the ledger holds a result of {task.name} that names kernels which do not exist")
     named = [
-        f"{dataset.kernels[kernel]} ({'every trial' if len(trials) == dataset.folds else _trials(trials)})"
+        f"{dataset.kernels[kernel]} ({'every trial' if len(trials) == dataset.trials else _trials(dataset, trials)})"
         for kernel, trials in found.first
     ]
     more = found.count - len(named)
     return ", ".join(named) + (f" and {more:,} more" if more else "")
 
 
-def _trials(numbers: Sequence[int]) -> str:
+def _trials(dataset: DatasetPlan, numbers: Sequence[int]) -> str:
+    if dataset.repeats > 1:
+        return f"{len(numbers)} of {dataset.trials} trials"
     return f"trial {', '.join(map(str, numbers))}"
 
 
-def _cell_notes(dataset: DatasetPlan, fit: Fit, finished: Mapping[str, Finished]) -> Iterator[Note]:
+def _cell_notes(dataset: DatasetPlan, fit: Fit, finished: Mapping[str, TaskReport]) -> Iterator[Note]:
     """Yield the notes about the paths of a dataset's cells."""
     paths: dict[tuple[str, str], list[PathResult]] = {cell: [] for cell in dataset.cells}
     methods = {task.method_id: task.method for task in dataset.tasks if isinstance(task, CellTask)}
@@ -73,25 +87,66 @@ def _cell_notes(dataset: DatasetPlan, fit: Fit, finished: Mapping[str, Finished]
             result = read_result(task, entry, CellResult)
             if result.status == OK and result.path:
                 paths[task.cell].append(result.path)
-    for (task_name, method), found in paths.items():
+    for (problem, method), found in paths.items():
+        if not methods[method].grids and (text := _excluded(problem, found, dataset.trials)):
+            yield Note(dataset.name, text, problem, method)
         if sum(path.at_edge for path in found) >= MIN_TRIALS_AT_EDGE:
-            grid = fit.grid_name(task_name, methods[method])
-            yield Note(dataset.name, _at_edge(grid, found, dataset.folds), task_name, method)
-    for task_name in dataset.tasks_learned:
-        flags = [path.majority_only for (name, _), found in paths.items() if name == task_name for path in found]
+            grid = fit.grid_name(problem, methods[method])
+            yield Note(dataset.name, _at_edge(grid, found, dataset.trials), problem, method)
+    for problem in dataset.problems:
+        learned = [found for (name, key), found in paths.items() if name == problem and methods[key].is_regularised]
+        flags = [path.majority_only for found in learned for path in found]
+        share = f"; each error is the share of the other class{'es' if len(dataset.info.classes) > 2 else ''}"
         if flags and all(flags):
             yield Note(
                 dataset.name,
-                "every method predicts the majority class of the training set for all test samples, in every trial; "
-                "each error is the share of the other class",
-                task_name,
+                "every method predicts the majority class of the training set for all test samples, in every trial"
+                + ("" if fit.metric_name(problem) else share),
+                problem,
             )
 
 
-def _at_edge(grid: str, paths: Sequence[PathResult], folds: int) -> str:
-    values = [path.values[path.best][-1] for path in paths if path.at_edge]
+def _null_notes(dataset: DatasetPlan, finished: Mapping[str, TaskReport]) -> Iterator[Note]:
+    """Yield the notes about alignments that do not exceed their level for permuted labels."""
+    within: dict[tuple[str, str], int] = {}
+    known = {task.name for task in dataset.tasks} & finished.keys()
+    for cell in dataset_cells(dataset, finished) if len(known) == len(dataset.tasks) else ():
+        within[cell.task.cell] = within.get(cell.task.cell, 0) + cell.alignments.is_within_null
+    for (problem, method), count in within.items():
+        if count:
+            text = (
+                f"the alignment on the test fold is within its level for permuted labels in {count} of {dataset.trials}"
+            )
+            yield Note(dataset.name, f"{text} trials (95 % quantile)", problem, method)
+
+
+def _excluded(problem: str, paths: Sequence[PathResult], trials: int) -> str:
+    """Return the text of the note about values whose solutions are not certified; empty if there are none."""
+    regression = problem == "regression"
+    limit = MAX_RESIDUAL if regression else MAX_GAP
+    excluded = [
+        {value[-1] for value, found in zip(path.values, path.certificates, strict=True) if (found or 0.0) > limit}
+        for path in paths
+        if path.certificates
+    ]
+    if not any(excluded):
+        return ""
+    values = ", ".join(f"{value:g}" for value in sorted(set().union(*excluded)))
+    name, quantity, remedy = (
+        ("ridges", "residual", "raise 'from' of [fit] krr")
+        if regression
+        else ("values of C", "duality gap", "decrease 'to' of [fit] svm")
+    )
+    return (
+        f"{name} are excluded from the choice in {sum(map(bool, excluded))} of {trials} trials, since the relative "
+        f"{quantity} of their solution is above {limit:g} ({values}); {remedy}"
+    )
+
+
+def _at_edge(grid: str, paths: Sequence[PathResult], trials: int) -> str:
+    values = [path.regularisation for path in paths if path.at_edge and path.regularisation is not None]
     found = " and ".join(f"{value:g}" for value in sorted(set(values)))
     return (
-        f"the regularisation value is at the edge of its grid in {len(values)} of {folds} trials ({found}); widen "
+        f"the regularisation value is at the edge of its grid in {len(values)} of {trials} trials ({found}); widen "
         f"[fit] {grid}"
     )

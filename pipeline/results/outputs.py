@@ -1,15 +1,15 @@
-"""Files that the registered tables and figures write."""
+"""Identify the files of the registered tables and figures."""
 
-from kernel_pipeline.results.figures.figure import FIGURES, figure_file
+from kernel_pipeline.results.figures.figure import FIGURES, is_figure_file
 from kernel_pipeline.results.table import TABLES
 
-TABLES_VERSION = 2
-"""Raised when the built-in tables or figures change for the same results."""
+TABLES_VERSION = 5
+"""Version of the built-in tables and figures, increased when they change for the same results."""
 
 
-def output_files() -> set[str]:
-    """Return the keys of all files that the registered tables and figures may write."""
-    return {key for table in TABLES.values() for key in table.files} | set(map(figure_file, FIGURES))
+def is_output(key: str) -> bool:
+    """Return whether a key is that of a file of a registered table or figure."""
+    return is_figure_file(key) or any(key in table.files for table in TABLES.values())
 
 
 def extensions() -> list[tuple[str, str, int]]:

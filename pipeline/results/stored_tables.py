@@ -1,4 +1,4 @@
-"""Read result tables from a run directory; size and form are checked before a table is parsed."""
+"""Read result tables from a run directory; their size is checked before they are parsed."""
 
 import io
 from collections.abc import Sequence
@@ -17,44 +17,56 @@ from kernel_pipeline.text import printable
 
 ROWS = f"{RESULTS}/rows.csv"
 CORRELATION = f"{RESULTS}/correlation.csv"
+COMPARISON = f"{RESULTS}/comparison.csv"
 
 MAX_COLUMNS = 100
-MAX_CELLS = 20_000_000
+MAX_VALUES = 20_000_000
 
 
 def read_rows(root: Storage) -> pd.DataFrame:
-    """Read the rows of a run."""
+    """Read the rows of a run. Those of earlier versions, which had one repeat, have no column for it."""
     required = columns("dataset", "task", "method", "trial", *MEASURES, "metric", "status")
     rows = read_table(root, ROWS, required, columns("n_kernels", "n_active", "at_edge"))
-    return rows[rows["metric"].isin([metric.name for metric in METRICS.values() if metric.primary])]
+    if "repeat" not in rows:
+        rows.insert(list(rows).index("trial"), "repeat", 0)
+    return rows[rows["metric"].isin(list(METRICS))]
 
 
 def read_correlation(root: Storage) -> pd.DataFrame | None:
-    """Read the correlation table of a run, if it has one."""
+    """Read the correlation table of a run; None if it has none."""
     required = columns("dataset", "task", "kernels", "centered", "uncentered")
     return read_table(root, CORRELATION, required) if root.exists(CORRELATION) else None
 
 
+def read_comparison(root: Storage) -> pd.DataFrame | None:
+    """Read the comparison table of a run; None if it has none, since earlier versions did not write one."""
+    required = columns(
+        "dataset", "task", "metric", "method", "other", "paired_trials", "difference", "p_paired", "p_holm"
+    )
+    return read_table(root, COMPARISON, required) if root.exists(COMPARISON) else None
+
+
 def read_table(root: Storage, key: str, required: Sequence[Column], with_gaps: Sequence[Column] = ()) -> pd.DataFrame:
-    """Read a table; control characters in its texts are escaped.
+    """Read a table; control characters in its text columns are escaped.
 
     Parameters
     ----------
     required
-        Columns that it must have.
+        Columns that the table must have.
     with_gaps
-        Columns that are read with their own type, because an empty cell would make them numbers.
+        Columns whose type is given to pandas, which would read integers with missing values as floats.
 
     Raises
     ------
     RefusedError
-        If a run cannot have written the table.
+        If the table is not one that a run has written.
     """
     content = root.read(key)
     header = content.partition(b"\n")[0].split(b",")
-    cells = content.count(b",") + content.count(b"\n")
-    if len(header) > MAX_COLUMNS or cells > MAX_CELLS:
-        raise _refused(root, key, f"it has {len(header):,} columns and {cells:,} cells")
+    values = content.count(b",") + content.count(b"\n")
+    if len(header) > MAX_COLUMNS or values > MAX_VALUES:
+        found = f"it has {len(header):,} columns and {values:,} values"
+        raise _refused(root, key, f"{found}; at most {MAX_COLUMNS:,} and {MAX_VALUES:,} are allowed")
     given: dict[str, Any] = {column.name: column.pandas_type for column in with_gaps if column.name.encode() in header}
     try:
         table = pd.read_csv(io.BytesIO(content), dtype=given)
@@ -68,6 +80,5 @@ def read_table(root: Storage, key: str, required: Sequence[Column], with_gaps: S
 
 def _refused(root: Storage, key: str, why: str) -> RefusedError:
     return RefusedError(
-        f"{root}/{key} is not a table that a run wrote: {why}. `pipeline verify {quoted(root)} --repair` writes it "
-        "again"
+        f"{root}/{key} is not a valid table of a run: {why}. Restore it with `pipeline verify {quoted(root)} --repair`"
     )

@@ -1,6 +1,8 @@
-"""Summaries of rows: mean and standard deviation over trials, as numbers and as the paper prints them."""
+"""Summarise rows by mean and standard deviation over trials, as numbers and in the format of the paper."""
 
+from collections.abc import Hashable
 from dataclasses import dataclass
+from typing import Any
 
 import pandas as pd
 
@@ -10,6 +12,7 @@ from kernel_pipeline.tasks.metrics import METRICS
 MEASURES = ("error", "alignment_test", "alignment_train")
 FAILED = "failed"
 UNDEFINED = "-"
+FITTED_ON_TRAIN = "Scaling and other steps that depend on the data are fitted to the training folds of each trial"
 CAPTION = "above, alignment on the test fold below; mean ± standard deviation over {trials} trials"
 
 
@@ -39,19 +42,20 @@ def latex(summary: pd.DataFrame) -> bytes:
 
 
 @dataclass(frozen=True)
-class Cell:
+class GridCell:
     """One cell of a grid: mean and standard deviation of the error and of the alignment, as text."""
 
     error: str
     alignment: str
-    best: bool
+    is_best: bool
 
-    def shown(self) -> str:
-        """Return the cell in the markup of rich, for a terminal."""
-        return f"[bold]{self.error}[/bold]\n{self.alignment}" if self.best else f"{self.error}\n{self.alignment}"
+    def shown(self, mark: str = "") -> str:
+        """Return the cell in the markup of rich, for a terminal, with a mark before the error."""
+        error = f"{mark} {self.error}".lstrip()
+        return f"[bold]{error}[/bold]\n{self.alignment}" if self.is_best else f"{error}\n{self.alignment}"
 
 
-LEFT_OUT = Cell("-", "", best=False)
+LEFT_OUT = GridCell("-", "", is_best=False)
 
 
 @dataclass(frozen=True)
@@ -59,11 +63,13 @@ class Grid:
     """Results of all methods (rows) on all datasets (columns) in one metric."""
 
     title: str
+    metric: str
     methods: list[str]
     datasets: list[str]
-    cells: dict[tuple[str, str], Cell]
+    cells: dict[tuple[str, str], GridCell]
+    footnote: str = ""
 
-    def row(self, method: str) -> list[Cell]:
+    def row(self, method: str) -> list[GridCell]:
         """Return the cells of a method, which may be left out for some datasets."""
         return [self.cells.get((method, dataset), LEFT_OUT) for dataset in self.datasets]
 
@@ -74,38 +80,49 @@ def summary_grids(summary: pd.DataFrame) -> list[Grid]:
     for metric in summary["metric"].unique():
         records = summary[summary["metric"] == metric].to_dict("records")
         datasets = list(dict.fromkeys(str(record["dataset"]) for record in records))
-        least = summary[summary["metric"] == metric].groupby("dataset")["error_mean"].min().to_dict()
+        smallest = summary[summary["metric"] == metric].groupby("dataset")["error_mean"].min().to_dict()
         grids.append(
             Grid(
                 title=f"{_title(metric)} {CAPTION.format(trials=max(record['trials'] for record in records))}",
+                metric=str(metric),
                 methods=list(dict.fromkeys(str(record["method"]) for record in records)),
                 datasets=datasets,
                 cells={
-                    (str(record["method"]), str(record["dataset"])): Cell(
+                    (str(record["method"]), str(record["dataset"])): GridCell(
                         error=_plus_minus(record["error_mean"], record["error_sd"], FAILED),
                         alignment=_plus_minus(record["alignment_test_mean"], record["alignment_test_sd"], UNDEFINED),
-                        best=record["error_mean"] == least[str(record["dataset"])],
+                        is_best=record["error_mean"] == smallest[str(record["dataset"])],
                     )
                     for record in records
                 },
+                footnote=_footnote(datasets, records),
             )
         )
     return grids
 
 
+def _footnote(datasets: list[str], records: list[dict[Hashable, Any]]) -> str:
+    """Return a sentence that lists the datasets with steps fitted to the training folds; empty if there are none."""
+    fitted = {str(record["dataset"]) for record in records if record.get("fit_on") == "train"}
+    if not fitted:
+        return ""
+    others = " (others: to all folds)" if len(fitted) < len(datasets) else ""
+    return f"{FITTED_ON_TRAIN}: {', '.join(name for name in datasets if name in fitted)}{others}."
+
+
 def _title(metric: str) -> str:
     """Return the title of a metric, such as "Regression: RMSE"."""
     found = METRICS[metric]
-    return f"{' and '.join(found.problems).capitalize()}: {found.title}"
+    return f"{' and '.join(found.problems).capitalize()}: {found.error_title}"
 
 
-def _plus_minus(mean: float, deviation: float, without: str) -> str:
-    """Return mean and standard deviation with three decimals, as in the paper, or three digits if small or large.
+def _plus_minus(mean: float, deviation: float, placeholder: str) -> str:
+    """Return mean and standard deviation with three decimals, as in the paper; small and large means have fewer digits.
 
     The standard deviation of a single trial is not defined and is left out.
     """
     if pd.isna(mean):
-        return without
+        return placeholder
     style = ".3f" if 0.01 <= abs(mean) < 10 or mean == 0 else ".1f" if 10 <= abs(mean) < 10_000 else ".3g"
     return f"{mean:{style}}" if pd.isna(deviation) else f"{mean:{style}} ± {deviation:{style}}"
 
@@ -120,6 +137,7 @@ def _markdown(grid: Grid) -> str:
     for method in grid.methods:
         cells = grid.row(method)
         lines.append(f"| {method} | " + " | ".join(f"{cell.error}<br>{cell.alignment}" for cell in cells) + " |")
+    lines += ["", grid.footnote] if grid.footnote else []
     return "\n".join(lines) + "\n"
 
 
@@ -132,6 +150,7 @@ def _latex(grid: Grid) -> str:
 
     lines = [
         f"% {grid.title}",
+        *([f"% {grid.footnote}"] if grid.footnote else []),
         r"\begin{tabular}{l" + "c" * len(grid.datasets) + "}",
         r"\hline",
         " & ".join(["", *map(escaped, grid.datasets)]) + r" \\",

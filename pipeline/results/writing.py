@@ -1,11 +1,13 @@
-"""Write the tables and figures of a run, and report the files that were written."""
+"""Write the tables and figures of a run."""
 
-from collections.abc import Iterator
+import io
+from collections.abc import Iterable, Iterator
+from itertools import chain
 
 import pandas as pd
 
-from kernel_pipeline.results.context import Results, TableContext
-from kernel_pipeline.results.figures.figure import FIGURES, figure_file
+from kernel_pipeline.results.context import TableContext
+from kernel_pipeline.results.figures.rendering import Rendered
 from kernel_pipeline.results.table import TABLES
 from kernel_pipeline.store.paths import RESULTS
 from kernel_pipeline.store.storage import Storage
@@ -15,7 +17,7 @@ from kernel_pipeline.text import spreadsheet_safe
 def write_tables(root: Storage, context: TableContext) -> list[str]:
     """Write all registered tables, and return the keys of their files.
 
-    A table that does not apply to the run is not written, and a file that an earlier config left is removed.
+    A table that does not apply to the run is not written, and files that an earlier config left behind are removed.
     """
     written: list[str] = []
     for name, table in TABLES.items():
@@ -25,19 +27,20 @@ def write_tables(root: Storage, context: TableContext) -> list[str]:
             for key in table.files:
                 root.remove(key)
             continue
-        root.write(f"{RESULTS}/{name}.csv", _csv_parts(first, frames))
+        content = _parquet_content(first, frames) if table.main_format == "parquet" else _csv_parts(first, frames)
+        root.write(f"{RESULTS}/{name}.{table.main_format}", content)
         for extension, render in table.renderers.items():
-            root.write(f"{RESULTS}/{name}.{extension}", render(context.whole(name)))
+            root.write(f"{RESULTS}/{name}.{extension}", render(context.required_table(name)))
         written += table.files
     return written
 
 
-def write_figures(root: Storage, context: TableContext) -> list[str]:
-    """Draw and write all registered figures, and return the keys of their files."""
-    results = Results(context)
-    for name, figure in FIGURES.items():
-        root.write(figure_file(name), figure.draw(results))
-    return [figure_file(name) for name in FIGURES]
+def write_figures(root: Storage, figures: Iterable[Rendered]) -> list[str]:
+    """Write figures, and return the keys of their files."""
+    files = {key: content for figure in figures for key, content in figure.files.items()}
+    for key, content in files.items():
+        root.write(key, content)
+    return list(files)
 
 
 def _csv_parts(first: pd.DataFrame, others: Iterator[pd.DataFrame]) -> Iterator[bytes]:
@@ -46,10 +49,22 @@ def _csv_parts(first: pd.DataFrame, others: Iterator[pd.DataFrame]) -> Iterator[
         yield csv_content(frame, header=False)
 
 
+def _parquet_content(first: pd.DataFrame, others: Iterator[pd.DataFrame]) -> bytes:
+    """Return a parquet file with one row group per frame; all frames have the same columns and types."""
+    import pyarrow
+    import pyarrow.parquet
+
+    schema, buffer = pyarrow.Schema.from_pandas(first, preserve_index=False), io.BytesIO()
+    with pyarrow.parquet.ParquetWriter(buffer, schema) as writer:
+        for frame in chain([first], others):
+            writer.write_table(pyarrow.Table.from_pandas(frame, schema, preserve_index=False))
+    return buffer.getvalue()
+
+
 def csv_content(frame: pd.DataFrame, header: bool = True) -> bytes:
-    """Return a table as CSV; a text that a spreadsheet would take for a formula begins with a quote."""
+    """Return a table as CSV; a quote is put before text that a spreadsheet would evaluate as formulas."""
     for name in [str(name) for name in frame if not pd.api.types.is_numeric_dtype(frame[name])]:
-        texts = [text for text in frame[name].unique() if isinstance(text, str)]  # few, for many rows
+        texts = [text for text in frame[name].unique() if isinstance(text, str)]  # few, even among many rows
         unsafe = {text: safe for text in texts if (safe := spreadsheet_safe(text)) != text}
         if unsafe:
             frame = frame.assign(**{name: [unsafe.get(text, text) for text in frame[name]]})

@@ -1,4 +1,4 @@
-"""The driver: runs a plan on a cluster, and resumes, verifies and repairs runs."""
+"""Implement the driver, which runs a plan on a cluster, and resumes, verifies and repairs runs."""
 
 from kernel_pipeline.callable_module import make_callable
 

@@ -1,4 +1,4 @@
-"""Tasks that share their inputs and go to a worker together, as far as they can run at the same time."""
+"""Group tasks that share their inputs into batches, which are sent to a worker together."""
 
 from collections import Counter
 
@@ -6,11 +6,11 @@ from kernel_pipeline.stages.task import Task
 
 
 class Batches:
-    """Tasks that can run, by the batch that they belong to; tasks are given by their number."""
+    """The tasks that can run, grouped by batch. Tasks are identified by their number in the graph."""
 
     def __init__(self) -> None:
         self._expected: Counter[str] = Counter()
-        """How many tasks of a batch have not been taken, and can run now or later."""
+        """For each batch, the number of tasks that have not been taken and can run now or later."""
         self._ready: dict[str, list[int]] = {}
 
     def expect(self, task: Task) -> None:
@@ -24,15 +24,15 @@ class Batches:
         Returns
         -------
         first
-            The number by which `pop` gives its batch, once all tasks of the batch can run; None before.
+            Number of the first task of its batch, to be passed to `pop`; None until all tasks of the batch can run.
         """
         if task.batch_key is None:
             return number
         self._ready.setdefault(task.batch_key, []).append(number)
         return self._first(task.batch_key)
 
-    def leave(self, task: Task) -> int | None:
-        """Remove a task that cannot run; returns the same as `add`, for the tasks that no longer wait for it."""
+    def remove(self, task: Task) -> int | None:
+        """Remove a task that cannot run, and return the same as `add`, since its batch may be complete now."""
         if task.batch_key is None:
             return None
         self._expected[task.batch_key] -= 1

@@ -1,7 +1,8 @@
-"""Which tasks of a graph can be taken, as others are taken, finish and fail.
+"""Track which tasks of a graph can be taken, while others are taken, finish and fail.
 
-`graphlib` orders the tasks. It gives a task once all tasks that it needs are *taken*, not finished: the task can then
-be sent to the scheduler together with the futures of the unfinished ones. Tasks are known by their number in the graph.
+`graphlib` orders the tasks. It returns a task once all tasks that it needs are *taken*, not finished: the task can then
+be sent to the scheduler together with the futures of the unfinished ones. Tasks are identified by their number in the
+graph.
 """
 
 from typing import Protocol
@@ -9,18 +10,18 @@ from typing import Protocol
 from kernel_pipeline.plan.graph import Graph
 
 NEW, TAKEN, FINISHED, FAILED = range(4)
-# How far the sorter is with a task: it has given the task, and it knows that dependents need not wait for it.
-GIVEN, DONE = 1, 2
+# States of a task in the sorter: it was returned by the sorter, or its dependents need not wait for it.
+RETURNED, DONE = 1, 2
 
 
 class Queue(Protocol):
-    """Takes the tasks that become available."""
+    """Receiver of the tasks that become available."""
 
     def add(self, number: int) -> None:
-        """Add a task whose needs are all finished."""
+        """Add a task whose dependencies are all finished."""
 
     def add_ahead(self, number: int) -> None:
-        """Add a task that needs unfinished tasks, all of which are taken."""
+        """Add a task with unfinished dependencies, all of which are taken."""
 
     def remove(self, number: int) -> None:
         """Remove a task that cannot run and was not taken."""
@@ -32,9 +33,9 @@ class Dependencies:
     Parameters
     ----------
     state
-        The state that each task begins in; it is kept up to date.
+        The initial state of each task; it is kept up to date.
     queue
-        Is told of tasks that become available.
+        Receives the tasks that become available.
     """
 
     def __init__(self, graph: Graph, state: bytearray, queue: Queue) -> None:
@@ -43,14 +44,14 @@ class Dependencies:
         self._unfinished_writers: dict[int, set[int]] = {}
         """For each part of an array, the tasks that were taken to write it and are not finished."""
         self._missing: dict[int, set[int]] = {}
-        """For each task that the sorter gave, the unfinished tasks that it needs."""
+        """For each task that the sorter has returned, the unfinished tasks that it needs."""
         self._followers: dict[int, list[int]] = {}
-        """For each unfinished task, the tasks that miss it."""
+        """For each unfinished task, the tasks in `_missing` that need it."""
         self._failed_parts = {
             part for number, now in enumerate(state) if now == FAILED for part in graph.parts_of.get(number, ())
         }
-        left = {number for number, now in enumerate(state) if now in (NEW, TAKEN)}
-        self._sorter = graph.sorter(left)
+        unfinished = {number for number, now in enumerate(state) if now in (NEW, TAKEN)}
+        self._sorter = graph.sorter(unfinished)
 
     def start(self) -> None:
         """Make the first tasks available."""
@@ -70,7 +71,7 @@ class Dependencies:
         for part in self._graph.parts_of.get(number, ()):
             self._unfinished_writers.setdefault(part, set()).add(number)
         if not is_open_ended:
-            self._sort_out(number)
+            self._mark_sorted(number)
 
     def put_back(self, number: int) -> None:
         """Mark a task as not taken; it becomes available when the tasks that it needs are finished."""
@@ -82,7 +83,7 @@ class Dependencies:
         """Mark a task as finished."""
         self.state[number] = FINISHED
         self._release(number)
-        self._sort_out(number)
+        self._mark_sorted(number)
 
     def fail(self, number: int) -> None:
         """Mark a task as failed, and all tasks that depend on it."""
@@ -91,23 +92,23 @@ class Dependencies:
 
     def _fail(self, number: int) -> None:
         failed: list[int] = []
-        left = [number]
-        while left:  # all are marked before any is released, so that none becomes available
-            next_one = left.pop()
-            before = self.state[next_one]
+        pending = [number]
+        while pending:  # all are marked before any is released, so that none of them becomes available
+            current = pending.pop()
+            before = self.state[current]
             if before in (NEW, TAKEN):
-                self.state[next_one] = FAILED
-                failed.append(next_one)
-                left += self._followers.get(next_one, ())
+                self.state[current] = FAILED
+                failed.append(current)
+                pending += self._followers.get(current, ())
                 if before == NEW:
-                    self._queue.remove(next_one)
-        for each in failed:
-            self._failed_parts.update(self._graph.parts_of.get(each, ()))
-            self._release(each)
-            self._sorter_done(each)
+                    self._queue.remove(current)
+        for current in failed:
+            self._failed_parts.update(self._graph.parts_of.get(current, ()))
+            self._release(current)
+            self._sorter_done(current)
 
     def _release(self, number: int) -> None:
-        """Let no task wait for this one any longer."""
+        """Remove a task from the unfinished dependencies of others, and make tasks available that have none left."""
         for part in self._graph.parts_of.get(number, ()):
             self._unfinished_writers.get(part, set()).discard(number)
         for follower in self._followers.pop(number, ()):
@@ -118,30 +119,31 @@ class Dependencies:
                 if self.state[follower] == NEW:
                     self._queue.add(follower)
 
-    def _sort_out(self, number: int) -> None:
+    def _mark_sorted(self, number: int) -> None:
         self._sorter_done(number)
         self._advance()
 
     def _sorter_done(self, number: int) -> None:
-        """Tell the sorter once that dependents need not wait for a task, as soon as it has given the task."""
-        if self._sorted[number] == GIVEN:
+        """Tell the sorter that dependents need not wait; it accepts this only after it has returned the task."""
+        if self._sorted[number] == RETURNED:
             self._sorter.done(number)
         self._sorted[number] = DONE
 
     def _advance(self) -> None:
-        """Make the tasks available that the sorter gives."""
+        """Make the tasks that the sorter returns available."""
         while nodes := self._sorter.get_ready():
             for node in nodes:
                 if node >= len(self.state) or self._sorted[node] == DONE:
                     self._sorter.done(node)
                     continue
-                self._sorted[node] = GIVEN
+                self._sorted[node] = RETURNED
                 if any(self._is_failed(before) for before in self._graph.needs[node]):
                     self._fail(node)
                 elif self.state[node] == NEW:
                     self._offer(node)
 
     def _offer(self, number: int) -> None:
+        """Make a task available, either to run now or to be sent ahead of its unfinished dependencies."""
         missing: set[int] = set()
         for node in self._graph.needs[number]:
             if node >= len(self.state):

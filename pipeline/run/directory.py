@@ -1,32 +1,35 @@
-"""The place of a run: a directory that is free for it, or already its own."""
+"""Choose and check the directory of a run."""
 
 from pathlib import Path
 
 from kernel_pipeline.config.loading import config_digest
 from kernel_pipeline.config.sweep import Config
-from kernel_pipeline.errors import ELSEWHERE, RefusedError
+from kernel_pipeline.errors import CHOOSE_DIRECTORY, RefusedError
 from kernel_pipeline.store.files import PARTIAL
 from kernel_pipeline.store.paths import CONFIG, LEDGER, LOCK
 from kernel_pipeline.store.storage import Storage
 
 
 def default_directory(config: Config) -> Path:
-    """Where a sweep goes unless told: the same config always to the same place."""
+    """Return the default directory of a sweep, which depends only on its config."""
     return Path("runs") / f"{config.name}-{config_digest(config)}"
 
 
-def check_place(root: Storage) -> None:
-    """Refuse what is neither free nor a run directory, or cannot be written to. Leaves nothing behind."""
+def check_directory(root: Storage) -> None:
+    """Reject a directory that is not empty and not a run directory, or that cannot be written to.
+
+    The check leaves nothing in the directory.
+    """
     root.check_usable()
     if not is_run_directory(root) and any(map(_is_foreign, root.names())):
-        raise RefusedError(f"{root} is not empty and is not a run directory. {ELSEWHERE}")
+        raise RefusedError(f"{root} is not empty and is not a run directory. {CHOOSE_DIRECTORY}")
 
 
 def is_run_directory(root: Storage) -> bool:
-    """Whether a run was ever begun there: its ledger has a line, or is lost and the config is still there."""
+    """Return whether a run was started in a directory: it has a config, or a ledger with at least one line."""
     return root.exists(CONFIG) or root.journal().has_lines()
 
 
 def _is_foreign(name: str) -> bool:
-    """Whether a name is none of those that a run has before its first line of the ledger."""
+    """Return whether a file is not one of those that a run writes before the first line of its ledger."""
     return name not in (LEDGER, LOCK) and not name.endswith(PARTIAL)

@@ -1,4 +1,4 @@
-"""What a result depends on besides its config: versions, platform, data, the state of the source."""
+"""Describe the environment of a run: library versions, platform, data and the state of the source tree."""
 
 import json
 import platform
@@ -16,39 +16,56 @@ from kernel_pipeline.store.json_text import parse_json
 FORMAT = 4
 """Version of the layout of run directories."""
 OLDEST_FORMAT = 2
-"""The oldest layout that can be read. Resuming such a run computes it again in the current one."""
+"""Oldest layout that can be read. A run with an older layout than `FORMAT` is recomputed when it is resumed."""
 
-CPU_FACTS = Path("/proc/cpuinfo")
+CPU_INFO = Path("/proc/cpuinfo")
 LIBRARIES = ("dask", "distributed", "numpy", "osqp", "pandas", "scikit-learn", "scipy", "zarr")
 
 
-def environment(infos: Sequence[DatasetInfo], data_folder: Path, sources: Sources | None = None) -> str:
-    """The environment as JSON; `sources` are the files that the data came from."""
+def environment(
+    infos: Sequence[DatasetInfo],
+    data_folder: Path,
+    sources: Sources | None = None,
+    plugins: Sequence[str] = (),
+) -> str:
+    """Return the environment as a JSON text.
+
+    Parameters
+    ----------
+    data_folder
+        Folder for relative paths of data files.
+    sources
+        Descriptions of the files that the data came from.
+    plugins
+        Names of the packages of plug-ins.
+    """
     content: dict[str, Any] = {
         "format": FORMAT,
         "pipeline": __version__,
         "python": platform.python_version(),
         "platform": platform.platform(),
         "machine": machine(),
-        "libraries": {name: version(name) for name in LIBRARIES},
+        "libraries": {name: version(name) for name in (*LIBRARIES, *plugins)},
         "git": _git_state(),
         "data_folder": str(data_folder.absolute()),
         "datasets": {info.name: info.fingerprint for info in infos},
+        "fitted": {info.name: {"fit_on": info.fit_on, "steps": list(info.fitted_steps)} for info in infos},
         "sources": sources or {},
     }
     return json.dumps(content, indent=2) + "\n"
 
 
-def version_changes(recorded: str) -> list[str]:
-    """Return what decides last digits and differs from a recorded environment: library versions, CPU type, BLAS."""
+def version_changes(recorded: str, plugins: Sequence[str] = ()) -> list[str]:
+    """List the differences from a recorded environment that may change the last digits of results.
+
+    These are the versions of libraries and plug-ins, the type of the CPU and the BLAS.
+    """
     content = parse_json(recorded.encode())
     before = content.get("libraries")
     if not isinstance(before, dict):
         return []
-    now = {name: version(name) for name in LIBRARIES}
-    changes = [
-        f"{name} {before[name]} -> {now[name]}" for name in LIBRARIES if before.get(name, now[name]) != now[name]
-    ]
+    now = {name: version(name) for name in (*LIBRARIES, *plugins)}
+    changes = [f"{name} {before[name]} -> {now[name]}" for name in now if before.get(name, now[name]) != now[name]]
     if old := content.get("machine"):
         new = machine()
         if old["cpu"] != new["cpu"]:
@@ -59,8 +76,11 @@ def version_changes(recorded: str) -> list[str]:
 
 
 def machine() -> dict[str, Any]:
-    """The type of the CPU, and each BLAS with the kind of CPU that it computes for; last digits depend on both."""
-    import scipy.linalg  # noqa: F401, numpy and scipy may each bring a BLAS of its own
+    """Return the type of the CPU, and for each BLAS its version and CPU architecture.
+
+    The last digits of results depend on both.
+    """
+    import scipy.linalg  # noqa: F401, numpy and scipy may each load a BLAS of their own
     from threadpoolctl import threadpool_info
 
     found = {
@@ -74,7 +94,7 @@ def machine() -> dict[str, Any]:
 
 def _cpu() -> str:
     try:
-        lines = CPU_FACTS.read_text(errors="replace").splitlines()
+        lines = CPU_INFO.read_text(errors="replace").splitlines()
     except OSError:
         lines = []
     models = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
@@ -86,7 +106,7 @@ def _blas_text(libraries: list[dict[str, str | None]]) -> str:
 
 
 def _git_state() -> str | None:
-    """The commit of the source tree this runs from, with '+' if files are changed; None where it is not known."""
+    """Return the commit of the source tree, followed by '+' if files were changed; None if it is not known."""
     folder = Path(__file__).parent
     if not (folder.parent / ".git").exists():
         return None

@@ -1,4 +1,4 @@
-"""A listener that writes the events of a run to the log of the driver."""
+"""Write the events of a run to the log of the driver."""
 
 import logging
 
@@ -8,7 +8,7 @@ log = logging.getLogger("kernel_pipeline")
 
 
 def log_event(event: Event) -> None:
-    """Write one line for an event that is worth keeping."""
+    """Write one line for an event; events that need no log line are ignored."""
     match event:
         case Notice(text):
             log.info("%s", text)

@@ -1,8 +1,8 @@
-"""Ctrl-C and the warning of a batch system: the first request stops a run in order, the second one at once.
+"""Handle Ctrl-C and the SIGTERM of a batch system: the first request stops a run cleanly, the second immediately.
 
-Both are bounded. Tasks that are running get `SECONDS_TO_FINISH` after the first request. A command ends its process
-if closing the cluster takes too long after that; everything that is finished is in the ledger by then. A program that
-uses the library keeps its process.
+The time for both is limited. After the first request, running tasks have `FINISH_TIMEOUT_S` to finish. A command then
+ends its process if closing the cluster takes longer than `CLOSE_TIMEOUT_S`; all finished tasks are in the ledger by
+then. The process of a program that uses the library is never ended.
 """
 
 import os
@@ -14,40 +14,40 @@ from contextlib import suppress
 from types import FrameType, TracebackType
 from typing import Any, Self
 
-SECONDS_OF_ONE_WARNING = 1.0
-"""A batch system may send its warning twice: to the process, and through the program that started it."""
-SECONDS_TO_FINISH = 30.0
-"""Time for running tasks after the first request."""
-SECONDS_BETWEEN_COUNTS = 10.0
-SECONDS_TO_CLOSE = 15.0
-"""Time for closing the cluster after that."""
-SECONDS_TO_STOP = 4.5
-"""Time until the process ends after the second request."""
+SAME_REQUEST_S = 1.0
+"""Time within which another SIGTERM is part of the same request: batch systems may signal a process and its parent."""
+FINISH_TIMEOUT_S = 30.0
+"""Time for running tasks to finish after the first request."""
+COUNT_INTERVAL_S = 10.0
+CLOSE_TIMEOUT_S = 15.0
+"""Time for closing the cluster after the running tasks have ended."""
+STOP_TIMEOUT_S = 4.5
+"""Time after the second request until the process is ended."""
 EXIT_CODE = 130
 STDERR = 2
-STOPPED = "Stopped. The same command continues from here."
+STOPPED = "Stopped. The same command resumes the run."
 
 
 class Interrupt:
-    """Handle signals while it is open, and tell whether someone asked the run to stop.
+    """Context manager that handles signals and records whether the run was asked to stop.
 
-    Signals can be handled in the main thread only. In other threads, nothing is installed.
+    Signals can be handled in the main thread only. In other threads, no handler is installed.
 
     Parameters
     ----------
-    say
-        Shows a message to the user at the moment of the request, since the run itself may be waiting.
+    notify
+        Shows a message to the user. It is called in the signal handler, since the run itself may be waiting.
     owns_process
         Whether the process belongs to the run. Then SIGTERM is handled like Ctrl-C, and the process is ended if it
         does not stop in time.
     """
 
-    def __init__(self, say: Callable[[str], None] = lambda _: None, owns_process: bool = False) -> None:
+    def __init__(self, notify: Callable[[str], None] = lambda _: None, owns_process: bool = False) -> None:
         self.requested = False
-        self._say, self._owns_process = say, owns_process
+        self._notify, self._owns_process = notify, owns_process
         self._since = 0.0
         self._is_announced = False
-        self._next_count = SECONDS_TO_FINISH
+        self._next_count = FINISH_TIMEOUT_S
         self._closed = threading.Event()
         self._before: dict[signal.Signals, Any] = {}
 
@@ -65,47 +65,50 @@ class Interrupt:
             signal.signal(number, handler)
 
     def count_down(self, running: int) -> bool:
-        """Report the number of running tasks from time to time after a request, and return whether time is up."""
+        """Report the number of running tasks periodically after a request, and return whether the time is up."""
         self._announce()
-        left = self._since + SECONDS_TO_FINISH - time.monotonic()
-        tasks = "1 task is still running" if running == 1 else f"{running} tasks are still running"
+        left = self._since + FINISH_TIMEOUT_S - time.monotonic()
+        tasks, verb = ("1 task", "is") if running == 1 else (f"{running} tasks", "are")
         if left <= 0:
-            self._say(f"{tasks} after {SECONDS_TO_FINISH:.0f} s and abandoned; the same command repeats that work")
+            self._notify(
+                f"{tasks} did not finish within {FINISH_TIMEOUT_S:.0f} s and {verb} abandoned; the same command "
+                "resumes the run"
+            )
         elif left <= self._next_count:
-            self._next_count = left - SECONDS_BETWEEN_COUNTS
-            self._say(f"{tasks}; they have at most {left:.0f} s left")
+            self._next_count = left - COUNT_INTERVAL_S
+            self._notify(f"{tasks} {verb} still running; at most {left:.0f} s left")
         return left <= 0
 
     def _announce(self) -> None:
         """Tell the user, once, that the run is stopping."""
         if not self._is_announced:
-            self._say(
-                f"Stopping: running tasks get at most {SECONDS_TO_FINISH:.0f} s to finish. A second request stops at "
-                "once."
+            self._notify(
+                f"Stopping: running tasks have at most {FINISH_TIMEOUT_S:.0f} s to finish. A second request stops the "
+                "run immediately."
             )
             self._is_announced = True
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
         if not self.requested:
             self.requested, self._since = True, time.monotonic()
-            with suppress(RuntimeError):  # it came while a line was printed; `count_down` announces it soon
+            with suppress(RuntimeError):  # the signal arrived while a line was printed; `count_down` announces it later
                 self._announce()
             if self._owns_process:
-                _end_after(SECONDS_TO_FINISH + SECONDS_TO_CLOSE, self._closed)
-        elif number == signal.SIGINT or time.monotonic() - self._since > SECONDS_OF_ONE_WARNING:
+                _end_after(FINISH_TIMEOUT_S + CLOSE_TIMEOUT_S, self._closed)
+        elif number == signal.SIGINT or time.monotonic() - self._since > SAME_REQUEST_S:
             if self._owns_process:
-                _end_after(SECONDS_TO_STOP, threading.Event())
+                _end_after(STOP_TIMEOUT_S, threading.Event())
             raise KeyboardInterrupt
 
 
-def _end_after(seconds: float, unless: threading.Event) -> None:
-    """End this process after some seconds, unless it has ended by then or an event is set."""
+def _end_after(seconds: float, cancelled: threading.Event) -> None:
+    """End this process after some seconds, unless the event `cancelled` is set before."""
 
     def end() -> None:
-        if not unless.wait(seconds):
+        if not cancelled.wait(seconds):
             with suppress(OSError):
                 os.write(STDERR, f"{STOPPED}\n".encode())
             os._exit(EXIT_CODE)
 
-    with suppress(RuntimeError):  # no thread can be started, so hardly any is there to wait for
+    with suppress(RuntimeError):  # without a thread, closing the cluster has no time limit
         threading.Thread(target=end, daemon=True).start()

@@ -1,17 +1,17 @@
-"""Look after finished runs: list the runs of a folder, and remove the big arrays of a run."""
+"""Maintain finished runs: list the runs of a folder, and remove the large arrays of a run."""
 
 import time
 from dataclasses import dataclass
 
 from kernel_pipeline.errors import PipelineError, RefusedError
 from kernel_pipeline.run.directory import is_run_directory
+from kernel_pipeline.run.foreign_files import is_own
 from kernel_pipeline.run.manifest import no_run_directory, own_arrays_root, read_manifest
-from kernel_pipeline.run.verification import CLEANED, big_arrays, data_entry, is_own
-from kernel_pipeline.stages.task import STAGES
+from kernel_pipeline.run.verification import big_arrays
 from kernel_pipeline.store.fence import guarded_arrays
 from kernel_pipeline.store.files import quoted
 from kernel_pipeline.store.ledger import Ledger
-from kernel_pipeline.store.reports import Finished
+from kernel_pipeline.store.ledger_entries import CleanedEntry
 from kernel_pipeline.store.storage import Storage
 
 
@@ -29,10 +29,10 @@ class ListedRun:
 
 @dataclass(frozen=True)
 class Cleaning:
-    """Result of removing the big arrays of a run."""
+    """Result of removing the large arrays of a run."""
 
     freed: int
-    """Number of bytes."""
+    """Number of bytes that were freed."""
     foreign: tuple[str, ...]
     """Keys of files among the arrays that the run did not write; they are left in place."""
 
@@ -49,30 +49,29 @@ def list_runs(folder: Storage) -> list[ListedRun]:
 
 
 def clean_run(root: Storage) -> Cleaning:
-    """Remove the big arrays of a finished run."""
+    """Remove the large arrays of a finished run."""
     if not is_run_directory(root):
         raise no_run_directory(root)
     with root.locked() as token:
         manifest = read_manifest(root)
         if not manifest.is_complete:
-            raise RefusedError(f"{root} is not finished. `pipeline resume {quoted(root)}` continues it")
-        # Datasets that the config no longer has are included.
-        datasets = [name.partition("/")[2] for name in manifest.finished if name.startswith(data_entry(""))]
-        ledger, arrays = Ledger(root), own_arrays_root(root, manifest.finished)
+            raise RefusedError(f"{root} is not finished. `pipeline resume {quoted(root)}` resumes the run")
+        datasets = tuple(manifest.finished.data)  # includes those that the config no longer has
+        ledger, arrays = Ledger(root), own_arrays_root(root, manifest.finished.sweep)
         named = ledger.named_files()
-        # The ledger comes first, so that files that a crash leaves half-removed do not count as damage.
-        ledger.append(Finished(CLEANED, "", {}, {"datasets": datasets}, 0.0, 0))
+        # The ledger is written first, so that partly removed arrays do not count as damage after a crash.
+        ledger.append(CleanedEntry(datasets=datasets))
         ledger.close()
-        places = [place for dataset in datasets for place in big_arrays(dataset)]
+        prefixes = [prefix for dataset in datasets for prefix in big_arrays(dataset)]
         with guarded_arrays(root, arrays, token):
-            before = sum(map(arrays.size, places))
-            left = [key for place in places for key in arrays.remove_files(place, lambda key: is_own(key, named))]
-            freed = before - sum(map(arrays.size, places))
+            before = sum(map(arrays.size, prefixes))
+            left = [key for prefix in prefixes for key in arrays.remove_files(prefix, lambda key: is_own(key, named))]
+            freed = before - sum(map(arrays.size, prefixes))
     return Cleaning(freed, tuple(dict.fromkeys(left)))
 
 
 def _is_listed(root: Storage) -> bool:
-    """Return whether a directory is a run, or looks like one and cannot be read; its state then says why."""
+    """Return whether a directory is a run, or may be one that cannot be read; `_state` then returns the reason."""
     try:
         return is_run_directory(root)
     except RefusedError:
@@ -88,9 +87,8 @@ def _state(root: Storage) -> str:
     except PipelineError as error:
         return str(error).partition(". ")[0]
     finished = manifest.finished
-    tasks = [entry for name, entry in finished.items() if name.partition("/")[0] in STAGES]
     if not manifest.is_complete:
-        return f"unfinished, {len(tasks):,} tasks are done"
-    failed = sum(bool(entry.failures) for entry in tasks)
-    cleaned = ", cleaned" if CLEANED in finished and finished[CLEANED].result["datasets"] else ""
+        return f"unfinished, {len(finished.tasks):,} tasks are done"
+    failed = sum(bool(report.failures) for report in finished.tasks.values())
+    cleaned = ", cleaned" if finished.cleaned and finished.cleaned.datasets else ""
     return (f"done, {failed:,} tasks failed" if failed else "done") + cleaned

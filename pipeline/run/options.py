@@ -1,4 +1,4 @@
-"""Options of a run, and the cluster that they choose."""
+"""Define the options of a run, and open the cluster that they choose."""
 
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -26,14 +26,16 @@ class Options:
     fail_fast: bool = False
     retry_failed: bool = False
     accept_changes: bool = False
+    skip_too_large: bool = False
+    """Whether to leave out datasets that are too large for the workers or the disk, instead of raising an error."""
     client: "Client | None" = None
-    """Connection to a cluster of the caller, used in place of `profile`."""
+    """Client of the caller, used instead of `profile`."""
     owns_process: bool = False
     """Whether the process belongs to the run, as that of a command does: see `Interrupt`."""
 
 
 def prepare_workers(options: Options, config: Config) -> None:
-    """Begin to import the modules of a sweep where workers will run, if that is possible ahead of time."""
+    """Start to import the modules of a sweep for future workers, if the cluster supports this."""
     if options.client is None:
         warm_up(options.profile, worker_modules(config))
 
@@ -44,20 +46,24 @@ def check_host(options: Options, logs: Path) -> None:
         check_driver(options.profile, logs)
 
 
-def check_memory(plan: Plan, options: Options) -> None:
-    """Reject a sweep whose largest task does not fit a worker, where the memory of workers is known."""
+def memory_limit(options: Options) -> tuple[int, int | None]:
+    """Return the number of workers, and the memory that each of them may use; None if it is not known."""
     if options.client is None:
-        count, limit = worker_limits(options.profile)
-    else:
-        from kernel_pipeline.cluster.client import client_limits
+        return worker_limits(options.profile)
+    from kernel_pipeline.cluster.client import client_limits
 
-        count, limit = client_limits(options.client)
-    if limit is not None:  # otherwise the workers report it when they need more than they have
+    return client_limits(options.client)
+
+
+def check_memory(plan: Plan, options: Options) -> None:
+    """Reject a sweep whose largest task does not fit in the memory of a worker, if that is known."""
+    count, limit = memory_limit(options)
+    if limit is not None:  # otherwise workers that run out of memory are reported during the run
         plan.check_memory(limit, count)
 
 
 def open_workers(options: Options, logs: Path) -> AbstractContextManager[Cluster]:
-    """Open the cluster of the options; a client of the caller takes precedence."""
+    """Open the cluster that the options choose; a client of the caller takes precedence."""
     if options.client is None:
         return open_cluster(options.profile, logs)
     from kernel_pipeline.cluster.client import use_client

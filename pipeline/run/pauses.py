@@ -1,8 +1,9 @@
-"""Workers that Dask has paused, since they use most of their memory: reported, and restarted if they stay so.
+"""Track workers that Dask has paused because they use most of their memory: report them, and restart them if needed.
 
-A paused worker finishes the task that it runs and begins no other, so a run whose workers are all paused would stand
-still. One that recovers by itself within moments is left alone. When a worker is restarted, its tasks are tried again
-like those of any worker that dies; a task that takes its worker with it even when it runs alone is set aside.
+A paused worker finishes the task that it runs and starts no other, so a run would stall if all its workers were paused.
+A worker that recovers within a few seconds is left alone. The tasks of a worker that is restarted are retried like
+those of any worker that dies; a task that needs more memory than a worker has, even when it runs alone, is marked as
+failed.
 """
 
 import logging
@@ -14,7 +15,7 @@ from typing import Any
 
 from kernel_pipeline.cluster import Cluster
 from kernel_pipeline.cluster.errors import ClusterError
-from kernel_pipeline.run.question import tell
+from kernel_pipeline.run.background_calls import call_in_background
 from kernel_pipeline.run.worker import end_process
 from kernel_pipeline.text import format_bytes
 
@@ -26,7 +27,10 @@ RESTART_IDLE_AFTER_S = 10.0
 RESTART_BUSY_AFTER_S = 20.0
 """Delay before a paused worker with a task is restarted: the end of the task may free memory."""
 ALL_PAUSED_TIMEOUT_S = 60.0
-"""Time after which a run stops if all workers are paused and cannot be restarted by the driver."""
+"""Time after which a run stops if all workers are paused and the driver cannot restart them."""
+
+WorkerInfo = Mapping[str, Any]
+"""What Dask's scheduler reports about a worker."""
 
 
 @dataclass
@@ -39,53 +43,66 @@ class Pause:
 
 
 class Pauses:
-    """The paused workers of a cluster."""
+    """The paused workers of a cluster.
 
-    def __init__(self, cluster: Cluster, say: Callable[[str], None]) -> None:
-        self._cluster, self._say = cluster, say
+    Parameters
+    ----------
+    notify
+        Shows a message to the user.
+    """
+
+    def __init__(self, cluster: Cluster, notify: Callable[[str], None]) -> None:
+        self._cluster, self._notify = cluster, notify
         self._paused: dict[str, Pause] = {}
         self._all_paused_since: float | None = None
         self.restarted: dict[str, str] = {}
-        """The memory that each worker used which was restarted, by address."""
+        """Memory use of each worker that was restarted, as text, by address."""
 
-    def look(self, workers: Mapping[str, dict[str, Any]]) -> None:
-        """See which workers are paused, given what the scheduler says of all of them."""
+    def refresh(self, workers: Mapping[str, WorkerInfo]) -> None:
+        """Report and restart paused workers.
+
+        Parameters
+        ----------
+        workers
+            The state of all workers by address.
+
+        Raises
+        ------
+        ClusterError
+            If all workers have been paused for too long and cannot be restarted.
+        """
         now = time.monotonic()
         paused = {address: info for address, info in workers.items() if info.get("status") == "paused"}
         for address in self._paused.keys() - paused.keys():
             if self._paused.pop(address).is_reported and address in workers:
-                self._say(f"worker {workers[address]['name']} works again")
+                self._notify(f"worker {workers[address]['name']} is running again")
         for address, info in paused.items():
             pause = self._paused.setdefault(address, Pause(now))
             if not pause.is_reported and now - pause.since >= REPORT_AFTER_S:
                 pause.is_reported = True
-                self._say(
-                    f"worker {info['name']} is paused: it uses {usage(info)}, and begins no task before it uses less"
+                self._notify(
+                    f"worker {info['name']} is paused: it uses {memory_use(info)}, and starts no task until it uses "
+                    "less memory"
                 )
-            if self._may_restart(info) and now >= max(pause.next_restart, pause.since + self._patience(info)):
+            if self._may_restart(info) and now >= max(pause.next_restart, pause.since + _restart_delay(info)):
                 pause.next_restart = now + RESTART_IDLE_AFTER_S
                 self._restart(address, info)
-        self._give_up_at_last(now, workers, paused)
+        self._check_all_paused(now, workers, paused)
 
-    def _may_restart(self, info: Mapping[str, Any]) -> bool:
-        """Whether a worker is ours, and is started again by the process that watches over it."""
+    def _may_restart(self, info: WorkerInfo) -> bool:
+        """Return whether a worker belongs to this run and has a nanny, which starts it again."""
         return bool(info.get("nanny")) and not self._cluster.is_external
 
-    def _patience(self, info: Mapping[str, Any]) -> float:
-        executing = info["metrics"].get("task_counts", {}).get("executing", 0)
-        return RESTART_BUSY_AFTER_S if executing else RESTART_IDLE_AFTER_S
+    def _restart(self, address: str, info: WorkerInfo) -> None:
+        self.restarted[address] = memory_use(info)
+        self._notify(f"worker {info['name']} still uses {memory_use(info)}; it is restarted, and its tasks are retried")
+        log.warning("restart of the paused worker %s, which uses %s", address, memory_use(info))
+        call_in_background(partial(self._cluster.client.run, end_process, workers=[address], on_error="ignore"))
 
-    def _restart(self, address: str, info: Mapping[str, Any]) -> None:
-        self.restarted[address] = usage(info)
-        self._say(f"worker {info['name']} still uses {usage(info)}, and is restarted; its tasks are tried again")
-        log.warning("restart of the paused worker %s, which uses %s", address, usage(info))
-        run = self._cluster.client.run
-        tell(partial(run, end_process, workers=[address], on_error="ignore"))
-
-    def _give_up_at_last(
-        self, now: float, workers: Mapping[str, dict[str, Any]], paused: Mapping[str, dict[str, Any]]
+    def _check_all_paused(
+        self, now: float, workers: Mapping[str, WorkerInfo], paused: Mapping[str, WorkerInfo]
     ) -> None:
-        """Stop the run where all workers are paused and none can be restarted."""
+        """Stop the run if all workers have been paused for too long and none can be restarted."""
         if not paused or len(paused) < len(workers) or any(map(self._may_restart, paused.values())):
             self._all_paused_since = None
             return
@@ -94,11 +111,17 @@ class Pauses:
             first = next(iter(paused.values()))
             raise ClusterError(
                 f"all {len(paused)} workers have been paused for {ALL_PAUSED_TIMEOUT_S:.0f} s, since they need more "
-                f"memory than they have: {first['name']} uses {usage(first)}. Restart them, with more memory or fewer "
-                "beside each other; the same command goes on from here"
+                f"memory than they have: {first['name']} uses {memory_use(first)}. Restart them with more memory, or "
+                "start fewer of them per host; the same command resumes the run"
             )
 
 
-def usage(info: Mapping[str, Any]) -> str:
-    """The memory of a worker for people, such as '1.7 GiB of its 2 GiB'."""
+def _restart_delay(info: WorkerInfo) -> float:
+    """Return how long a worker may stay paused before it is restarted."""
+    executing = info["metrics"].get("task_counts", {}).get("executing", 0)
+    return RESTART_BUSY_AFTER_S if executing else RESTART_IDLE_AFTER_S
+
+
+def memory_use(info: WorkerInfo) -> str:
+    """Describe the memory use of a worker, such as '1.7 GiB of its 2 GiB'."""
     return f"{format_bytes(info['metrics']['memory'])} of its {format_bytes(info['memory_limit'])}"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 @contextmanager
 def measured_peak() -> Iterator[list[int]]:
-    """The peak of this process's memory inside the block, in bytes, as the only item of a list."""
+    """Yield a list of one item, which is set to the peak memory of this process in bytes when the block ends."""
     peak = [0]
     clear, status = Path("/proc/self/clear_refs"), Path("/proc/self/status")
     can_reset = sys.platform == "linux" and clear.exists()

@@ -1,24 +1,24 @@
-"""Compare the files in the ledger with the plan: which arrays exist, their descriptions and the sizes of their chunks.
+"""Compare the files in the ledger with the plan: the arrays, their descriptions and the sizes of their chunks.
 
-Digests only tell whether files match the ledger. Whoever forges a run directory can forge its ledger as well, so files
-are read only if their sizes and descriptions match the plan.
+Digests show only whether files match the ledger, and a forged run directory may have a forged ledger. Files are
+therefore read only if their sizes and descriptions match the plan.
 """
 
 from collections.abc import Iterable
 
-from kernel_pipeline.plan.plan import DatasetPlan
+from kernel_pipeline.plan.dataset_plan import DatasetPlan
 from kernel_pipeline.store.array_metadata import parse_description
 from kernel_pipeline.store.digests import size_of
 from kernel_pipeline.store.keys import array_of
+from kernel_pipeline.store.ledger_entries import LedgerEntry
 from kernel_pipeline.store.regular_files import MAX_FILE_BYTES
-from kernel_pipeline.store.reports import Finished
 from kernel_pipeline.store.storage import Storage
 
 DESCRIPTION = "/zarr.json"
 
 
 def unplanned_files(
-    dataset: DatasetPlan, entries: Iterable[Finished], arrays: Storage, without: tuple[str, ...]
+    dataset: DatasetPlan, entries: Iterable[LedgerEntry], arrays: Storage, without: tuple[str, ...]
 ) -> tuple[dict[str, str], dict[str, str]]:
     """Find files that do not match the plan of a dataset; only descriptions are read.
 
@@ -33,11 +33,12 @@ def unplanned_files(
         Reasons by key: for descriptions that do not match, and for files that must not be read at all.
     """
     planned = {array.key: array for array in dataset.arrays}
-    keys = [f"{key}{DESCRIPTION}" for key in planned if not f"{key}/".startswith(without)]
+    kept = [array for key, array in planned.items() if not f"{key}/".startswith(without)]
     misdescribed: dict[str, str] = {}
     sizes: dict[str, int] = {}
-    for key, content in zip(keys, arrays.read_many(keys), strict=True):
-        array = planned[key.removesuffix(DESCRIPTION)]
+    contents = arrays.read_many([f"{array.key}{DESCRIPTION}" for array in kept])
+    for array, content in zip(kept, contents, strict=True):
+        key = f"{array.key}{DESCRIPTION}"
         try:
             found = parse_description(content) if content is not None else None
         except ValueError as error:
@@ -49,11 +50,11 @@ def unplanned_files(
             misdescribed[key] = "does not describe the array of the plan"
     folders = {key.rsplit("/", parts)[0] for key in planned for parts in range(key.count("/") + 1)}
     claims = ((key, size_of(digest)) for entry in entries for key, digest in entry.digests.items())
-    reasons = {key: _why_unplanned(key, size, folders, sizes, planned) for key, size in claims}
+    reasons = {key: _unplanned_reason(key, size, folders, sizes, planned) for key, size in claims}
     return misdescribed, {key: why for key, why in reasons.items() if why}
 
 
-def _why_unplanned(key: str, size: int, folders: set[str], sizes: dict[str, int], planned: Iterable[str]) -> str:
+def _unplanned_reason(key: str, size: int, folders: set[str], sizes: dict[str, int], planned: Iterable[str]) -> str:
     """Return why a file of this size cannot belong to the plan; empty if it can."""
     if key.endswith(DESCRIPTION) and key.removesuffix(DESCRIPTION) in folders:
         return "is larger than a description can be" if size > MAX_FILE_BYTES else ""

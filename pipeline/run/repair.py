@@ -10,28 +10,18 @@ from kernel_pipeline.events import Emitter, Listener
 from kernel_pipeline.plan.plan import Plan
 from kernel_pipeline.run.directory import is_run_directory
 from kernel_pipeline.run.environment import FORMAT
-from kernel_pipeline.run.manifest import SWEEP, check_format, no_run_directory, read_manifest, restore_manifest
+from kernel_pipeline.run.foreign_files import FOREIGN, foreign_files, remove_temporary_files
+from kernel_pipeline.run.manifest import check_format, no_run_directory, read_manifest, restore_manifest
 from kernel_pipeline.run.options import Options
 from kernel_pipeline.run.storage_errors import storage_errors
 from kernel_pipeline.run.sweeps import make_emitter, open_run
 from kernel_pipeline.run.tables import tables_identity
-from kernel_pipeline.run.verification import (
-    FOREIGN,
-    TABLES,
-    CheckReport,
-    Problem,
-    check,
-    check_files,
-    foreign_files,
-    is_left,
-    sweep_temporary_files,
-)
-from kernel_pipeline.stages.task import STAGES
+from kernel_pipeline.run.verification import CheckReport, Problem, check, check_files, has_pending
 from kernel_pipeline.store.files import quoted
 from kernel_pipeline.store.ledger import Ledger
+from kernel_pipeline.store.ledger_state import LedgerState
 from kernel_pipeline.store.logs import driver_log
-from kernel_pipeline.store.paths import CONFIG, LEDGER, RESULTS
-from kernel_pipeline.store.reports import Finished
+from kernel_pipeline.store.paths import LEDGER, RESULTS
 from kernel_pipeline.store.storage import Storage
 
 
@@ -42,7 +32,7 @@ class Verification:
     root: Storage
     problems: Sequence[Problem]
     files: int
-    """Number of files that are as they were written."""
+    """Number of intact files."""
     is_current: bool
     """Whether the run has the format that this version writes."""
 
@@ -62,9 +52,9 @@ class Repair:
     """Result of a repair."""
 
     repaired: int
-    """Number of files and tasks that were not as they were written, and now are."""
+    """Number of damaged, missing or swapped files and of outdated tasks that were repaired."""
     failed: dict[str, str]
-    """Why tasks failed that were executed again, by name."""
+    """Reasons why recomputed tasks failed, by the name of the task."""
     foreign: int
     """Number of files that no task of the run wrote; they are left in place."""
 
@@ -75,12 +65,12 @@ class Repair:
 
 
 def verify_run(root: Storage) -> Verification:
-    """Read every byte of a run, and find everything that is not as it was written."""
+    """Read every byte of a run, and find everything that differs from what was written."""
     if not is_run_directory(root):
         raise no_run_directory(root)
     if (held := root.holder()) is not None:
         raise RefusedError(
-            f"{root} is in use by {held}; files that are being written cannot be told from damage. Wait for it"
+            f"{root} is in use by {held}; files that are being written would appear damaged. Wait until it ends"
         )
     manifest = read_manifest(root)
     plan = manifest.plan()
@@ -91,10 +81,11 @@ def verify_run(root: Storage) -> Verification:
         else CheckReport()
     )
     unfinished = _is_unfinished(plan, report)
-    problems = [*report.problems, *_superseded(report), *_others(root, arrays, manifest.finished, ledger, unfinished)]
+    others = _other_problems(root, arrays, manifest.finished, ledger, unfinished)
+    problems = [*report.problems, *_superseded(report), *others]
     if plan and manifest.is_current and not problems:
         problems += _outdated_tables(plan, report, manifest.finished)
-    problems += [Problem(LEDGER, f"line {number} is lost, zeroed by a power cut", "") for number in ledger.zeroed()]
+    problems += [Problem(LEDGER, f"line {number} was lost in a power cut", "") for number in ledger.zeroed()]
     if not ledger.journal.exists():
         problems.insert(0, Problem(LEDGER, "is missing, so nothing records what is finished", ""))
     return Verification(root, problems, report.files, manifest.is_current)
@@ -113,75 +104,72 @@ def restore_run(root: Storage, listeners: Sequence[Listener] = ()) -> None:
     with root.locked():
         ledger = Ledger(root)
         for number in ledger.drop_garbage():
-            emit.notice(f"{LEDGER}, line {number} is not a ledger line and is left out")
+            emit.notice(f"{LEDGER}, line {number} is not a ledger line and is removed")
         for name in restore_manifest(root, ledger):
             emit.notice(f"{name} is restored")
 
 
 def repair_run(root: Storage, data_dir: Path | None, options: Options, listeners: Sequence[Listener] = ()) -> Repair:
-    """Recompute everything that is not as it was written, and nothing else."""
+    """Recompute everything that differs from what was written, and nothing else."""
     if not is_run_directory(root):
         raise no_run_directory(root)
     emit = make_emitter(listeners)
     with root.locked() as token:
         run = open_run(root, data_dir, options, emit, token)
         arrays = run.store.root
-        sweep_temporary_files(root, arrays)
+        remove_temporary_files(root, arrays)
         recorded = run.ledger.read()
-        # In a run that was complete, everything missing was lost; in another one, some was never computed.
-        was_complete = read_manifest(root, run.ledger).is_complete or not any(map(_is_task, recorded))
+        # In a complete run, everything that is missing was lost; in others, some of it was never computed.
+        was_complete = read_manifest(root, run.ledger).is_complete or not recorded.tasks
         with driver_log(root), storage_errors(run), run.guarded():
             report = run.check(full=True)
-            others = _others(root, arrays, recorded, run.ledger, _is_unfinished(run.plan, report))
+            others = _other_problems(root, arrays, recorded, run.ledger, _is_unfinished(run.plan, report))
             for problem in (*report.problems, *_superseded(report), *others):
                 emit.notice(str(problem))
             run.retry_on_damage(lambda: run.execute(run.pending if was_complete else run.pending_repairs))
             if not run.pending():
                 run.retry_on_damage(run.tables)
             foreign = foreign_files(root, arrays, run.ledger.named_files(), bool(run.pending()))
-    again = {name: run.finished[name] for name in sorted(run.damaged & run.finished.keys())}
+    recomputed = {name: run.finished.tasks[name] for name in sorted(run.damaged & run.finished.tasks.keys())}
     return Repair(
         repaired=len(report.problems) + len(report.superseded) + len(others) - len(foreign),
-        failed={name: entry.failures[0] for name, entry in again.items() if entry.failures},
+        failed={name: report.failures[0] for name, report in recomputed.items() if report.failures},
         foreign=len(foreign),
     )
 
 
-def _is_task(name: str) -> bool:
-    return name.partition("/")[0] in STAGES
-
-
 def _is_unfinished(plan: Plan | None, report: CheckReport) -> bool:
-    done = {name for name, entry in report.valid.items() if not entry.failed}
+    done = {name for name, done in report.valid.tasks.items() if not done.failed}
     return plan is None or any(task.name not in done for task in plan.tasks)
 
 
 def _superseded(report: CheckReport) -> list[Problem]:
-    what = "was computed from something that has since been computed again with another result"
+    what = "was computed from results that have changed since"
     return [Problem(name, what, name) for name in report.superseded]
 
 
-def _outdated_tables(plan: Plan, report: CheckReport, recorded: dict[str, Finished]) -> list[Problem]:
-    """Return a problem if the tables of a finished run were made from other results than the present ones."""
-    if TABLES not in recorded or any(is_left(dataset, report.valid) for dataset in plan.datasets):
+def _outdated_tables(plan: Plan, report: CheckReport, recorded: LedgerState) -> list[Problem]:
+    """Return a problem if the tables of a finished run were made from other results than the current ones."""
+    tables = recorded.tables
+    if tables is None or any(has_pending(dataset, report.valid) for dataset in plan.datasets):
         return []
-    is_current = recorded[TABLES].identity == tables_identity(plan, report.valid)
-    return [] if is_current else [Problem(RESULTS, "holds tables of an earlier state of this run", TABLES)]
+    is_current = tables.identity == tables_identity(plan, report.valid)
+    return [] if is_current else [Problem(RESULTS, "contains tables of an earlier state of this run", tables.name)]
 
 
-def _others(
-    root: Storage, arrays: Storage, recorded: dict[str, Finished], ledger: Ledger, unfinished: bool
+def _other_problems(
+    root: Storage, arrays: Storage, recorded: LedgerState, ledger: Ledger, unfinished: bool
 ) -> list[Problem]:
     """Return the problems of files that no task wrote: manifest, tables and foreign files."""
-    known = [recorded[name] for name in (SWEEP, TABLES) if name in recorded]
-    problems = [problem for entry in known for problem in check_files(entry, recorded, root)]
-    return problems + foreign_files(root, arrays, ledger.named_files(), unfinished, _abandoned(ledger))
+    known = [entry for entry in (recorded.sweep, recorded.tables) if entry]
+    problems = [problem for entry in known for problem in check_files(entry, root, recorded)]
+    return problems + foreign_files(root, arrays, ledger.named_files(), unfinished, _abandoned_datasets(ledger))
 
 
-def _abandoned(ledger: Ledger) -> set[str]:
+def _abandoned_datasets(ledger: Ledger) -> set[str]:
     """Return the datasets of all configs of a run, if it had several and may have left one of them unfinished."""
-    sweeps = ledger.versions(SWEEP)
+    sweeps = ledger.sweeps()
     if len({sweep.identity for sweep in sweeps}) < 2:
         return set()
-    configs = [load_toml(sweep.result["files"][CONFIG]) for sweep in sweeps]
+    configs = [load_toml(sweep.config) for sweep in sweeps]
     return {dataset["name"] for config in configs for dataset in config["dataset"]}

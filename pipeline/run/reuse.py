@@ -1,9 +1,10 @@
-"""Runs in the default folder that a changed config could continue instead of starting again."""
+"""Find runs in the default folder whose results a changed config could reuse."""
 
 import tomllib
+from collections.abc import Mapping
 from typing import Any
 
-from kernel_pipeline.config.loading import config_values, load_toml, parse_config
+from kernel_pipeline.config.loading import config_values, parse_stored_config
 from kernel_pipeline.config.sweep import Config
 from kernel_pipeline.errors import PipelineError
 from kernel_pipeline.events import ReusableRun
@@ -12,9 +13,12 @@ from kernel_pipeline.store.local_storage import LocalStorage
 from kernel_pipeline.store.paths import CONFIG
 from kernel_pipeline.store.regular_files import MAX_RECORD_BYTES
 
+ADDABLE = ("dataset", "methods")
+"""Lists of a config to which entries can be added without affecting the results of the others."""
+
 
 def find_reusable_runs(config: Config) -> list[ReusableRun]:
-    """Return the runs in the default folder to whose configs a config only adds entries.
+    """Return the runs in the default folder whose configs differ from a config only by missing entries.
 
     Only runs whose directory is named after the config are read.
     """
@@ -23,47 +27,37 @@ def find_reusable_runs(config: Config) -> list[ReusableRun]:
     for directory in sorted(folder.glob(f"{config.name}-*")):
         try:
             text = LocalStorage(directory).read(CONFIG, MAX_RECORD_BYTES).decode()
-            old = parse_config(load_toml(text), str(directory))
+            old = parse_stored_config(text, str(directory))
         except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, PipelineError):
-            continue  # not a run that could be continued
+            continue  # not a run whose results could be reused
         added = additions(config_values(old), config_values(config))
         if added:
             found.append(ReusableRun(str(directory), tuple(added)))
     return found
 
 
-def additions(old: Any, new: Any, where: str = "") -> list[str] | None:
-    """Return the list entries that only the new values have; None if anything else differs.
+def additions(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str] | None:
+    """Return the methods, baselines and datasets that only the new values of a config have; None if others differ.
+
+    A dataset that has changed is not an addition: none of its results can be reused.
 
     Examples
     --------
-    >>> additions({"methods": ["unif"]}, {"methods": ["unif", "alignf"]})
+    >>> additions({"methods": ["unif"], "dataset": []}, {"methods": ["unif", "alignf"], "dataset": []})
     ["methods: 'alignf'"]
-    >>> additions({"seed": 0}, {"seed": 1}) is None
+    >>> one = {"name": "clinic", "drop": []}
+    >>> additions({"methods": [], "dataset": [one]}, {"methods": [], "dataset": [one | {"drop": ["id"]}]}) is None
     True
     """
-    if isinstance(old, dict) and isinstance(new, dict):
-        keys = [key for key in old.keys() | new.keys() if where or key != "description"]
-        if any(key not in old or key not in new for key in keys):
-            return None
-        parts = [additions(old[key], new[key], f"{where}.{key}" if where else key) for key in sorted(keys)]
-    elif isinstance(old, list) and isinstance(new, list):
-        parts = _list_additions(old, new, where)
-    else:
-        return [] if old == new else None
-    return None if any(part is None for part in parts) else [line for part in parts if part for line in part]
+    fixed = (old.keys() | new.keys()) - {"description", "baselines", *ADDABLE}
+    if any(old.get(key) != new.get(key) for key in fixed) or (old.get("baselines") and not new.get("baselines")):
+        return None
+    if any(entry not in new[key] for key in ADDABLE for entry in old[key]):
+        return None
+    added = [f"{key}: {_name(entry)!r}" for key in ADDABLE for entry in new[key] if entry not in old[key]]
+    return added + (["baselines"] if new.get("baselines") and not old.get("baselines") else [])
 
 
-def _list_additions(old: list[Any], new: list[Any], where: str) -> list[list[str] | None]:
-    """Compare two lists. Tables are matched by their name; entries may be added anywhere."""
-    names = {_name(entry): entry for entry in old}
-    parts: list[list[str] | None] = []
-    for entry in new:
-        name = _name(entry)
-        parts.append(additions(names.pop(name), entry, where) if name in names else [f"{where}: {name}"])
-    return [*parts, None] if names else parts
-
-
-def _name(entry: Any) -> str:
-    """Return what identifies an entry of a list."""
-    return repr(entry["name"] if isinstance(entry, dict) and "name" in entry else entry)
+def _name(entry: Any) -> Any:
+    """Return the name of a dataset; for a method, its whole entry."""
+    return entry["name"] if isinstance(entry, dict) and "name" in entry else entry

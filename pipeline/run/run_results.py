@@ -1,26 +1,30 @@
-"""A run directory as Python objects: tables, weights, statistics and kernels."""
+"""Read the results of a run as Python objects: tables, weights, statistics and kernels."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cached_property
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
-from kernel_pipeline.config.sweep import Config
+from kernel_pipeline.config.views import column_names
 from kernel_pipeline.errors import PipelineError, RefusedError
 from kernel_pipeline.results.stored_tables import read_rows
 from kernel_pipeline.results.summary import summarise
-from kernel_pipeline.run.gram_matrix import read_gram, source_rows
-from kernel_pipeline.run.manifest import Manifest, read_manifest
-from kernel_pipeline.run.tables import check_read
-from kernel_pipeline.run.verification import TABLES, check_files
-from kernel_pipeline.store.arrays import STATISTICS, WEIGHTS, DamagedError, RunStore
+from kernel_pipeline.run.gram_matrix import WantedKernel, dataset_plan, read_gram, source_rows
+from kernel_pipeline.run.known_names import check_known
+from kernel_pipeline.run.opened_run import OpenedRun
+from kernel_pipeline.run.verification import check_files
+from kernel_pipeline.store.arrays import STATISTICS, WEIGHTS, DamagedError
 from kernel_pipeline.store.files import quoted
-from kernel_pipeline.store.storage import Storage
 from kernel_pipeline.tasks.arrays import Floats, Integers
+
+if TYPE_CHECKING:
+    from kernel_pipeline.models.model import FittedModel
+    from kernel_pipeline.plan.dataset_plan import DatasetPlan
+    from kernel_pipeline.run.chosen_values import WantedModel
+    from kernel_pipeline.run.combined_kernel import CombinedKernel
 
 
 @dataclass(frozen=True)
@@ -28,71 +32,35 @@ class TrialStatistics:
     """Alignment statistics of one trial, for kernels scaled to trace one on the training set."""
 
     M: pd.DataFrame | None
-    """Inner products of the centered kernels; None for rank-one kernels, where it is not stored."""
+    """Inner products of the centered kernels; None for rank-one kernels, for which they are not stored."""
     a: pd.Series
     """Inner products of the centered kernels with the labels."""
     trace: pd.Series
     """Traces of the centered kernels before scaling."""
 
 
-class RunResults:
-    """The results of a run. Everything is read from the run directory when it is first needed.
-
-    Parameters
-    ----------
-    root
-        The run directory.
-    data_dir
-        Folder for relative paths of data files; that of the run by default.
-
-    Raises
-    ------
-    RefusedError
-        If it is not a run directory, or is damaged.
-    """
-
-    def __init__(self, root: Storage, data_dir: Path | None = None) -> None:
-        self._root, self._data_dir = root, data_dir
-        self._manifest: Manifest = read_manifest(root)
-
-    def __repr__(self) -> str:
-        state = "" if self.is_complete else ", unfinished"
-        return f"<{type(self).__name__} of {self.config.name!r} in {self.directory}{state}>"
-
-    @property
-    def directory(self) -> str:
-        """The run directory, or its address in an object store."""
-        return str(self._root)
-
-    @property
-    def config(self) -> Config:
-        """The config of the run, with every default filled in."""
-        return self._manifest.config
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether all tasks are finished and the tables are written."""
-        return self._manifest.is_complete
+class RunResults(OpenedRun):
+    """The results of a run. Everything is read from the run directory when it is first needed."""
 
     @cached_property
     def rows(self) -> pd.DataFrame:
-        """One row per dataset, task, method and trial, as in rows.csv."""
-        tables = self._manifest.finished.get(TABLES)
+        """One row per dataset, task, method, repeat and trial, as in rows.csv."""
+        tables = self._manifest.finished.tables
         if tables is None or not self.is_complete:
             raise RefusedError(
                 f"{self._root} has no tables yet: the run is not finished. `pipeline resume {quoted(self._root)}` "
-                "continues it"
+                "resumes the run"
             )
-        if damaged := list(check_files(tables, {}, self._root)):
+        if damaged := list(check_files(tables, self._root)):
             raise self._damaged(str(damaged[0]))
         return read_rows(self._root)
 
     @cached_property
     def summary(self) -> pd.DataFrame:
-        """Mean and standard deviation over the trials, one row per dataset, task and method."""
+        """Mean and standard deviation over the trials of all repeats, one row per dataset, task and method."""
         return summarise(self.rows)
 
-    def weights(self, dataset: str, method: str, task: str | None = None) -> pd.DataFrame:
+    def weights(self, dataset: str, method: str, task: str | None = None, repeat: int | None = None) -> pd.DataFrame:
         """Return the learned weights of the kernels, which are scaled to trace one.
 
         Parameters
@@ -100,23 +68,29 @@ class RunResults:
         dataset, method
             Names as in `rows`.
         task
-            "regression" or "classification"; required where the dataset has both.
+            "regression" or "classification"; required if the dataset has both.
+        repeat
+            Number of the repeat, from 0; by default, the weights of all repeats are returned.
 
         Returns
         -------
         DataFrame
-            A column `kernel` with the names, and one column `trial_0`, `trial_1`, ... per trial. Weights are NaN
-            where the method failed.
+            A column `kernel` with the names, and one column `trial_0`, `trial_1`, ... per trial; for all of several
+            repeats, `repeat_0_trial_0`, .... Weights are NaN if the method failed.
         """
         problem = self._problem(dataset, task)
         rows = self.rows
         methods = rows.loc[(rows["dataset"] == dataset) & (rows["task"] == problem), "method"].unique()
-        _check_known("method", method, methods)
-        values = self._read(WEIGHTS, f"{dataset}/{problem}/{method}", undefined=True)
-        trials = {f"trial_{trial}": column for trial, column in enumerate(values)}
-        return pd.DataFrame({"kernel": self._kernels(dataset), **trials})
+        check_known("method", method, methods)
+        folds, repeats = self.config.protocol.folds, self.config.protocol.repeats
+        chosen = slice(None) if repeat is None else slice(folds * self._check_repeat(repeat), folds * (repeat + 1))
+        values = self._read(WEIGHTS, f"{dataset}/{problem}/{method}", chosen, undefined=True)
+        names = [f"trial_{trial}" for trial in range(folds)]
+        if repeat is None and repeats > 1:
+            names = [f"repeat_{number}_{name}" for number in range(repeats) for name in names]
+        return pd.DataFrame({"kernel": self._kernels(dataset), **dict(zip(names, values, strict=True))})
 
-    def statistics(self, dataset: str, trial: int, task: str | None = None) -> TrialStatistics:
+    def statistics(self, dataset: str, trial: int, task: str | None = None, repeat: int = 0) -> TrialStatistics:
         """Return the alignment statistics of one trial.
 
         Parameters
@@ -126,12 +100,12 @@ class RunResults:
         trial
             Number of the trial, from 0.
         task
-            "regression" or "classification"; required where the dataset has both.
+            "regression" or "classification"; required if the dataset has both.
+        repeat
+            Number of the repeat, from 0.
         """
         problem, names = self._problem(dataset, task), pd.Index(self._kernels(dataset), name="kernel")
-        trials = self.config.protocol.folds
-        if trial not in range(trials):
-            raise PipelineError(f"trial {trial} does not exist; there are {trials} trials: 0 to {trials - 1}")
+        trial = self._trial_number(trial, repeat)
         group = f"{dataset}/{problem}"
         has_products = self._manifest.arrays().exists(f"{STATISTICS}/{group}/M/zarr.json")
         return TrialStatistics(
@@ -140,7 +114,7 @@ class RunResults:
             trace=pd.Series(self._read(STATISTICS, f"{group}/trace", trial), names, name="trace"),
         )
 
-    def gram(self, dataset: str, kernel: str) -> Floats:
+    def gram(self, dataset: str, kernel: str, trial: int | None = None, repeat: int = 0) -> Floats:
         """Return the Gram matrix of a base kernel, neither centered nor scaled.
 
         A kernel that is not stored is computed again, from the stored features or from the source data.
@@ -151,6 +125,10 @@ class RunResults:
             Name as in `rows`.
         kernel
             Name as in `weights`.
+        trial
+            Number of the trial, from 0; required if kernels differ by trial, as with `fit_on = "train"`.
+        repeat
+            Number of the repeat, from 0.
 
         Returns
         -------
@@ -159,11 +137,138 @@ class RunResults:
         """
         self._check_dataset(dataset)
         names = self._kernels(dataset)
-        _check_known("kernel", kernel, names)
+        check_known("kernel", kernel, names)
+        if trial is not None:
+            trial = self._trial_number(trial, repeat)
+        if not self._info(dataset).per_trial:
+            trial = None
+        elif trial is None:
+            raise PipelineError(
+                f"the kernels of {dataset!r} differ by trial, since fit_on = 'train'; choose a trial with trial=0 to "
+                f"trial={self.config.protocol.folds - 1}"
+            )
         try:
-            return read_gram(self._manifest, dataset, names.index(kernel), self._data_dir)
+            return read_gram(self._manifest, WantedKernel(dataset, names.index(kernel), trial), self._data_dir)
         except DamagedError as error:
             raise self._damaged(str(error)) from error
+
+    def model(
+        self,
+        dataset: str,
+        method: str,
+        task: str | None = None,
+        *,
+        regularisation: float | Sequence[float] | None = None,
+        trial: int | None = None,
+        repeat: int = 0,
+    ) -> "FittedModel":
+        """Fit a method again on all rows of a dataset, and return a model that predicts raw rows of the source.
+
+        The data are read from their source, and must be those of the run.
+
+        Parameters
+        ----------
+        dataset, method
+            Names as in `rows`.
+        task
+            "regression" or "classification"; required if the dataset has both.
+        regularisation
+            The regularisation value, for a kernel of trace one, or one for each grid of the method. By default, the
+            median of the values that the trials chose; of an even number of trials, the more regularised one of the two
+            in the middle.
+        trial
+            Fit on the training rows of this trial instead, by default with its regularisation value, which gives the
+            stored predictions of the trial; with `refit = "train+validation"`, those of its validation fold.
+        repeat
+            Number of the repeat of the trial, from 0.
+
+        Examples
+        --------
+        >>> import kernel_pipeline as kp
+        >>> model = kp.open_run("runs/clinic-1491a8c0").model("clinic", "alignf")  # doctest: +SKIP
+        >>> model.predict(rows), model.save("model.skops")  # doctest: +SKIP
+        """
+        from kernel_pipeline.run.refit import fit_model  # imports scikit-learn, which is slow
+
+        values = None if regularisation is None else tuple(np.atleast_1d(regularisation).astype(float).tolist())
+        if values is not None and not all(0 < value < np.inf for value in values):
+            raise PipelineError(f"regularisation: must be a positive number; got {regularisation!r}")
+        number = None if trial is None else self._trial_number(trial, repeat)
+        wanted, plan = self._wanted(dataset, method, task, values, number)
+        return fit_model(self._manifest, plan, wanted, self._data_dir)
+
+    def combined(
+        self, dataset: str, method: str, task: str | None = None, trial: int | None = None, repeat: int = 0
+    ) -> "CombinedKernel":
+        """Return the combined kernel of a method, `sum_k mu_k K_k / trace_k`, on all rows; it is not centered.
+
+        Parameters
+        ----------
+        dataset, method, task
+            As for `model`.
+        trial
+            Use the stored weights of this trial. By default, the weights are learned again on all rows.
+        repeat
+            Number of the repeat of the trial, from 0.
+
+        Returns
+        -------
+        CombinedKernel
+            Its `matrix()` is the kernel, and `rows` are the rows of the source, in the same order.
+        """
+        from kernel_pipeline.run.combined_kernel import combined_kernel
+
+        number = None if trial is None else self._trial_number(trial, repeat)
+        wanted, plan = self._wanted(dataset, method, task, None, number)
+        return combined_kernel(self._manifest, plan, wanted, self._data_dir)
+
+    def _wanted(
+        self, dataset: str, method: str, task: str | None, regularisation: tuple[float, ...] | None, trial: int | None
+    ) -> "tuple[WantedModel, DatasetPlan]":
+        """Check the names of a model, and return the model and the plan of its dataset.
+
+        The trial is numbered over all repeats.
+        """
+        from kernel_pipeline.run.chosen_values import WantedModel
+
+        problem = self._problem(dataset, task)
+        plan = dataset_plan(self._manifest, dataset)
+        check_known("method", method, [known for learned, known in plan.cells if learned == problem])
+        return WantedModel(dataset, problem, method, regularisation, trial), plan
+
+    def features(self, dataset: str) -> tuple[str, ...]:
+        """Return the names of the feature columns, in the order in which kernels use them.
+
+        Parameters
+        ----------
+        dataset
+            Name as in `rows`.
+        """
+        self._check_dataset(dataset)
+        info = self._info(dataset)
+        known = next(known for known in self.config.dataset if known.name == dataset)
+        if known.column_family is not None:
+            return column_names(known.kernels[0], info.kernels)
+        if info.features is None:
+            raise RefusedError(
+                f"{self._root} was written by an earlier version, which did not store the names of features. Run the "
+                "sweep in another directory to get them"
+            )
+        return info.features.names
+
+    def classes(self, dataset: str) -> tuple[tuple[str, ...], ...]:
+        """Return the labels of each class, in the order of the classes.
+
+        The first of two classes is -1 in stored labels, and the second is +1; more classes have one column each. The
+        result is empty if labels are only used as numbers, as in a regression.
+        """
+        self._check_dataset(dataset)
+        return self._info(dataset).classes
+
+    def outputs(self, dataset: str) -> tuple[str, ...]:
+        """Return the names of the target columns of a regression with several outputs; empty for one output."""
+        self._check_dataset(dataset)
+        return self._info(dataset).outputs
 
     def source_rows(self, dataset: str) -> Integers:
         """Return the numbers of the source rows that were used, in ascending order."""
@@ -172,54 +277,3 @@ class RunResults:
             return np.sort(source_rows(self._manifest, dataset))
         except DamagedError as error:
             raise self._damaged(str(error)) from error
-
-    def _read(self, group: str, name: str, selection: object = ..., undefined: bool = False) -> Floats:
-        """Read a part of an array, and compare it with the ledger."""
-        store = RunStore(self._manifest.arrays())
-        try:
-            values: Floats = store.read(group, name, selection, undefined)
-            check_read(store.access.read, self._manifest.finished)
-        except DamagedError as error:
-            if self.is_complete:
-                raise self._damaged(str(error)) from error
-            raise RefusedError(
-                f"{self._root} has no {group}/{name} yet: the run is not finished. `pipeline resume "
-                f"{quoted(self._root)}` continues it"
-            ) from None
-        return values
-
-    def _damaged(self, what: str) -> RefusedError:
-        return RefusedError(f"{what}. `pipeline verify {quoted(self._root)} --repair` computes it again")
-
-    def _kernels(self, dataset: str) -> tuple[str, ...]:
-        info = self._manifest.info(dataset)
-        if info is None:
-            raise RefusedError(
-                f"{self._root} has not stored the data of {dataset!r} yet. `pipeline resume {quoted(self._root)}` "
-                "continues the run"
-            )
-        return info.kernels
-
-    def _check_dataset(self, dataset: str) -> None:
-        _check_known("dataset", dataset, [known.name for known in self.config.dataset])
-
-    def _problem(self, dataset: str, task: str | None) -> str:
-        """Return the problem of a dataset that is meant."""
-        self._check_dataset(dataset)
-        problems = next(known.task for known in self.config.dataset if known.name == dataset)
-        if task is None and len(problems) > 1:
-            given = " or ".join(f"task={problem!r}" for problem in problems)
-            raise PipelineError(f"dataset {dataset!r} has {len(problems)} tasks; choose one with {given}")
-        if task is not None:
-            _check_known("task", task, problems)
-        return task or problems[0]
-
-
-def _check_known(what: str, name: str, known: Iterable[str]) -> None:
-    """Reject a name that does not exist, with those that do."""
-    names = list(known)
-    if name not in names:
-        nearest = get_close_matches(name, names, n=1)
-        hint = f" Did you mean {nearest[0]!r}?" if nearest else ""
-        listed = ", ".join(map(repr, names[:10])) + (f" and {len(names) - 10:,} more" if len(names) > 10 else "")
-        raise PipelineError(f"there is no {what} {name!r}; there are: {listed}.{hint}")

@@ -1,7 +1,7 @@
-"""The order in which tasks are sent to workers: what can run now, what can be sent ahead, and what cannot run.
+"""Decide which tasks are sent to workers next: those that can run now, then those that can be sent ahead.
 
-Tasks whose needs are finished come first (`take`), since they can run at once. Others can be sent as soon as all tasks
-that they need are sent (`take_ahead`), with the futures of those tasks as dependencies.
+Tasks whose dependencies are finished come first (`take`), since they can run immediately. Others can be sent as soon as
+all their dependencies are sent (`take_ahead`), together with the futures of these.
 """
 
 from collections.abc import Container, Iterable, Mapping
@@ -14,21 +14,21 @@ from kernel_pipeline.run.dependencies import FAILED, FINISHED, NEW, TAKEN, Depen
 from kernel_pipeline.stages.task import Task
 
 TaskBatch = tuple[Task, ...]
-"""Tasks that go to a worker together."""
+"""Tasks that are sent to a worker together."""
 Results = Mapping[str, Mapping[str, Any]]
 
 
 class Schedule:
-    """The tasks that are still to run.
+    """The tasks of a run that are still to be executed.
 
     Parameters
     ----------
     tasks
-        All tasks, in the order of preference.
+        All tasks, in the order in which they are preferred.
     done
         Names of tasks that need not run.
     failed
-        Names of those of them that failed: their dependents cannot run.
+        Names of the tasks in `done` that failed; their dependents cannot run.
     results
         The results of finished open-ended tasks by name, which determine the tasks that follow them.
     """
@@ -42,7 +42,7 @@ class Schedule:
         self._ahead: list[int] = []
         self._batches = Batches()
         self._inner: dict[int, Schedule] = {}
-        """The tasks that a finished open-ended task asked for."""
+        """Schedules of the tasks that open-ended tasks have requested, by the number of the open-ended task."""
         state = bytearray(self._first_state(number) for number in range(len(self._graph.tasks)))
         for number, task in enumerate(self._graph.tasks):
             if state[number] == NEW:
@@ -52,12 +52,12 @@ class Schedule:
         self._close_inner()
 
     def take(self, idle: bool = False) -> TaskBatch | None:
-        """Take the next tasks whose needs are all finished.
+        """Take the next tasks whose dependencies are all finished.
 
         Parameters
         ----------
         idle
-            Whether workers are idle. Only then a batch is taken that other tasks could still join.
+            Whether workers are idle. Only then is a batch taken that other tasks could still join.
         """
         for inner in self._inner.values():
             if batch := inner.take(idle):
@@ -72,7 +72,7 @@ class Schedule:
         return self._take(numbers) if numbers else None
 
     def take_ahead(self, sent: Container[str]) -> TaskBatch | None:
-        """Take the next task that needs unfinished tasks, all of which the scheduler has.
+        """Take the next task with unfinished dependencies, all of which the scheduler has.
 
         Parameters
         ----------
@@ -86,10 +86,10 @@ class Schedule:
             missing = [self._graph.tasks[other].name for other in self._dependencies.missing(number)]
             if missing and all(name in sent for name in missing):
                 return self._take([number])
-            # A task that needs one that is held back is taken when all of them are finished.
+            # Otherwise a dependency is not sent yet; `take` returns the task once all its dependencies are finished.
         return None
 
-    def unfinished_needs(self, batch: TaskBatch) -> list[str]:
+    def unfinished_dependencies(self, batch: TaskBatch) -> list[str]:
         """Return the names of the unfinished tasks that a batch needs."""
         names: dict[str, None] = {}
         for owner, number in map(self._find, batch):
@@ -105,12 +105,12 @@ class Schedule:
         return any(owner._dependencies.state[number] == FAILED for owner, number in map(self._find, batch))
 
     def finish(self, batch: TaskBatch, results: Results | None = None) -> None:
-        """Mark tasks as finished; the results of open-ended tasks may ask for more tasks."""
+        """Mark tasks as finished; the results of open-ended tasks may request more tasks."""
         for task in batch:
             owner, number = self._find(task)
             if task.is_open_ended:
                 owner._results[task.name] = (results or {}).get(task.name, {})
-            if not owner._asks_for_more(number):
+            if not owner._add_requested(number):
                 owner._dependencies.finish(number)
         self._close_inner()
 
@@ -138,8 +138,8 @@ class Schedule:
             heappush(self._ahead, number)
 
     def remove(self, number: int) -> None:
-        """Let no batch wait for a task that cannot run."""
-        if (first := self._batches.leave(self._graph.tasks[number])) is not None:
+        """Remove a task that cannot run from its batch, so that the batch does not wait for it."""
+        if (first := self._batches.remove(self._graph.tasks[number])) is not None:
             heappush(self._ready, first)
 
     def _first_state(self, number: int) -> int:
@@ -148,7 +148,7 @@ class Schedule:
             return FAILED
         if name not in self._done:
             return NEW
-        return TAKEN if self._asks_for_more(number) else FINISHED
+        return TAKEN if self._add_requested(number) else FINISHED
 
     def _find(self, task: Task) -> "tuple[Schedule, int]":
         """Return the schedule that a task belongs to, and its number there."""
@@ -167,8 +167,8 @@ class Schedule:
             self._dependencies.take(number, task.is_open_ended)
         return tasks
 
-    def _asks_for_more(self, number: int) -> bool:
-        """Add the tasks that a finished open-ended task asks for; return whether any of them is still to run."""
+    def _add_requested(self, number: int) -> bool:
+        """Add the tasks that a finished open-ended task requests; return whether any of them is not finished."""
         task = self._graph.tasks[number]
         if not task.is_open_ended or task.name not in self._results:
             return False
@@ -184,7 +184,7 @@ class Schedule:
         return NEW not in state and TAKEN not in state
 
     def _close_inner(self) -> None:
-        """Finish open-ended tasks when all that they asked for is finished."""
+        """Finish open-ended tasks when all tasks that they requested are finished."""
         for number, inner in list(self._inner.items()):
             inner._close_inner()
             if inner._is_finished:

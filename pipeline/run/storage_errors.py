@@ -1,4 +1,4 @@
-"""Errors of the disk, or of an object store, as clear messages."""
+"""Turn errors of a disk or an object store into clear messages."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,23 +12,23 @@ from kernel_pipeline.text import format_bytes
 
 @contextmanager
 def storage_errors(run: Run) -> Iterator[None]:
-    """Raise a clear message where the disk is full or gone, or an object store does not answer."""
+    """Raise a clear `StorageError` if the disk is full or missing, or if an object store does not answer."""
     try:
         yield
     except UnreachableError as error:
         raise StorageError(
-            f"{error.filename}: {error.strerror}. Everything finished is kept: once that works, the same command "
-            "continues the run"
+            f"{error.filename}: {error.strerror}. All finished tasks are kept: once the store can be used "
+            "again, the same command resumes the run"
         ) from None
     except OSError as error:
         what = f"cannot write {error.filename or run.root}: {error.strerror}."
         if error.errno not in DISK_IS_FULL:
-            raise StorageError(f"{what} Everything finished is kept. {CHECK_DISK}") from error
-        stored = sum(size_of(digest) for entry in run.finished.values() for digest in entry.digests.values())
+            raise StorageError(f"{what} All finished tasks are kept. {CHECK_DISK}") from error
+        stored = sum(size_of(digest) for entry in run.finished.entries() for digest in entry.digests.values())
         needed = max(0, run.plan.disk_bytes - stored)
         raise StorageError(
             f"{what} The remaining arrays need about {format_bytes(needed)}, and {run.root} has {_free(run.root)} "
-            "free. Everything finished is kept: free some space, and the same command continues the run"
+            "free. All finished tasks are kept: free some space, and the same command resumes the run"
         ) from error
     finally:
         run.ledger.close()
@@ -40,4 +40,4 @@ def _free(root: Storage) -> str:
         free = root.free_bytes()
     except OSError:
         return "nothing"
-    return "any space" if free is None else format_bytes(free)
+    return "unlimited space" if free is None else format_bytes(free)

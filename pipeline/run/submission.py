@@ -1,4 +1,4 @@
-"""Submit a sweep to a batch system, and find its job again."""
+"""Submit a sweep to a batch system, and look up its job."""
 
 import json
 import re
@@ -9,7 +9,7 @@ from pathlib import Path
 from secrets import token_hex
 
 from kernel_pipeline.cluster import batch
-from kernel_pipeline.cluster.errors import ClusterError, LateAnswerError
+from kernel_pipeline.cluster.errors import ClusterError, SubmitTimeoutError
 from kernel_pipeline.config.sweep import Config
 from kernel_pipeline.errors import RefusedError
 from kernel_pipeline.events import Listener
@@ -31,7 +31,7 @@ JOB_NAME = re.compile(rf"{batch.JOB_NAME}-[0-9a-f]+")
 
 @dataclass(frozen=True)
 class Submission:
-    """A job that continues a run."""
+    """A job that resumes a run."""
 
     root: Storage
     job: str
@@ -44,35 +44,38 @@ def submit_sweep(
     folder: Path,
     out: Storage | None,
     options: Options,
-    again: list[str],
+    resume_options: list[str],
     listeners: Sequence[Listener] = (),
 ) -> Submission:
     """Check a sweep as `run` does, create its directory, and submit a job that resumes it.
 
     Parameters
     ----------
-    again
-        Options of `pipeline resume` for the job.
+    resume_options
+        Command-line options of `pipeline resume` for the job.
     """
     batch.check(options.profile)
     root = choose_directory(config, out)
     logs = _log_folder(root, config)
     batch.check_path(logs)
-    _check_not_submitted(root)  # before the directory is told of changes
+    _check_not_submitted(root)  # before the manifest is changed
     emit = make_emitter(listeners)
     report_reusable_runs(config, out, root, emit)
     with begin_sweep(config, folder, root, options, emit) as run:
         run.ledger.close()
         _check_not_submitted(root)
     make_private(logs)
-    command = [sys.executable, "-P", "-m", "kernel_pipeline", "resume", root.address, *again]
+    command = [sys.executable, "-P", "-m", "kernel_pipeline", "resume", root.address, *resume_options]
     name = f"{batch.JOB_NAME}-{token_hex(8)}"
     write_whole(logs / SCRIPT, batch.driver_script(options.profile, command, logs, name))
-    root.write(JOB, json.dumps({"name": name}))  # so that the job is found even after a kill right after sbatch
+    # The name is written first, so that the job is found even if this process is killed right after sbatch.
+    root.write(JOB, json.dumps({"name": name}))
     try:
         job = batch.submit(logs / SCRIPT)
-    except LateAnswerError as error:
-        raise LateAnswerError(f"{error}; `pipeline status {quoted(root)}` shows whether the job was accepted") from None
+    except SubmitTimeoutError as error:
+        raise SubmitTimeoutError(
+            f"{error}; `pipeline status {quoted(root)}` shows whether the job was accepted"
+        ) from None
     except ClusterError:
         root.remove(JOB)
         raise
@@ -81,7 +84,7 @@ def submit_sweep(
 
 
 def _log_folder(root: Storage, config: Config) -> Path:
-    """Return the folder for the files of the queue, which are local also for a run in an object store."""
+    """Return the folder for the script and the output of the job, which is local even for a run in an object store."""
     if isinstance(root, LocalStorage):
         return root.logs().folder
     directory = default_directory(config)
@@ -90,12 +93,12 @@ def _log_folder(root: Storage, config: Config) -> Path:
 
 def _check_not_submitted(root: Storage) -> None:
     """Reject a run that is already in the queue."""
-    if said := submitted(root):
-        raise RefusedError(f"{root} was already submitted: {said}")
+    if job := submitted(root):
+        raise RefusedError(f"{root} was already submitted: {job}")
 
 
 def submitted(root: Storage) -> str:
-    """Describe the job that a run was submitted as; empty if there is none, or it has ended."""
+    """Describe the job with which a run was submitted; empty if there is none, or if it has ended."""
     try:
         known = parse_json(root.read(JOB, MAX_RECORD_BYTES))
         job, name = str(known.get("job", "")), str(known.get("name", ""))

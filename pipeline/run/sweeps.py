@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from kernel_pipeline.config.plugins import plugin_notes, plugin_packages
 from kernel_pipeline.config.sweep import Config
 from kernel_pipeline.data.prepared import PreparedDataset, load_samples
 from kernel_pipeline.data.source_files import changed_source
@@ -13,12 +14,12 @@ from kernel_pipeline.errors import FailedError
 from kernel_pipeline.events import Emitter, Listener, RunFinished, RunStarted
 from kernel_pipeline.plan.notes import lines
 from kernel_pipeline.plan.plan import Plan, make_plan
-from kernel_pipeline.run.directory import check_place, default_directory, is_run_directory
+from kernel_pipeline.run.directory import check_directory, default_directory, is_run_directory
 from kernel_pipeline.run.driver import Run
 from kernel_pipeline.run.environment import version_changes
 from kernel_pipeline.run.event_log import log_event
+from kernel_pipeline.run.foreign_files import remove_temporary_files
 from kernel_pipeline.run.manifest import (
-    SWEEP,
     Manifest,
     check_same_data,
     check_same_sweep,
@@ -28,31 +29,33 @@ from kernel_pipeline.run.manifest import (
     write_manifest,
 )
 from kernel_pipeline.run.options import Options, check_host, check_memory, prepare_workers
+from kernel_pipeline.run.progress_file import ProgressFile
 from kernel_pipeline.run.reuse import find_reusable_runs
 from kernel_pipeline.run.storage_errors import storage_errors
 from kernel_pipeline.run.tables import RunTables
-from kernel_pipeline.run.verification import CheckReport, sweep_temporary_files
+from kernel_pipeline.run.too_large import without_too_large
+from kernel_pipeline.run.verification import CheckReport
 from kernel_pipeline.store.addresses import open_storage
 from kernel_pipeline.store.ledger import Ledger
 from kernel_pipeline.store.local_storage import LocalStorage
 from kernel_pipeline.store.logs import driver_log
-from kernel_pipeline.store.paths import ENVIRONMENT, LEDGER
-from kernel_pipeline.store.reports import Finished
+from kernel_pipeline.store.paths import LEDGER
+from kernel_pipeline.store.reports import TaskReport
 from kernel_pipeline.store.storage import Storage
 
 MAX_NAMED = 10
-"""Number of damaged files that are named; there may be very many."""
+"""Maximum number of damaged files or failed tasks that are listed."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """A run that came to its end."""
+    """The result of a run in which no task is pending."""
 
     root: Storage
     plan: Plan
     tables: RunTables
-    failed: dict[str, Finished]
-    """Ledger entries of failed tasks by name."""
+    failed: dict[str, TaskReport]
+    """Reports of failed tasks, by name."""
     seconds: float
 
     @property
@@ -69,9 +72,9 @@ def run_sweep(
     Parameters
     ----------
     folder
-        Where relative paths of data files start.
+        Folder for relative paths of data files.
     out
-        The run directory; `default_directory` without it.
+        The run directory; by default, `default_directory`.
     """
     emit, root = make_emitter(listeners), choose_directory(config, out)
     check_host(options, root.logs().folder)
@@ -91,7 +94,7 @@ def choose_directory(config: Config, out: Storage | None) -> Storage:
 
 
 def report_reusable_runs(config: Config, out: Storage | None, root: Storage, emit: Emitter) -> None:
-    """Before a new run in the default folder, report the runs there to whose configs the new one only adds."""
+    """Report the runs in the default folder whose results a config that only adds entries could reuse."""
     if out is None and not is_run_directory(root):
         for found in find_reusable_runs(config):
             emit(found)
@@ -99,23 +102,26 @@ def report_reusable_runs(config: Config, out: Storage | None, root: Storage, emi
 
 @contextmanager
 def begin_sweep(config: Config, folder: Path, root: Storage, options: Options, emit: Emitter) -> Iterator[Run]:
-    """Reject a sweep that cannot run; otherwise write its manifest, and hold its lock for the block."""
+    """Reject a sweep that cannot run; otherwise write its manifest, and hold its lock during the `with` block."""
     samples = {dataset.name: load_samples(config, dataset, folder) for dataset in config.dataset}
     infos = [loaded.info for loaded in samples.values()]
     plan = make_plan(config, infos)
-    check_memory(plan, options)
-    check_place(root)
+    check_directory(root)
     arrays = open_storage(config.storage.url) if config.storage.url else root  # raises before anything is written
+    if options.skip_too_large:
+        plan = without_too_large(plan, root, arrays, options, emit)
+        config, infos = plan.config, [dataset.info for dataset in plan.datasets]
+    check_memory(plan, options)
     if not root.journal().exists() and (free := arrays.free_bytes()) is not None:
         plan.check_disk(free, str(arrays))
     root.make()
     with root.locked() as token:
-        check_place(root)
+        check_directory(root)
         ledger = _open_ledger(root, emit)
         manifest = read_manifest(root, ledger) if is_run_directory(root) else None
         if manifest and not options.accept_changes:
             check_same_sweep(manifest, config, infos)
-        if manifest is None or not _is_of_plan(manifest, plan):
+        if manifest is None or not _describes_plan(manifest, plan):
             write_manifest(root, plan, folder, ledger)
         yield Run(root, plan, samples.__getitem__, ledger, options, emit, token)
 
@@ -130,10 +136,10 @@ def resume_sweep(root: Storage, data_dir: Path | None, options: Options, listene
 
 
 def open_run(root: Storage, data_dir: Path | None, options: Options, emit: Emitter, token: str) -> Run:
-    """Open the run of a directory whose lock holds a token. Data that are stored are not read from their source."""
+    """Open the run of a directory whose lock is held. Stored data are not read from their source again."""
     ledger = _open_ledger(root, emit)
     manifest = read_manifest(root, ledger)
-    if not manifest.is_complete:  # otherwise workers are probably not needed, and would only take up a core
+    if not manifest.is_complete:  # a complete run probably needs no workers, and starting them would use a core
         prepare_workers(options, manifest.config)
     loaded: dict[str, PreparedDataset] = {}
     folder = data_dir or manifest.data_folder
@@ -148,19 +154,19 @@ def open_run(root: Storage, data_dir: Path | None, options: Options, emit: Emitt
     infos = [manifest.info(d.name) or samples(d.name).info for d in manifest.config.dataset]
     _report_changed_sources(manifest, loaded, folder, emit)
     plan = manifest.plan_of(infos)
-    if SWEEP not in manifest.finished or not manifest.is_current:
+    if manifest.finished.sweep is None or not manifest.is_current:
         write_manifest(root, plan, folder, ledger)
     return Run(root, plan, samples, ledger, options, emit, token)
 
 
 def _report_changed_sources(manifest: Manifest, loaded: Container[str], folder: Path, emit: Emitter) -> None:
-    """Report which of the stored data have changed at their source."""
+    """Report the stored datasets whose source files have changed."""
     for dataset in manifest.config.dataset:
         changed = None if dataset.name in loaded else changed_source(dataset, manifest.sources, folder)
         if changed is not None:
             emit.notice(
                 f"note: the data of {dataset.name!r} have changed since this run began: {changed}. The copy stored "
-                "with the run is used; `pipeline run` with --accept-changes computes with the new data"
+                "with the run is used; `pipeline run` with --accept-changes uses the new data"
             )
 
 
@@ -173,54 +179,60 @@ def _open_ledger(root: Storage, emit: Emitter) -> Ledger:
 
 
 def _complete(run: Run) -> Outcome:
-    """Bring a run to its end."""
+    """Execute everything that is pending, and write the tables."""
     begin = time.monotonic()
+    if isinstance(run.root, LocalStorage):  # in an object store, each write would delay the driver
+        run.emit = run.emit.with_listener(ProgressFile(run.root))
     for name in restore_manifest(run.root, run.ledger):
-        run.emit.notice(f"{name} is not as it was written, and is restored")
+        run.emit.notice(f"{name} differs from the ledger, and is restored")
     with driver_log(run.root), storage_errors(run), run.guarded():
         report = run.check(run.options.verify == "full")
-        pending = len(run.pending())
+        pending = run.pending()
         if pending:
             check_memory(run.plan, run.options)
         touched = run.store.root if pending else None
-        sweep_temporary_files(run.root, touched)
+        remove_temporary_files(run.root, touched)
         _announce(run, pending, report)
         tables = run.retry_on_damage(run.complete)
-        sweep_temporary_files(run.root, touched)  # those of workers that died during the run
-        failed = {name: entry for name, entry in run.finished.items() if entry.failures}
+        remove_temporary_files(run.root, touched)  # files of workers that died during the run
+        failed = {name: report for name, report in run.finished.tasks.items() if report.failures}
         seconds = time.monotonic() - begin
         run.emit(RunFinished(str(run.root), len(failed), seconds))
     return Outcome(run.root, run.plan, tables, failed, seconds)
 
 
-def _announce(run: Run, pending: int, report: CheckReport) -> None:
-    """Emit what is about to run, and why tasks that were finished are pending again."""
-    config, plan, say = run.plan.config, run.plan, run.emit.notice
+def _announce(run: Run, pending: set[str], report: CheckReport) -> None:
+    """Report what is about to run, and why tasks that were finished are pending again."""
+    config, plan, notify = run.plan.config, run.plan, run.emit.notice
     run.emit(
         RunStarted(
             name=config.name,
             location=str(run.store.root),
             datasets=len(plan.datasets),
-            methods=len(config.methods),
-            trials=config.protocol.folds,
-            pending=pending,
+            methods=len(config.used_methods),
+            trials=config.protocol.trials,
+            pending=len(pending),
             total=len(plan.tasks),
             disk_bytes=plan.disk_bytes,
-            notes=tuple(lines(plan.notes())),
+            notes=(*lines(plan.notes()), *plan.storage_lines()),
         )
     )
     for problem in report.problems[:MAX_NAMED]:
-        say(f"{problem}; it is computed again")
+        notify(f"{problem}; it is computed again")
     if len(report.problems) > MAX_NAMED:
-        say(f"... and {len(report.problems) - MAX_NAMED:,} more files")
+        notify(f"... and {len(report.problems) - MAX_NAMED:,} more files")
     if report.superseded:
-        say(f"{len(report.superseded):,} finished tasks used results that have changed since, and are computed again")
-    if report.outdated:
-        say(f"{len(report.outdated):,} finished tasks are outdated and are computed again")
-    if pending and (changes := version_changes(run.ledger.read()[SWEEP].result["files"][ENVIRONMENT])):
-        say(f"note: last digits may differ from earlier results: {', '.join(changes)}")
+        notify(f"{len(report.superseded):,} finished tasks used results that have changed, and are computed again")
+    if outdated := pending.intersection(report.outdated):  # stored data may be outdated too, but are not tasks
+        notify(f"{len(outdated):,} finished tasks are outdated and are computed again")
+    for note in plugin_notes(config):
+        notify(f"note: {note}")
+    sweep, plugins = run.ledger.read().sweep, [package for package, _ in plugin_packages(config)]
+    if pending and sweep and (changes := version_changes(sweep.environment, plugins)):
+        notify(f"note: last digits may differ from earlier results: {', '.join(changes)}")
 
 
-def _is_of_plan(manifest: Manifest, plan: Plan) -> bool:
+def _describes_plan(manifest: Manifest, plan: Plan) -> bool:
     """Return whether a run directory already describes the sweep of a plan."""
-    return manifest.is_current and SWEEP in manifest.finished and manifest.finished[SWEEP].identity == plan.identity
+    sweep = manifest.finished.sweep
+    return manifest.is_current and sweep is not None and sweep.identity == plan.identity

@@ -1,4 +1,4 @@
-"""The tables and figures of a run: written when all tasks are done, unless those that exist are up to date."""
+"""Write the tables, the figures and the report of a run, unless those that exist are up to date."""
 
 import hashlib
 import json
@@ -10,22 +10,28 @@ import pandas as pd
 from kernel_pipeline.plan.notes import Note
 from kernel_pipeline.plan.plan import Plan
 from kernel_pipeline.results.context import TableContext
+from kernel_pipeline.results.figures.rendering import render_figures
 from kernel_pipeline.results.outputs import TABLES_VERSION, extensions
+from kernel_pipeline.results.report.page import report_page
 from kernel_pipeline.results.stored_tables import read_rows
 from kernel_pipeline.results.summary import summarise
-from kernel_pipeline.results.table import TABLES as REGISTERED
+from kernel_pipeline.results.table import TABLES
+from kernel_pipeline.results.view import Results
 from kernel_pipeline.results.writing import write_figures, write_tables
-from kernel_pipeline.run.verification import TABLES, check_files
+from kernel_pipeline.run.verification import check_files
 from kernel_pipeline.store.arrays import DamagedError, RunStore
 from kernel_pipeline.store.fence import Fence
+from kernel_pipeline.store.json_text import parse_json
 from kernel_pipeline.store.ledger import Ledger
-from kernel_pipeline.store.reports import Finished
+from kernel_pipeline.store.ledger_entries import TablesEntry
+from kernel_pipeline.store.ledger_state import LedgerState
+from kernel_pipeline.store.paths import REPORT
 from kernel_pipeline.store.storage import Storage
 
 
 @dataclass(frozen=True)
 class RunTables:
-    """What is shown at the end of a run."""
+    """The tables and notes that are shown at the end of a run."""
 
     rows: pd.DataFrame
     summary: pd.DataFrame
@@ -33,52 +39,63 @@ class RunTables:
 
 
 def update_tables(
-    root: Storage, store: RunStore, plan: Plan, finished: Mapping[str, Finished], ledger: Ledger, fence: Fence
+    root: Storage, store: RunStore, plan: Plan, finished: LedgerState, ledger: Ledger, fence: Fence
 ) -> RunTables:
-    """Return the rows, their summary and the notes, and write all tables and figures that are not up to date.
+    """Return the rows, their summary and the notes; write tables, figures and report if they are not up to date.
 
     Raises
     ------
     DamagedError
         If an array or a result in the ledger is not what a task has written.
     """
-    entry, identity = ledger.read().get(TABLES), tables_identity(plan, finished)
-    context = TableContext(plan, finished, store.anew())
+    entry, identity = ledger.read().tables, tables_identity(plan, finished)
+    context = TableContext(plan, finished.tasks, store.fresh_copy())
     notes = context.notes
-    if entry and entry.identity == identity and not any(check_files(entry, {}, root)):
+    if entry and entry.identity == identity and not any(check_files(entry, root)):
         rows = read_rows(root)
         return RunTables(rows, summarise(rows), notes)
     fence.check()
-    for name in REGISTERED:
+    for name in TABLES:
         context.frames(name)
     check_read(context.store.access.read, finished)
-    written = [*write_tables(root, context), *write_figures(root, context)]
+    written = list(write_tables(root, context))
+    figures = list(render_figures(Results(context)))
+    check_read(context.store.access.read, finished)  # some tables are too large to be built before they are written
+    written += write_figures(root, figures)
+    root.write(REPORT, report_page(context, figures, recorded_environment(ledger.read())))
+    written.append(REPORT)
     _remove_old(root, entry.digests if entry else {}, written)
     fence.check()
     digests = {key: digest for key, digest in root.digests(written).items() if digest}
-    ledger.append(Finished(TABLES, identity, digests, {"sweep": plan.identity}, 0.0, 0))
-    rows = context.whole("rows")
+    ledger.append(TablesEntry(identity=identity, digests=digests, sweep=plan.identity))
+    rows = context.required_table("rows")
     return RunTables(rows, summarise(rows), notes)
 
 
-def tables_identity(plan: Plan, finished: Mapping[str, Finished]) -> str:
-    """Return a digest of what tables and figures are made of: the finished tasks, and what is registered."""
-    done = [(name, entry.identity, entry.seconds) for name, entry in sorted(finished.items())]
+def recorded_environment(finished: LedgerState) -> dict[str, object]:
+    """Return the environment that the ledger has recorded; empty if it has none."""
+    found: dict[str, object] = parse_json(finished.sweep.environment.encode()) if finished.sweep else {}
+    return found
+
+
+def tables_identity(plan: Plan, finished: LedgerState) -> str:
+    """Return a digest of everything that tables and figures depend on: finished tasks and registered extensions."""
+    done = sorted((entry.name, entry.identity, entry.seconds) for entry in finished.entries())
     added = [found] if (found := extensions()) else []
     return hashlib.sha256(json.dumps([TABLES_VERSION, plan.identity, done, *added]).encode()).hexdigest()[:16]
 
 
-def check_read(read: Mapping[str, str], finished: Mapping[str, Finished]) -> None:
+def check_read(read: Mapping[str, str], finished: LedgerState) -> None:
     """Raise a `DamagedError` for a chunk that was read and differs from the ledger."""
-    for entry in finished.values():
+    for entry in finished.entries():
         for key, digest in entry.digests.items():
             if read.get(key, digest) != digest:
-                raise DamagedError(f"{key} holds other values than the ledger says")
+                raise DamagedError(f"{key} differs from the ledger")
 
 
 def _remove_old(root: Storage, before: Mapping[str, str], written: Iterable[str]) -> None:
-    """Remove files that the run wrote before and does not have any more, such as those of a table that is gone."""
+    """Remove files that the run wrote before and no longer has, such as those of a table that was removed."""
     old = {key: digest for key, digest in before.items() if key not in set(written)}
     for key, digest in root.digests(old, expected=old).items():
-        if digest == old[key]:  # else it is not what the run wrote
+        if digest == old[key]:  # otherwise another program changed the file
             root.remove(key)

@@ -1,4 +1,4 @@
-"""What runs on a worker: the tasks of one batch, timed and measured."""
+"""Define the functions that run on workers: they execute and measure tasks, and check access to the store."""
 
 import logging
 import os
@@ -8,88 +8,98 @@ from collections.abc import Sequence
 
 from distributed import Worker, get_worker
 
-from kernel_pipeline.cluster.errors import ClusterError, LimitError, UnseenError
-from kernel_pipeline.cluster.limits import starved
-from kernel_pipeline.cluster.versions import fingerprint
+from kernel_pipeline.cluster.errors import ClusterError, LimitError, StorageUnreachableError
+from kernel_pipeline.cluster.limits import suspected_limits
+from kernel_pipeline.cluster.versions import Plugins, fingerprint
 from kernel_pipeline.run.peak_memory import measured_peak
 from kernel_pipeline.stages.task import Task
 from kernel_pipeline.store.arrays import DamagedError, RunStore
 from kernel_pipeline.store.inputs import Total, check_inputs, ledger_digest, with_reports
-from kernel_pipeline.store.reports import Finished
+from kernel_pipeline.store.json_text import dump_json
+from kernel_pipeline.store.reports import TaskReport
 
 log = logging.getLogger(__name__)
 log.setLevel(logging.INFO)
 
-STOPPING = "pipeline_runs_that_stop"
-"""Attribute of a worker: the runs of which it starts no more tasks. It may work for other runs."""
+STOPPING = "pipeline_stopping_runs"
+"""Attribute of a worker: ids of runs whose tasks it no longer starts. It may still execute tasks of other runs."""
 
 
 def run_batch(
     tasks: Sequence[Task],
     inputs: Sequence[tuple[Total, ...]],
-    needed: Sequence[Sequence[Finished]],
+    needed: Sequence[Sequence[TaskReport]],
     store: RunStore,
     run: str,
     code: str,
-) -> list[Finished]:
-    """Run the tasks of one batch and report what they wrote; nothing, if the run is to stop.
+    plugins: Plugins = (),
+) -> list[TaskReport]:
+    """Run the tasks of one batch and return their reports; return an empty list if the run is stopping.
 
     Parameters
     ----------
     inputs
-        The ledger's digests of what each task reads; none where nothing is to be checked.
+        Digests of the inputs of each task from the ledger; empty if inputs are not checked.
     needed
-        The reports of tasks that these need and that were not in the ledger when they were sent.
+        Reports of the tasks that the batch needs and that were not finished when it was sent.
     code
-        The driver's fingerprint of all installed versions: a worker that has just connected may have others.
+        The driver's fingerprint of all installed versions, since a worker that has just connected may have others.
+    plugins
+        Packages of plug-ins whose versions are part of the fingerprint.
     """
-    if fingerprint() != code:
-        raise ClusterError("a worker connected that does not run the versions of this driver")
-    if run in getattr(get_worker(), STOPPING, ()) or not all(needed):  # a task that these need was not run either
+    if fingerprint(plugins) != code:
+        raise ClusterError(
+            "a worker has connected whose versions differ from those of the driver. Install the same versions for the "
+            "workers, and run the same command again"
+        )
+    # A task that the batch needs has no reports if it was skipped because the run is stopping.
+    if run in getattr(get_worker(), STOPPING, ()) or not all(needed):
         return []
     if inputs:
         inputs = with_reports(tasks, inputs, [report.digests for reports in needed for report in reports])
-    store = store.anew()  # a worker in the process of the driver is given the object of the driver
+    store = store.fresh_copy()  # otherwise a worker in the process of the driver would share its object
     try:
         finished = run_tasks(tasks, store, inputs)
-        store.fence.check(now=True)  # the last check may be some time ago
+        store.fence.check(now=True)  # the last check may have been some time ago
         return finished
     except DamagedError as error:
         damage = str(error)
     except MemoryError as error:
-        raise MemoryError(f"{error}; limits are: {starved(error)}") from None
+        raise MemoryError(f"{error}; the limits are: {suspected_limits(error)}") from None
     except RuntimeError as error:
-        if not (names := starved(error)):
+        if not (names := suspected_limits(error)):
             raise
         raise LimitError(
-            f"a worker on {socket.gethostname()} meets a limit of its system ({error}). Limits are: {names}. Raise it, "
-            "or ask for fewer workers; the same command continues from here"
+            f"a worker on {socket.gethostname()} hit a system limit ({error}). The limits are: {names}. Raise them, "
+            "or ask for fewer workers; the same command resumes the run"
         ) from None
     if not store.root.exists():  # a new worker, on a host that does not share the directory
-        raise UnseenError(f"a worker does not see the run: {store.root} is not there on {socket.gethostname()}")
+        raise StorageUnreachableError(
+            f"a worker cannot access the run: {store.root} does not exist on {socket.gethostname()}"
+        )
     raise DamagedError(damage)  # without its cause: some errors of zarr cannot be sent to the driver
 
 
 def probe_store(store: RunStore, key: str) -> tuple[str, str]:
-    """Return the digest of a stored file as a worker reads it, and the error if it cannot."""
+    """Return the digest of a stored file as a worker reads it, and the error if it cannot be read."""
     try:
         return store.root.digests([key])[key], ""
     except OSError as error:
         return "", str(error)
 
 
-def stop_taking(run: str, dask_worker: Worker) -> None:
-    """Tell a worker to finish the task of a run that it runs, and to skip those that wait."""
+def stop_starting_tasks(run: str, dask_worker: Worker) -> None:
+    """Let a worker finish the running tasks of a run, and skip those that are waiting."""
     setattr(dask_worker, STOPPING, {*getattr(dask_worker, STOPPING, ()), run})
 
 
 def end_process() -> None:
-    """End a worker process like a crash, so that the scheduler knows which tasks were lost."""
+    """End a worker process abruptly, so that the scheduler registers its tasks as lost."""
     os._exit(1)
 
 
-def run_tasks(tasks: Sequence[Task], store: RunStore, inputs: Sequence[tuple[Total, ...]] = ()) -> list[Finished]:
-    """Run the tasks of a batch, and check what they read against the digests of their inputs, if these are given."""
+def run_tasks(tasks: Sequence[Task], store: RunStore, inputs: Sequence[tuple[Total, ...]] = ()) -> list[TaskReport]:
+    """Run the tasks of a batch, and compare what they read with the digests of their inputs, if these are given."""
     first, *others = tasks
     named = f"{first.name} and {len(others)} more" if others else first.name
     log.info("start %s", named)
@@ -99,18 +109,18 @@ def run_tasks(tasks: Sequence[Task], store: RunStore, inputs: Sequence[tuple[Tot
             outputs = type(first).run_together(tasks, store)
         except Exception:
             if inputs:  # damaged inputs may be the reason
-                check_inputs(tasks, inputs, store.access.read, to_the_end=False)
+                check_inputs(tasks, inputs, store.access.read, is_finished=False)
             raise
     if inputs:
-        check_inputs(tasks, inputs, store.access.read, to_the_end=True)
+        check_inputs(tasks, inputs, store.access.read, is_finished=True)
     seconds = time.perf_counter() - begin
     log.info("done %s in %.3f s", named, seconds)
     return [
-        Finished(
-            name=task.name,
+        TaskReport(
+            task=task.name,
             identity=task.identity,
             digests=output.digests,
-            result=output.result.to_json(),
+            result_json=dump_json(output.result.to_json()),
             seconds=round(seconds / len(tasks), 6),
             peak_memory=peak[0],
             inputs=ledger_digest(totals) if totals else "",

@@ -1,4 +1,4 @@
-"""Modules that workers import while they start; together they take some seconds."""
+"""List the modules that workers import while they start, since importing them takes several seconds."""
 
 from kernel_pipeline.config.sweep import Config
 
@@ -6,10 +6,10 @@ from kernel_pipeline.config.sweep import Config
 def worker_modules(config: Config) -> tuple[str, ...]:
     """Return the modules that the tasks of a sweep need.
 
-    The modules of the methods are among them: a worker that receives a task must know the method that it holds.
+    The modules of the methods are included, since a worker has to unpickle the method that a task holds.
     """
     names = ["kernel_pipeline.run.worker", "kernel_pipeline.plan.plan"]
-    for method in config.methods:
+    for method in config.used_methods:
         names += [type(method).__module__, *method.preload]
     if any("classification" in dataset.task for dataset in config.dataset):
         names.append("sklearn.svm")

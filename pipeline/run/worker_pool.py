@@ -7,8 +7,8 @@ from typing import Any
 
 from kernel_pipeline.cluster import Cluster
 from kernel_pipeline.cluster.errors import ClusterError
+from kernel_pipeline.run.background_calls import BackgroundCall
 from kernel_pipeline.run.pauses import Pauses
-from kernel_pipeline.run.question import Question
 
 log = logging.getLogger("kernel_pipeline")
 
@@ -22,7 +22,7 @@ REPLACE_AFTER_S = 10.0
 NO_WORKERS_TIMEOUT_S = 60.0
 REMIND_AFTER_S = 30.0
 REMIND_INTERVAL_S = 600.0
-LOST = "the connection to the scheduler was lost. The same command continues from here"
+LOST = "the connection to the scheduler was lost. The same command resumes the run"
 
 
 class WorkerPool:
@@ -32,23 +32,28 @@ class WorkerPool:
     ----------
     check
         Checks workers that are new.
-    say
-        Reports a message to the user.
+    notify
+        Shows a message to the user.
     """
 
-    def __init__(self, cluster: Cluster, check: Callable[[Collection[str]], None], say: Callable[[str], None]) -> None:
-        self._cluster, self._say = cluster, say
+    def __init__(
+        self, cluster: Cluster, check: Callable[[Collection[str]], None], notify: Callable[[str], None]
+    ) -> None:
+        self._cluster, self._notify = cluster, notify
         self.check = check
         self.known: set[str] = set()
         """Addresses of all workers that passed the check."""
         self.present = 0
-        self.pauses = Pauses(cluster, say)
-        self._threads_now = Question(cluster.client.nthreads)
-        self._workers_now: Question[dict[str, Any]] = Question(lambda: cluster.client.scheduler_info(n_workers=-1))
-        self._looked = time.monotonic()
+        """Number of workers that are connected now."""
+        self.pauses = Pauses(cluster, notify)
+        self._threads_now = BackgroundCall(cluster.client.nthreads)
+        self._workers_now: BackgroundCall[dict[str, Any]] = BackgroundCall(
+            lambda: cluster.client.scheduler_info(n_workers=-1)
+        )
+        self._pauses_checked = time.monotonic()
         self._next_frozen = FROZEN_AFTER_S
         self._threads = 0
-        self._counted = self._reminded = float("-inf")
+        self._refreshed = self._reminded = float("-inf")
         self._all_seen = self._some_seen = time.monotonic()
 
     @property
@@ -58,16 +63,16 @@ class WorkerPool:
 
     def refresh(self) -> None:
         """Update the state of the workers, at most once per `REFRESH_INTERVAL_S`."""
-        if time.monotonic() - self._counted < REFRESH_INTERVAL_S:
+        if time.monotonic() - self._refreshed < REFRESH_INTERVAL_S:
             return
         if self._cluster.client.status not in ("running", "connecting"):
             raise ClusterError(LOST)
-        threads: dict[str, int] | None = self._threads_now.answer(ANSWER_TIMEOUT_S)
+        threads: dict[str, int] | None = self._threads_now.result(ANSWER_TIMEOUT_S)
         if threads is None:
             self._report_frozen()
             return
         self._next_frozen = FROZEN_AFTER_S
-        self._counted = now = time.monotonic()
+        self._refreshed = now = time.monotonic()
         self.present, self._threads = len(threads), sum(threads.values())
         if new := threads.keys() - self.known:
             self.check(new)
@@ -77,9 +82,9 @@ class WorkerPool:
         elif now - self._all_seen > REPLACE_AFTER_S:
             self._all_seen = now
             self._replace_lost()
-        if now - self._looked >= MEMORY_INTERVAL_S and (info := self._workers_now.answer(ANSWER_TIMEOUT_S)):
-            self._looked = now
-            self.pauses.look(info["workers"])
+        if now - self._pauses_checked >= MEMORY_INTERVAL_S and (info := self._workers_now.result(ANSWER_TIMEOUT_S)):
+            self._pauses_checked = now
+            self.pauses.refresh(info["workers"])
         if self.present:
             self._some_seen = now
         elif self._cluster.pending_reason is None:
@@ -88,12 +93,12 @@ class WorkerPool:
             self._remind(now, self._cluster.pending_reason)
 
     def _report_frozen(self) -> None:
-        """Report from time to time that the scheduler does not answer."""
-        if (passed := self._threads_now.unanswered) > self._next_frozen:
+        """Report periodically that the scheduler does not answer."""
+        if (passed := self._threads_now.pending_seconds) > self._next_frozen:
             self._next_frozen = passed + FROZEN_INTERVAL_S
-            self._say(
+            self._notify(
                 f"the scheduler has not answered for {passed:.0f} s: its process is stopped or overloaded, or the "
-                "network is gone. The run waits for it; Ctrl-C stops it, and the same command continues from here"
+                "network is down. The run waits for it; Ctrl-C stops it, and the same command resumes the run"
             )
 
     def _replace_lost(self) -> None:
@@ -105,16 +110,16 @@ class WorkerPool:
             log.warning("cannot ask for workers: %s: %s", type(error).__name__, error)
 
     def _check_timeout(self, now: float) -> None:
-        """Stop if there has been no worker for too long, on clusters whose workers connect at once."""
+        """Stop if there has been no worker for too long, on clusters whose workers connect immediately."""
         if now - self._some_seen > NO_WORKERS_TIMEOUT_S:
             raise ClusterError(
-                f"there has been no worker for {NO_WORKERS_TIMEOUT_S:.0f} s; logs/ may say why. The same command "
-                "continues from here"
+                f"there has been no worker for {NO_WORKERS_TIMEOUT_S:.0f} s; see the files in logs/. The same command "
+                "resumes the run"
             )
 
     def _remind(self, now: float, pending_reason: Callable[[], str]) -> None:
-        """Report from time to time why there are no workers."""
+        """Report periodically why there are no workers."""
         passed, is_first = now - self._some_seen, self._reminded < self._some_seen
         if passed > REMIND_AFTER_S and (is_first or now - self._reminded > REMIND_INTERVAL_S):
             self._reminded = now
-            self._say(f"no worker for {passed:.0f} s: {pending_reason()}")
+            self._notify(f"no worker for {passed:.0f} s: {pending_reason()}")

@@ -1,1 +1,1 @@
-"""The kinds of task."""
+"""Define the kinds of task: what each of them reads, computes and writes."""

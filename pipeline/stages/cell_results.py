@@ -1,4 +1,4 @@
-"""Results of the tasks that learn weights and fit cells."""
+"""Define the results of the tasks that learn weights and fit cells."""
 
 import re
 from collections.abc import Mapping
@@ -12,50 +12,82 @@ from kernel_pipeline.store.json_object import JsonObject
 from kernel_pipeline.store.reports import OK
 from kernel_pipeline.tasks.arrays import Floats
 from kernel_pipeline.tasks.learners.paths import PathResult
+from kernel_pipeline.tasks.statistics.debiased import Estimates
 
 MAX_PARAMETERS = 3
 """Largest number of parameters of one fit of a path."""
+OPTIONAL = ("metrics", "output_errors", "metric", "final_errors")
+"""Members of a path that are left out if they are empty."""
+ALIGNMENTS = {
+    "train": "alignment_train",
+    "test": "alignment_test",
+    "debiased_train": "debiased_alignment_train",
+    "debiased_test": "debiased_alignment_test",
+    "null_train": "null_alignment_train",
+    "null_test": "null_alignment_test",
+    "null_train_95": "null_alignment_train_95",
+    "null_test_95": "null_alignment_test_95",
+}
+"""Member of a JSON object, and column of `rows.csv`, for each field of `Alignments`."""
+REQUIRED = ("alignment_train", "alignment_test")
+"""Those of `ALIGNMENTS` that are null if they are not defined; others are left out, as by earlier versions."""
 TRIAL = re.compile(r"[0-9]{1,9}")
 
 
 @dataclass(frozen=True)
 class Alignments:
-    """Centered alignment of a learned kernel with the labels, None where it is not defined."""
+    """Centered alignments of a learned kernel with the labels; None if not defined."""
 
-    train: float | None
-    test: float | None
+    train: float | None = None
+    test: float | None = None
+    debiased_train: float | None = None
+    debiased_test: float | None = None
+    null_train: float | None = None
+    null_test: float | None = None
+    """Means of the alignments with permuted labels."""
+    null_train_95: float | None = None
+    null_test_95: float | None = None
+    """Their 95 % quantiles."""
+
+    @property
+    def is_within_null(self) -> bool:
+        """Return whether the alignment on the test fold does not exceed the level of permuted labels."""
+        return self.test is not None and self.null_test_95 is not None and self.test <= self.null_test_95
 
     @classmethod
-    def of(cls, train: float, test: float) -> Self:
-        """Return the record of two numbers; one that is not finite is not defined."""
-        return cls(*(float(value) if np.isfinite(value) else None for value in (train, test)))
+    def of(cls, train: Estimates, test: Estimates) -> Self:
+        """Return the alignments; a value that is not finite becomes None."""
+        null = (train.null_mean, test.null_mean, train.null_quantile, test.null_quantile)
+        found = (train.biased, test.biased, train.debiased, test.debiased, *null)
+        return cls(*(float(value) if np.isfinite(value) else None for value in found))
 
     def to_json(self) -> dict[str, Any]:
-        """Return the members that hold the alignments in the object of a cell or of its weights."""
-        return {"alignment_train": self.train, "alignment_test": self.test}
+        """Return the members of the JSON object of a cell, or of its weights, that store the alignments."""
+        found = {name: getattr(self, member) for member, name in ALIGNMENTS.items()}
+        return {name: value for name, value in found.items() if value is not None or name in REQUIRED}
 
     @classmethod
     def find(cls, found: JsonObject) -> Self | None:
-        """Return the alignments that are members of an object, if it has any."""
-        if "alignment_train" not in found and "alignment_test" not in found:
+        """Return the alignments in a JSON object; None if it has none."""
+        if not any(name in found for name in ALIGNMENTS.values()):
             return None
-        return cls(found.optional_number("alignment_train"), found.optional_number("alignment_test"))
+        return cls(**{member: found.optional_number(name) for member, name in ALIGNMENTS.items()})
 
 
 @dataclass(frozen=True)
 class WeightsResult:
-    """What is known about the weights of one cell; those of a failed solve have neither certificate nor kernels."""
+    """Summary of the weights of one cell. A failed solve has no certificate and no active kernels."""
 
     n_kernels: int
     n_active: int | None = None
     certificate: float | None = None
     alignments: Alignments | None = None
-    """None for weights of which some are negative: the fit then reports the alignments of the positive part."""
+    """None if some weights are negative: the fit then reports the alignments of the positive part."""
     status: str = OK
 
     @classmethod
     def of(cls, weights: Floats, certificate: float, alignments: Alignments | None = None) -> Self:
-        """Return the record of the weights that a method found."""
+        """Return the summary of the weights that a method found."""
         return cls(len(weights), int(np.count_nonzero(weights)), float(certificate), alignments)
 
     def to_json(self) -> dict[str, Any]:
@@ -69,7 +101,7 @@ class WeightsResult:
 
     @classmethod
     def from_object(cls, found: JsonObject) -> Self:
-        """Return the record of a JSON object."""
+        """Return the instance that a JSON object describes."""
         return cls(
             n_kernels=found.integer("n_kernels"),
             n_active=found.integer("n_active") if found.has("n_active") else None,
@@ -81,7 +113,7 @@ class WeightsResult:
 
 @dataclass(frozen=True)
 class TrialWeights(TaskResult):
-    """The result of a task that finds the weights of one method for several trials."""
+    """Result of a task that determines the weights of one method for several trials."""
 
     trials: Mapping[int, WeightsResult]
 
@@ -98,33 +130,35 @@ class TrialWeights(TaskResult):
 
 @dataclass(frozen=True)
 class Theorems:
-    """The right-hand sides of the paper's theorems for a learned kernel, None where one does not apply."""
+    """Right-hand sides of the paper's theorems for a learned kernel; None for one that does not apply."""
 
     theorem12: float | None = None
     predictor_error: float | None = None
     """Measured error of the alignment predictor on the test fold."""
     theorem13: float | None = None
     theorem14: float | None = None
+    theorem15: float | None = None
+    theorem16: float | None = None
     theorem17: float | None = None
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing could be evaluated."""
+        """Return whether no theorem could be evaluated."""
         return not self.to_json()
 
     def to_json(self) -> dict[str, Any]:
-        """Return the JSON object, which has only the values that are defined."""
+        """Return the JSON object, which contains only the values that are defined."""
         return {name: value for name, value in vars(self).items() if value is not None}
 
     @classmethod
     def from_object(cls, found: JsonObject) -> Self:
-        """Return the record of a JSON object."""
+        """Return the instance that a JSON object describes."""
         return cls(**{member.name: found.optional_number(member.name) for member in fields(cls)})
 
 
 @dataclass(frozen=True)
 class CellResult(TaskResult):
-    """What a task reports about one cell: its fits, and its weights where it learns both at once."""
+    """Result of a task that fits one cell, and for some methods also determines its weights."""
 
     status: str = OK
     weights: WeightsResult | None = None
@@ -136,8 +170,8 @@ class CellResult(TaskResult):
 
     @property
     def at_edge(self) -> bool | None:
-        """Whether the chosen regularisation value is at the edge of its grid; None if the cell failed."""
-        return self.path.at_edge if self.path else None
+        """Return whether the chosen regularisation value is at the edge of its grid; None if there is none."""
+        return self.path.at_edge if self.path and self.path.regularisation is not None else None
 
     def to_json(self) -> dict[str, Any]:
         found: dict[str, Any] = {"status": self.status}
@@ -146,7 +180,7 @@ class CellResult(TaskResult):
         if self.alignments:
             found |= self.alignments.to_json()
         if self.path:
-            found |= {"path": _path_to_json(self.path), "at_edge": self.path.at_edge}
+            found |= {"path": _path_to_json(self.path), "at_edge": self.at_edge}
         return found if self.theorems.is_empty else found | {"theorems": self.theorems.to_json()}
 
     @classmethod
@@ -166,16 +200,17 @@ class CellResult(TaskResult):
 
 
 def _path_to_json(path: PathResult) -> dict[str, Any]:
-    found: dict[str, Any] = {member.name: getattr(path, member.name) for member in fields(path)}
+    members = [member.name for member in fields(path) if member.name != "predictions"]  # an array stores these
+    found: dict[str, Any] = {name: getattr(path, name) for name in members}
     found["values"] = [list(value) for value in path.values]
-    if not path.metrics:
-        del found["metrics"]
-    return found
+    return {name: value for name, value in found.items() if name not in OPTIONAL or value}
 
 
 def _path_from_json(found: JsonObject) -> PathResult:
     values = found.number_tuples("values", MAX_PARAMETERS)
-    certificates = found.numbers("certificates") if found.has("certificates") else None
+    if len(values) > 1 and not all(values):
+        raise found.error("values", "lists of numbers, of which only a single one may be empty")
+    certificates = found.optional_numbers("certificates") if found.has("certificates") else None
     train, validation, test = map(found.optional_numbers, ("train_errors", "validation_errors", "test_errors"))
     lengths = {
         len(values),
@@ -186,6 +221,8 @@ def _path_from_json(found: JsonObject) -> PathResult:
     }
     if len(lengths) > 1:
         raise ValueError(f"the result: 'path' has lists of different lengths: {sorted(lengths)}")
+    if certificates and any(c is None and error is not None for c, error in zip(certificates, validation, strict=True)):
+        raise found.error("certificates", "a list of numbers, with null for values without errors")
     metrics = found.optional_object("metrics")
     return PathResult(
         values,
@@ -196,4 +233,7 @@ def _path_from_json(found: JsonObject) -> PathResult:
         certificates=certificates,
         majority_only=found.flag("majority_only", default=False),
         metrics={name: metrics.optional_number(name) for name in metrics.names()} if metrics else {},
+        output_errors=found.optional_numbers("output_errors") if found.has("output_errors") else [],
+        metric=found.text("metric") if found.has("metric") else "",
+        final_errors=found.optional_numbers("final_errors")[:1] if found.has("final_errors") else [],
     )

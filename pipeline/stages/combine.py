@@ -1,7 +1,7 @@
-"""Combine: one pass over the stored tiles builds `K_mu` of all methods and trials.
+"""Combine stage: compute `K_mu` of all methods and trials in one pass over the stored tiles.
 
-The tiles hold `E_k = K_k - shift_k`, and the combined kernels are `sum_k mu_k E_k`: centering removes the shifts, and
-`K` itself would lose the digits of kernels that are close to a constant.
+The tiles contain `E_k = K_k - shift_k`, and the combined kernels are `sum_k mu_k E_k`. Centering removes the shifts;
+storing `K_k` itself would lose precision for kernels that are close to a constant.
 """
 
 from collections.abc import Sequence
@@ -11,9 +11,10 @@ from typing import ClassVar, Self
 import numpy as np
 
 from kernel_pipeline.stages.task import Output, Task
-from kernel_pipeline.stages.tiles import TileBatchTask, TilesTask, tile_slices
+from kernel_pipeline.stages.tile_sources import combine_tile
+from kernel_pipeline.stages.tiles import TileBatchTask, TilesTask
 from kernel_pipeline.stages.weights import WeightsTask
-from kernel_pipeline.store.arrays import COMBINED, GRAM, STATISTICS, WEIGHTS, RunStore
+from kernel_pipeline.store.arrays import COMBINED, STATISTICS, WEIGHTS, RunStore
 from kernel_pipeline.store.inputs import Input, tiles_of, trials_of
 from kernel_pipeline.tasks.arrays import Floats
 from kernel_pipeline.tasks.weights.method import WeightRule
@@ -23,7 +24,7 @@ from kernel_pipeline.tasks.weights.method import WeightRule
 class CombineTask(TileBatchTask):
     """Compute a batch of tiles of the combined kernels of one method, for consecutive trials.
 
-    A task takes the trials of one task of the weights, so that a failure there affects no other trials.
+    A task covers the trials of one `WeightsTask`, so that a failure of that task does not affect other trials.
     """
 
     stage: ClassVar[str] = "combine"
@@ -36,7 +37,9 @@ class CombineTask(TileBatchTask):
 
     @property
     def part(self) -> str:
-        trial = f"/{self.trials[0]}" if len(self.trials) == 1 else ""  # else it takes all trials
+        trial = f"/{self.trials[0]}" if len(self.trials) == 1 else ""  # otherwise the task covers a whole repeat
+        if len(self.trials) > 1 and self.repeats > 1:
+            trial = f"/{self.trials[0]}-{self.trials[-1]}"
         return f"{self.problem}/{self.method.method_id}/{self.number}{trial}"
 
     @property
@@ -45,11 +48,11 @@ class CombineTask(TileBatchTask):
 
     @property
     def batch_key(self) -> str:
-        return f"{self.stage}/{self.dataset}/{self.number}"
+        return f"{self.stage}/{self.data_group}/{self.number}"
 
     def inputs(self) -> tuple[Input, ...]:
         return (
-            tiles_of(f"{self.dataset}/gram", self.tiles),
+            tiles_of(f"{self.data_group}/gram", self.tiles),
             trials_of(WEIGHTS, self._name, self.trials),
             trials_of(STATISTICS, f"{self.dataset}/{self.problem}/trace", self.trials),
         )
@@ -63,16 +66,15 @@ class CombineTask(TileBatchTask):
 
     @classmethod
     def run_together(cls, tasks: Sequence[Self], store: RunStore) -> list[Output]:
-        """Read each tile once for all methods; methods are combined separately, so none changes another's bits."""
+        """Read each tile once for all methods, and combine each method separately, so that results do not change."""
         first = tasks[0]
-        samples = store.array(GRAM, f"{first.dataset}/gram").shape[1]
-        weights = [task._weights(store) for task in tasks]
+        base = first.base_tiles(store)
+        weights = [scaled_weights(*read_weights(store, task.dataset, *task.cell, task.trials)) for task in tasks]
         outputs = [Output() for _ in tasks]
         for tile in first.tiles:
-            values = store.read(GRAM, f"{first.dataset}/gram", (slice(None), *tile_slices(tile, first.tile, samples)))
+            values = base.read(tile)
             for task, weight, output in zip(tasks, weights, outputs, strict=True):
-                kernels = (weight @ values.reshape(len(values), -1)).reshape(-1, *values.shape[1:])
-                for trial, kernel in zip(task.trials, kernels, strict=True):
+                for trial, kernel in zip(task.trials, combine_tile(weight, values), strict=True):
                     output.digests |= store.write_chunk(COMBINED, task._name, (trial, *tile), kernel[None])
         return outputs
 
@@ -80,9 +82,16 @@ class CombineTask(TileBatchTask):
     def _name(self) -> str:
         return f"{self.dataset}/{self.problem}/{self.method.method_id}"
 
-    def _weights(self, store: RunStore) -> Floats:
-        """Return the weights of the stored kernels that give `K_mu` trace one, (trials, p); 0 for a failed solve."""
-        chosen = slice(self.trials[0], self.trials[-1] + 1)
-        mu = np.nan_to_num(store.read(WEIGHTS, self._name, chosen, undefined=True), nan=0.0)
-        trace = store.read(STATISTICS, f"{self.dataset}/{self.problem}/trace", chosen)
-        return np.asarray(np.divide(mu, trace, out=np.zeros_like(mu), where=trace > 0))
+
+def read_weights(
+    store: RunStore, dataset: str, problem: str, method: str, trials: Sequence[int]
+) -> tuple[Floats, Floats]:
+    """Read the weights of a method, which are NaN for a failed solve, and the traces of consecutive trials."""
+    chosen = slice(trials[0], trials[-1] + 1)
+    mu = store.read(WEIGHTS, f"{dataset}/{problem}/{method}", chosen, undefined=True)
+    return mu, store.read(STATISTICS, f"{dataset}/{problem}/trace", chosen)
+
+
+def scaled_weights(mu: Floats, trace: Floats) -> Floats:
+    """Return the weights of the unscaled kernels in `K_mu`, (trials, p); 0 for a failed solve."""
+    return np.asarray(np.divide(np.nan_to_num(mu, nan=0.0), trace, out=np.zeros_like(mu), where=trace > 0))

@@ -1,6 +1,7 @@
-"""Results of the tasks that describe or fit single base kernels."""
+"""Define the results of the tasks that describe or fit single base kernels."""
 
-from dataclasses import dataclass, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from typing import Any, Self
 
 import numpy as np
@@ -9,43 +10,57 @@ from kernel_pipeline.stages.task_results import TaskResult
 from kernel_pipeline.store.json_object import JsonObject
 from kernel_pipeline.tasks.arrays import Booleans
 
-NAMED_KERNELS = 5
-"""Number of kernels that a note names; there may be very many."""
+MAX_NAMED_KERNELS = 5
+"""Maximum number of kernels that a note lists by name."""
 
 
 @dataclass(frozen=True)
 class KernelFits(TaskResult):
-    """The result of a task that fits several base kernels, each alone: test error and status of each."""
+    """Result of a task that fits several base kernels separately; arrays contain their errors."""
 
-    errors: tuple[float | None, ...]
-    statuses: tuple[str, ...]
+    failed: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    """Indices of the kernels without a fit, by the reason."""
 
     def to_json(self) -> dict[str, Any]:
-        return {"errors": list(self.errors), "statuses": list(self.statuses)}
+        return {"failed": {reason: list(kernels) for reason, kernels in self.failed.items()}}
 
     @classmethod
     def from_json(cls, value: object) -> Self:
-        found = JsonObject(value, "the result")
-        errors, statuses = found.optional_numbers("errors"), found.texts("statuses")
-        if len(errors) != len(statuses):
-            raise ValueError(f"the result: there are {len(errors)} 'errors' and {len(statuses)} 'statuses'")
-        return cls(tuple(errors), tuple(statuses))
+        failed = JsonObject(value, "the result").object("failed")
+        found = {reason: failed.items(reason) for reason in failed.names()}
+        if wrong := [reason for reason, kernels in found.items() if not all(map(_is_index, kernels))]:
+            raise failed.error(wrong[0], "a list of numbers of kernels")
+        return cls({reason: tuple(kernels) for reason, kernels in found.items()})
 
 
 @dataclass(frozen=True)
 class MarkedKernels:
-    """Base kernels for which something holds in some trial: how many there are, and the first of them."""
+    """Base kernels that have some property in at least one trial: their number, and the first of them."""
 
     count: int = 0
     first: tuple[tuple[int, tuple[int, ...]], ...] = ()
-    """Number of each kernel, with the trials in which it holds."""
+    """Index of each kernel, with the trials in which it has the property."""
 
     @classmethod
-    def of(cls, marked: Booleans) -> Self:
-        """Return the record of an array of marks, (trials, p)."""
+    def of(cls, marked: Booleans, trials: Sequence[int]) -> Self:
+        """Return the marked kernels of a Boolean array, (trials, p), given the numbers of these trials."""
         kernels = np.flatnonzero(marked.any(axis=0))
-        first = [(int(k), tuple(map(int, np.flatnonzero(marked[:, k])))) for k in kernels[:NAMED_KERNELS]]
+        numbers = np.asarray(trials, dtype=np.int64)
+        first = [(int(k), tuple(numbers[marked[:, k]].tolist())) for k in kernels[:MAX_NAMED_KERNELS]]
         return cls(len(kernels), tuple(first))
+
+    @classmethod
+    def merged(cls, parts: Sequence["MarkedKernels"]) -> Self:
+        """Return the marked kernels of tasks of different trials.
+
+        Only the first kernels of each task are known by index, so the count may be too small if a task has more.
+        """
+        trials: dict[int, tuple[int, ...]] = {}
+        for part in parts:
+            for kernel, numbers in part.first:
+                trials[kernel] = (*trials.get(kernel, ()), *numbers)
+        count = max(len(trials), *(part.count for part in parts))
+        return cls(count, tuple(sorted(trials.items())[:MAX_NAMED_KERNELS]))
 
     def to_json(self) -> dict[str, Any]:
         """Return the JSON object."""
@@ -53,14 +68,14 @@ class MarkedKernels:
 
     @classmethod
     def from_object(cls, found: JsonObject | None) -> Self:
-        """Return the record of a JSON object; without one, no kernel is marked."""
+        """Return the instance that a JSON object describes; None stands for no marked kernels."""
         if found is None:
             return cls()
         first = []
         for item in found.items("first"):
             if not (isinstance(item, list) and len(item) == 2 and isinstance(item[1], list)):
                 raise found.error("first", "a list of pairs of a kernel and its trials")
-            if not all(type(number) is int and number >= 0 for number in (item[0], *item[1])):
+            if not all(map(_is_index, (item[0], *item[1]))):
                 raise found.error("first", "a list of numbers of kernels and trials")
             first.append((item[0], tuple(item[1])))
         return cls(found.integer("count"), tuple(first))
@@ -68,7 +83,7 @@ class MarkedKernels:
 
 @dataclass(frozen=True)
 class DegenerateKernels(TaskResult):
-    """The result of the task that computes the statistics: base kernels that are degenerate on a training set."""
+    """Result of the task that computes the statistics: base kernels that are degenerate on a training set."""
 
     constant: MarkedKernels = MarkedKernels()
     flat: MarkedKernels = MarkedKernels()
@@ -81,3 +96,7 @@ class DegenerateKernels(TaskResult):
     def from_json(cls, value: object) -> Self:
         found = JsonObject(value, "the result")
         return cls(*(MarkedKernels.from_object(found.optional_object(member.name)) for member in fields(cls)))
+
+
+def _is_index(value: object) -> bool:
+    return type(value) is int and value >= 0

@@ -1,77 +1,93 @@
-"""The samples of a cell: which label columns it learns, and which samples train, validate and test."""
+"""Define the samples of a cell: its label columns, and its training, validation and test samples."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate, pairwise
 
 import numpy as np
 
 from kernel_pipeline.stages.labels import label_input, read_labels
 from kernel_pipeline.store.arrays import GRAM, RunStore
 from kernel_pipeline.store.inputs import Input, whole
-from kernel_pipeline.tasks.arrays import Floats, Integers
-from kernel_pipeline.tasks.folds import trials
+from kernel_pipeline.tasks.arrays import Integers
+from kernel_pipeline.tasks.folds import Split, trials
+from kernel_pipeline.tasks.statistics.permutations import Permutations
 
 
 @dataclass(frozen=True)
 class Target:
-    """The label columns of one problem of a dataset.
+    """The block of label columns of one problem of a dataset.
 
-    Today each problem has one column. Several classes or outputs have a block of columns.
+    One output and two classes have one column; more outputs and classes have one column each.
     """
 
     problem: str
     """"regression" or "classification"."""
     columns: tuple[int, ...]
-    """Places in the dataset's array of labels."""
-
-    @property
-    def column(self) -> int:
-        """The only column."""
-        (column,) = self.columns
-        return column
+    """Column indices in the dataset's array of labels."""
 
 
-def make_targets(problems: Sequence[str]) -> tuple[Target, ...]:
-    """Return the targets of a dataset that has one label column per problem.
+def make_targets(problems: Sequence[str], widths: Sequence[int] = ()) -> tuple[Target, ...]:
+    """Return the targets of a dataset, whose label columns follow each other in the order of the problems.
 
-    >>> make_targets(["regression", "classification"])[1]
-    Target(problem='classification', columns=(1,))
+    Parameters
+    ----------
+    widths
+        Number of label columns of each problem; empty if each has one.
+
+    Examples
+    --------
+    >>> make_targets(["regression", "classification"], [1, 3])[1]
+    Target(problem='classification', columns=(1, 2, 3))
     """
-    return tuple(Target(problem, (column,)) for column, problem in enumerate(problems))
+    blocks = pairwise(accumulate(widths or [1] * len(problems), initial=0))
+    return tuple(Target(problem, tuple(range(*block))) for problem, block in zip(problems, blocks, strict=True))
 
 
-@dataclass(frozen=True)
-class Split:
-    """The labels of one target, and the samples of one trial."""
-
-    target: Floats
-    """(m,): labels in their unit."""
-    train: Integers
-    validation: Integers
-    test: Integers
-    unit: float = 1.0
-    """Errors of the labels have to be multiplied by it."""
-
-    @property
-    def held_out(self) -> Integers:
-        """The validation samples, followed by the test samples."""
-        return np.concatenate([self.validation, self.test])
+def folds_input(dataset: str, repeats: int = 1) -> Input:
+    """Return the array that `read_folds` reads, as an input of a task."""
+    return whole(GRAM, f"{dataset}/fold" if repeats == 1 else f"{dataset}/folds")
 
 
-def split_inputs(dataset: str) -> tuple[Input, ...]:
-    """Return what `read_split` reads, as inputs of a task."""
-    return whole(GRAM, f"{dataset}/fold"), label_input(dataset)
+def read_folds(store: RunStore, dataset: str, repeats: int = 1) -> Integers:
+    """Read the fold of each sample in each repeat, (repeats, m); those of the first repeat are contiguous."""
+    (needed,) = folds_input(dataset, repeats).parts
+    found: Integers = store.read(GRAM, needed.removeprefix(f"{GRAM}/"))
+    return found.reshape(repeats, -1)
 
 
-def read_split(store: RunStore, dataset: str, target: Target, trial: int) -> Split:
-    """Read the labels of a target and the samples of a trial."""
-    fold = store.read(GRAM, f"{dataset}/fold")
-    folds = trials(int(fold[-1]) + 1)[trial]
+def split_inputs(dataset: str, repeats: int = 1) -> tuple[Input, ...]:
+    """Return the arrays that `read_split` reads, as inputs of a task."""
+    return folds_input(dataset, repeats), label_input(dataset)
+
+
+def read_split(
+    store: RunStore,
+    dataset: str,
+    target: Target,
+    trial: int,
+    fixed_test: bool = False,
+    repeats: int = 1,
+    permutations: Permutations | None = None,
+) -> Split:
+    """Read the labels of a target and the samples of a trial; the last fold may be a fixed test set.
+
+    Parameters
+    ----------
+    trial
+        Number of the trial among those of all repeats.
+    """
+    assigned = read_folds(store, dataset, repeats)
+    rotation = trials(int(assigned.max()) + 1 - fixed_test, fixed_test)
+    repeat, number = divmod(trial, len(rotation))
+    fold, folds = assigned[repeat], rotation[number]
     labels, units = read_labels(store, dataset)
+    columns = list(target.columns)
     return Split(
-        target=labels[:, target.column],
-        unit=float(units[target.column]),
+        target=labels[:, columns],
+        unit=float(units[columns].max()),
         train=np.flatnonzero(np.isin(fold, folds.train)),
         validation=np.flatnonzero(fold == folds.validation),
         test=np.flatnonzero(fold == folds.test),
+        orders=permutations.orders(fold, repeat) if permutations else None,
     )

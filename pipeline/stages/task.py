@@ -1,126 +1,132 @@
-"""A task: a frozen value that says all it depends on, runs anywhere, and leaves whole chunks and a small result."""
+"""Define a task: an immutable value that declares its inputs, can run on any worker, and writes whole chunks."""
 
 import hashlib
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from kernel_pipeline.stages.task_results import NoResult, TaskResult
 from kernel_pipeline.store.arrays import RunStore
 from kernel_pipeline.store.inputs import Input
 
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
 STAGES = ("tiles", "reduce", "weights", "combine", "fits")
 DATA_VERSION = 3
-"""Raised when data are stored in another way, on which every task builds."""
+"""Version of the stored data, on which all tasks depend; increased when the way they are stored changes."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Task(ABC):
-    """One unit of work. Sent to a worker as it is, so it holds names and numbers, never arrays."""
+    """One unit of work. It is sent to workers, so it contains names and numbers, but no arrays."""
 
     stage: ClassVar[str]
     version: ClassVar[int]
-    """Raised when the algorithm changes what the task writes."""
+    """Increased when a change of the algorithm changes what the task writes."""
     reads: ClassVar[tuple[type["Task"], ...]] = ()
-    """The kinds of tasks whose outputs it reads."""
+    """Kinds of tasks whose outputs the task reads."""
     result_type: ClassVar[type[TaskResult]] = NoResult
-    """The kind of result that it reports to the ledger."""
+    """Kind of result that the task reports to the ledger."""
 
     is_open_ended: ClassVar[bool] = False
-    """Whether a result may ask for more tasks (`follow_up`)."""
+    """Whether a result may request more tasks (`follow_up`)."""
 
     dataset: str
     fingerprint: str
-    """Of the samples of the dataset."""
+    """Digest of the samples of the dataset."""
 
     @property
     @abstractmethod
     def part(self) -> str:
-        """What tells this task from the others of its stage and dataset."""
+        """Return the part of the name that distinguishes the task from others of its stage and dataset."""
 
     @property
     def name(self) -> str:
-        """Unique in a run."""
+        """Return the name of the task, unique in a run."""
         return f"{self.stage}/{self.dataset}/{self.part}"
 
     @property
     def cell(self) -> tuple[str, str] | None:
-        """(task, method) if its outputs serve no other cells."""
+        """Return the problem and the method, if the outputs are used only for these; otherwise None."""
         return None
 
     @property
     def batch_key(self) -> str | None:
-        """Tasks with the same key share their inputs and go to a worker together, if they can run at the same time."""
+        """Return a key for grouping: tasks with the same key share inputs, and are sent to a worker together."""
         return None
 
     @property
     def identity(self) -> str:
-        """Digest of everything that the outputs depend on.
+        """Return a digest of everything that the outputs depend on.
 
-        A field that has its default value is left out, so that a new field with a default outdates no finished task.
+        Fields with their default value are left out, so that finished tasks stay valid when such a field is added.
         """
-        defaults = {member.name: member.default for member in fields(self) if member.default is not MISSING}
-        given = {name: value for name, value in vars(self).items() if name not in defaults or value != defaults[name]}
-        content = {"versions": self.versions(), **given}
+        content = {"versions": self.versions(), **_given(self)}
         return hashlib.sha256(json.dumps(content, sort_keys=True, default=_describe).encode()).hexdigest()[:16]
 
     @classmethod
     def versions(cls) -> dict[str, int]:
-        """Its own version and those of all that it builds on, by stage."""
+        """Return the versions of the task and of everything that it depends on, by stage."""
         upstream = {stage: version for kind in cls.reads for stage, version in kind.versions().items()}
         return {"data": DATA_VERSION} | upstream | {cls.stage: cls.version}
 
     @abstractmethod
     def inputs(self) -> tuple[Input, ...]:
-        """What `run` may read: it is checked against the ledger, and reading anything else is an error."""
+        """Return what `run` may read. It is compared with the ledger, and reading anything else is an error."""
 
     @abstractmethod
     def writes(self) -> tuple[Input, ...]:
-        """Return the arrays, or parts of arrays, that `run` writes: tasks that read them wait for this one."""
+        """Return the arrays, or parts of arrays, that `run` writes; tasks that read them depend on this one."""
 
     def follow_up(self, result: Mapping[str, Any]) -> tuple["Task", ...]:
-        """Return the tasks that a result asks for, such as another pass over the tiles.
+        """Return the tasks that a result requests, such as another pass over the tiles; called if `is_open_ended`.
 
-        Tasks that depend on this one wait for them as well. The tasks must follow from this task and its result alone,
-        since they are determined again when a run is resumed. Only called if `is_open_ended`.
+        Tasks that depend on this one wait for them as well. They must depend only on this task and its result, since
+        they are determined again when a run is resumed.
         """
         return ()
 
     @abstractmethod
     def run(self, store: RunStore) -> "Output":
-        """Do the work: read from the store, write whole chunks, say what was written."""
+        """Run the task: read from the store, write whole chunks, and return their digests and a result."""
 
     def read_result(self, value: object) -> TaskResult:
-        """Return the result that a ledger line holds as a JSON object.
+        """Return the result in a ledger line, which is a JSON object.
 
         Raises
         ------
         ValueError
-            If this task cannot have written it.
+            If it is not a valid result of this task.
         """
         return self.result_type.from_json(value)
 
     @classmethod
     def run_together(cls, tasks: Sequence[Self], store: RunStore) -> list["Output"]:
-        """Run tasks with the same `batch_key`; what they write is the same, to the byte, as if each ran alone."""
+        """Run tasks with the same `batch_key`; they write the same bytes as if each ran separately."""
         return [task.run(store) for task in tasks]
 
 
 @dataclass
 class Output:
-    """What a task leaves behind."""
+    """The output of a task."""
 
     digests: dict[str, str] = field(default_factory=dict)
-    """Checksum of each chunk that was written, by its key in the run directory."""
+    """Digests of the chunks that were written, by key."""
     result: TaskResult = field(default_factory=NoResult)
     """Small values for tables and messages."""
 
 
+def _given(value: "DataclassInstance") -> dict[str, Any]:
+    """Return the fields of a dataclass that do not have their default value."""
+    members = {member.name: (getattr(value, member.name), member.default) for member in fields(value)}
+    return {name: given for name, (given, default) in members.items() if default is MISSING or given != default}
+
+
 def _describe(value: object) -> dict[str, Any]:
-    """Return a dataclass that a task holds, such as a method, as JSON: its class and version, and its fields."""
-    if not is_dataclass(value):
-        raise TypeError(f"a task cannot hold {value!r}: only numbers, texts, tuples and dataclasses of them")
-    content = {item.name: getattr(value, item.name) for item in fields(value)}
-    return {"class": type(value).__name__, "version": getattr(value, "version", 1), "fields": content}
+    """Return the JSON object of a dataclass in a task, such as a method: its class, version and given fields."""
+    if not is_dataclass(value) or isinstance(value, type):
+        raise TypeError(f"a task cannot contain {value!r}: only numbers, strings, tuples and dataclasses of them")
+    return {"class": type(value).__name__, "version": getattr(value, "version", 1), "fields": _given(value)}

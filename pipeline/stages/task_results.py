@@ -1,7 +1,7 @@
-"""The result that a task reports to the ledger: a typed record with the JSON object that a ledger line holds.
+"""Define the results that tasks report to the ledger, and convert them to and from the JSON of ledger lines.
 
 The ledger of a run directory may be damaged or forged, so `from_json` accepts only what `to_json` writes, now or in
-earlier versions, and raises a ValueError that names the member at fault. Unknown members are ignored.
+earlier versions, and raises a ValueError that names the invalid member. Unknown members are ignored.
 """
 
 from abc import ABC, abstractmethod
@@ -12,7 +12,7 @@ from kernel_pipeline.store.json_object import JsonObject
 
 
 class TaskResult(ABC):
-    """What a task reports besides the arrays that it writes."""
+    """Small values that a task reports in addition to the arrays that it writes."""
 
     @abstractmethod
     def to_json(self) -> dict[str, Any]:
@@ -21,12 +21,12 @@ class TaskResult(ABC):
     @classmethod
     @abstractmethod
     def from_json(cls, value: object) -> Self:
-        """Return the record of a JSON object.
+        """Return the instance that a JSON object describes.
 
         Raises
         ------
         ValueError
-            If no task can have written it.
+            If the object is not valid.
         """
 
 

@@ -1,62 +1,104 @@
-"""Tiles: compute and store the base Gram matrices tile by tile, and the sums for the statistics in the same pass.
+"""Tiles stage: compute and store the base Gram matrices by tile, and the sums for the statistics in the same pass.
 
 The stored values are `E = K - shift`, with the shifts as an attribute of the array.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
 
+from kernel_pipeline.stages.fitted import FittedTask
 from kernel_pipeline.stages.labels import label_input, read_centered_labels
-from kernel_pipeline.stages.task import Output, Task
+from kernel_pipeline.stages.precomputed import StoredBlocks, precomputed_inputs, stored_kernels
+from kernel_pipeline.stages.samples import folds_input, read_folds
+from kernel_pipeline.stages.task import Output
+from kernel_pipeline.stages.tile_sources import (
+    ComputedTiles,
+    StoredTiles,
+    Tile,
+    TileSource,
+    tile_slices,
+)
 from kernel_pipeline.store.arrays import DATA, GRAM, STATISTICS, RunStore
 from kernel_pipeline.store.inputs import Input, tiles_of, trials_of, whole
+from kernel_pipeline.tasks.arrays import Integers
 from kernel_pipeline.tasks.folds import fold_bounds
-from kernel_pipeline.tasks.kernels.family import GramFamily, kernel_names, prepare_families
+from kernel_pipeline.tasks.kernels.family import Blocks, Fill, GramFamily, Samples, kernel_names, prepare_families
+from kernel_pipeline.tasks.statistics.permutations import Permutations
+from kernel_pipeline.tasks.statistics.repeated_sums import PermutedSums, add_repeated_tile
 from kernel_pipeline.tasks.statistics.sums import Sums, add_tile
 
 # Target size of a task in entries of base kernels: about one second, including the write.
 ENTRIES_PER_TASK = 50_000_000
+# More batches would need much disk space for their sums; this number provides enough tasks for many workers. The sums
+# of several repeats are larger; then there may be fewer batches.
+MAX_BATCHES, MIN_BATCHES = 100, 10
 # A task lists its tiles, and must stay small enough to send.
 TILES_PER_TASK = 500
 
 
-def tiles_on_and_above_diagonal(samples: int, tile: int) -> list[tuple[int, int]]:
-    """Return the tiles (i, j), i <= j, that cover the upper triangle of a Gram matrix.
-
-    >>> tiles_on_and_above_diagonal(5, 2)
-    [(0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)]
-    """
-    side = -(-samples // tile)
-    return [(i, j) for i in range(side) for j in range(i, side)]
-
-
 def batches(
-    tiles: list[tuple[int, int]], tile: int, samples: int, kernels: int
+    tiles: list[tuple[int, int]], tile_size: int, samples: int, kernels: int, repeats: int = 1
 ) -> Iterator[tuple[tuple[int, int], ...]]:
-    """Divide the tiles into batches of about one second, which do not depend on the number of workers."""
-    side = min(tile, samples)
-    size = min(max(1, ENTRIES_PER_TASK // (kernels * side * side)), TILES_PER_TASK)
+    """Divide the tiles into batches of about one second, which do not depend on the number of workers.
+
+    Batches of very many tiles are larger, since each batch stores sums for all samples and repeats.
+    """
+    side = min(tile_size, samples)
+    size = max(
+        1, ENTRIES_PER_TASK // (kernels * side * side), -(-len(tiles) // max(MIN_BATCHES, MAX_BATCHES // repeats))
+    )
+    size = min(size, TILES_PER_TASK)
     for start in range(0, len(tiles), size):
         yield tuple(tiles[start : start + size])
 
 
-def tile_slices(tile: tuple[int, int], side: int, samples: int) -> tuple[slice, slice]:
-    """Return the rows and columns of a tile."""
-    i, j = tile
-    return slice(i * side, min((i + 1) * side, samples)), slice(j * side, min((j + 1) * side, samples))
-
-
 @dataclass(frozen=True, kw_only=True)
-class GramTask(Task):
+class GramTask(FittedTask):
     """A task of a dataset whose base kernels are Gram matrices."""
 
     tile: int
     """The side length of a tile. It determines the order of summation, and with it the last digits."""
     families: tuple[GramFamily, ...]
-    """The kernel families. Families that are computed together may share last digits."""
+    """The kernel families. Last digits may depend on which families are computed together."""
+    recompute: bool = False
+    """Whether base Gram matrices are not stored, so that each task computes the tiles that it needs."""
+
+    def data_inputs(self, tiles: Sequence[Tile] | None = None) -> tuple[Input, ...]:
+        """Return what is read to compute some tiles, or all of them, as inputs."""
+        return (
+            whole(DATA, f"{self.data_group}/features"),
+            *dict.fromkeys((folds_input(self.dataset), folds_input(self.dataset, self.repeats))),
+            *precomputed_inputs(self.dataset, self.families, tiles),
+        )
+
+    def base_inputs(self) -> tuple[Input, ...]:
+        """Return what `base_tiles` reads, as inputs."""
+        return self.data_inputs() if self.recompute else (whole(GRAM, f"{self.data_group}/gram"),)
+
+    def base_tiles(self, store: RunStore) -> TileSource:
+        """Return the tiles of all base kernels."""
+        if not self.recompute:
+            return StoredTiles(store, GRAM, f"{self.data_group}/gram")
+        fill, blocks = self.prepare(store)
+        bounds = fold_bounds(store.read(GRAM, f"{self.dataset}/fold"))
+        return ComputedTiles(fill, len(kernel_names(self.families)), bounds, self.tile, blocks)
+
+    def prepare(self, store: RunStore) -> tuple[Fill, StoredBlocks | None]:
+        """Return a function that computes blocks of all base kernels, and the reader of the precomputed ones."""
+        blocks = StoredBlocks(store, self.dataset, self.tile) if stored_kernels(self.families) else None
+        return prepare_families(self.families, self.samples(store, blocks)), blocks
+
+    def samples(self, store: RunStore, blocks: Blocks | None) -> Samples:
+        """Return the samples of the dataset, given a reader of its precomputed kernels, if it has any."""
+        fitted_on = None
+        if self.fitted:
+            folds = read_folds(store, self.dataset, self.repeats)
+            fitted_on = self.fitted.samples(folds[self.fitted.repeat])
+        return Samples(store.read(DATA, f"{self.data_group}/features"), fitted_on, blocks)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,46 +106,77 @@ class TileBatchTask(GramTask):
     """A task for a batch of tiles of one dataset."""
 
     number: int
-    tiles: tuple[tuple[int, int], ...]
+    tiles: tuple[Tile, ...]
 
     @property
     def part(self) -> str:
-        return str(self.number)
+        return f"{self.number}{self.trial_part}"
 
 
 @dataclass(frozen=True, kw_only=True)
 class TilesTask(TileBatchTask):
-    """Compute a batch of tiles of the base Gram matrices."""
+    """Compute a batch of tiles of the base Gram matrices, and store them unless they are to be recomputed."""
 
     stage: ClassVar[str] = "tiles"
     version: ClassVar[int] = 3
 
+    label_blocks: tuple[tuple[int, ...], ...] = ()
+    """Label columns of each problem, whose products with the kernels are also computed for permuted labels."""
+
     def inputs(self) -> tuple[Input, ...]:
-        return (
-            whole(DATA, f"{self.dataset}/features"),
-            label_input(self.dataset),
-            whole(GRAM, f"{self.dataset}/fold"),
-        )
+        return (*self.data_inputs(self.tiles), label_input(self.dataset))
 
     def writes(self) -> tuple[Input, ...]:
-        sums = (trials_of(STATISTICS, f"{self.dataset}/sums/{field.name}", [self.number]) for field in fields(Sums))
-        return (tiles_of(f"{self.dataset}/gram", self.tiles), *sums)
+        sums = (
+            trials_of(STATISTICS, f"{group}/sums/{name}", [self.number])
+            for group in self.sums_groups().values()
+            for name in sums_names(self.permutations)
+        )
+        return (*sums,) if self.recompute else (tiles_of(f"{self.data_group}/gram", self.tiles), *sums)
 
     def run(self, store: RunStore) -> Output:
-        fill = prepare_families(self.families, store.read(DATA, f"{self.dataset}/features"))
+        fill, _ = self.prepare(store)
         targets, _ = read_centered_labels(store, self.dataset)
         bounds = fold_bounds(store.read(GRAM, f"{self.dataset}/fold"))
         samples, kernels = len(targets), len(kernel_names(self.families))
-        sums = Sums.zeros(len(bounds) - 1, kernels, targets.shape[1], samples)
-        memory = np.empty(kernels * min(self.tile, samples) ** 2)
+        groups, size = self.sums_groups(), kernels * min(self.tile, samples) ** 2
+        sums = {repeat: Sums.zeros(len(bounds) - 1, kernels, targets.shape[1], samples) for repeat in groups}
+        memory = np.empty(0 if self.recompute else size)
+        folds = read_folds(store, self.dataset, self.repeats)[list(groups)]
+        permuted = self._permuted(folds, list(groups), kernels, len(bounds) - 1)
+        add: Callable[..., None] = partial(
+            add_repeated_tile, list(sums.values()), folds, np.empty(size), permuted=list(permuted.values())
+        )
+        if self.repeats == 1 and not permuted:
+            add = partial(add_tile, sums[0])  # the folds are contiguous
         output = Output()
         for tile in self.tiles:
             span = tile_slices(tile, self.tile, samples)
+            if self.recompute:
+                add(fill, targets, bounds, span)
+                continue
             shape = (kernels, span[0].stop - span[0].start, span[1].stop - span[1].start)
             values = memory[: np.prod(shape)].reshape(shape)
-            add_tile(sums, fill, targets, bounds, span, values)
-            output.digests |= store.write_chunk(GRAM, f"{self.dataset}/gram", (0, *tile), values)
-        for name, values in sums.arrays().items():
-            chunk = (self.number, *[0] * values.ndim)
-            output.digests |= store.write_chunk(STATISTICS, f"{self.dataset}/sums/{name}", chunk, values[None])
+            add(fill, targets, bounds, span, values)
+            output.digests |= store.write_chunk(GRAM, f"{self.data_group}/gram", (0, *tile), values)
+        for repeat, group in groups.items():
+            arrays = sums[repeat].arrays() | ({"permuted": permuted[repeat].products} if permuted else {})
+            for name, values in arrays.items():
+                chunk = (self.number, *[0] * values.ndim)
+                output.digests |= store.write_chunk(STATISTICS, f"{group}/sums/{name}", chunk, values[None])
         return output
+
+    def _permuted(self, folds: Integers, repeats: Sequence[int], kernels: int, count: int) -> dict[int, PermutedSums]:
+        """Return the sums of products with permuted labels, which are zero, by repeat; empty without permutations."""
+        if self.permutations is None:
+            return {}
+        shape = (len(self.label_blocks), self.permutations.count, count, count, kernels)
+        return {
+            repeat: PermutedSums(self.permutations.orders(fold, repeat), self.label_blocks, np.zeros(shape))
+            for repeat, fold in zip(repeats, folds, strict=True)
+        }
+
+
+def sums_names(permutations: Permutations | None) -> list[str]:
+    """Return the names of the sums that are stored for each batch of tiles."""
+    return [field.name for field in fields(Sums)] + (["permuted"] if permutations else [])

@@ -1,32 +1,40 @@
-"""Weights: one solve per two-stage method and trial, from the statistics alone."""
+"""Weights stage: determine the weights of each two-stage method and trial from the statistics."""
 
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from kernel_pipeline.stages.cell_results import Alignments, TrialWeights, WeightsResult
-from kernel_pipeline.stages.cells import NO_RESULT, weights_written
+from kernel_pipeline.stages.cell_results import TrialWeights, WeightsResult
+from kernel_pipeline.stages.cells import NO_RESULT, weights_written, write_weights
 from kernel_pipeline.stages.reduce import ReduceTask
-from kernel_pipeline.stages.statistics import read_statistics, statistics_inputs
+from kernel_pipeline.stages.statistics import TrialStatistics, read_statistics, statistics_inputs
 from kernel_pipeline.stages.task import Output, Task
 from kernel_pipeline.stages.task_results import TaskResult
 from kernel_pipeline.stages.tiles import GramTask
-from kernel_pipeline.store.arrays import WEIGHTS, RunStore
+from kernel_pipeline.store.arrays import RunStore
 from kernel_pipeline.store.inputs import Input
 from kernel_pipeline.tasks.arrays import Floats
-from kernel_pipeline.tasks.statistics.statistics import Statistics, alignment
-from kernel_pipeline.tasks.weights.gram_evidence import GramEvidence
+from kernel_pipeline.tasks.weights.gram_statistics import GramStatistics
 from kernel_pipeline.tasks.weights.method import WeightRule
 
-# With up to this many kernels a solve takes milliseconds, and one task solves for all trials.
+# Up to this number of kernels, a solve takes milliseconds, and one task solves for all trials.
 MAX_KERNELS_ALL_TRIALS = 1000
 
 
-def trial_batches(trials: int, kernels: int) -> list[tuple[int, ...]]:
-    """Return the trials that one task handles together."""
-    if kernels <= MAX_KERNELS_ALL_TRIALS:
-        return [tuple(range(trials))]
+def trial_batches(trials: int, kernels: int, per_trial: bool = False, repeats: int = 1) -> list[tuple[int, ...]]:
+    """Return batches of trials of one repeat, one per task.
+
+    Parameters
+    ----------
+    trials
+        Number of trials of all repeats.
+    per_trial
+        Whether each trial has its own Gram matrices.
+    """
+    if kernels <= MAX_KERNELS_ALL_TRIALS and not per_trial:
+        size = trials // repeats
+        return [tuple(range(first, first + size)) for first in range(0, trials, size)]
     return [(trial,) for trial in range(trials)]
 
 
@@ -35,7 +43,7 @@ class WeightsTask(GramTask):
     """Determine the weights of one method, for consecutive trials."""
 
     stage: ClassVar[str] = "weights"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
     reads: ClassVar[tuple[type[Task], ...]] = (ReduceTask,)
     result_type: ClassVar[type[TaskResult]] = TrialWeights
 
@@ -45,7 +53,7 @@ class WeightsTask(GramTask):
 
     @property
     def method_id(self) -> str:
-        """Name of the method in tables and arrays."""
+        """Return the name of the method in tables and arrays."""
         return self.method.method_id
 
     @property
@@ -57,37 +65,35 @@ class WeightsTask(GramTask):
         return self.problem, self.method_id
 
     def inputs(self) -> tuple[Input, ...]:
-        return statistics_inputs(self.dataset, self.problem, self.trials)
+        return statistics_inputs(self.dataset, self.problem, self.trials, self.permutations is not None)
 
     def writes(self) -> tuple[Input, ...]:
         return weights_written(f"{self.dataset}/{self.problem}", self.method_id, self.trials)
 
     def run(self, store: RunStore) -> Output:
-        statistics = read_statistics(store, self.dataset, self.problem, self.trials)
-        solved = [self._solve(train, test) for train, test in statistics]
+        permuted = self.permutations is not None
+        statistics = read_statistics(store, self.dataset, self.problem, self.trials, permuted)
+        solved = [self._solve(trial) for trial in statistics]
         group = f"{self.dataset}/{self.problem}"
-        certificates = [result.certificate for _, result in solved]  # None becomes NaN
-        output = Output(result=TrialWeights(dict(zip(self.trials, (result for _, result in solved), strict=True))))
-        output.digests |= store.write_trials(
-            WEIGHTS, f"{group}/{self.method_id}", self.trials, [mu for mu, _ in solved]
+        weights, results = zip(*solved, strict=True)
+        certificates = [result.certificate for result in results]
+        return Output(
+            digests=write_weights(store, group, self.method_id, self.trials, weights, certificates),
+            result=TrialWeights(dict(zip(self.trials, results, strict=True))),
         )
-        name = f"{group}/certificate/{self.method_id}"
-        output.digests |= store.write_trials(WEIGHTS, name, self.trials, certificates)
-        return output
 
     def read_result(self, value: object) -> TaskResult:
         found = TrialWeights.from_json(value)
         if sorted(found.trials) != sorted(self.trials):
-            raise ValueError(f"the result: 'trials' are {sorted(found.trials)}, and should be {sorted(self.trials)}")
+            raise ValueError(f"the result: 'trials' are {sorted(found.trials)}; they must be {sorted(self.trials)}")
         return found
 
-    def _solve(self, train: Statistics, test: Statistics) -> tuple[Floats, WeightsResult]:
+    def _solve(self, statistics: TrialStatistics) -> tuple[Floats, WeightsResult]:
         try:
-            mu, certificate = self.method.weights(GramEvidence(train))
+            mu, certificate = self.method.weights(GramStatistics(statistics.train))
         except NO_RESULT as error:
-            mu = np.full_like(train.a, np.nan)  # the fit then has nothing to do
+            mu = np.full_like(statistics.train.a, np.nan)  # the fit reports a missing result for NaN weights
             return mu, WeightsResult(n_kernels=len(mu), status=f"failed: {error}")
-        if (mu < 0).any():  # the fit reports the alignment of the positive part, which is what it fits
+        if (mu < 0).any():  # the fit uses the positive part of the kernel, and reports its alignment
             return mu, WeightsResult.of(mu, certificate)
-        aligned = Alignments.of(alignment(train, mu), alignment(test, mu))
-        return mu, WeightsResult.of(mu, certificate, aligned)
+        return mu, WeightsResult.of(mu, certificate, statistics.alignments(mu))

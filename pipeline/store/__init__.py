@@ -1,1 +1,1 @@
-"""The run directory: arrays, ledger, digests and locks, on local disks and in object stores."""
+"""Read and write run directories: arrays, ledger, digests and locks, on local disks and in object stores."""

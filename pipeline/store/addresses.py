@@ -1,4 +1,4 @@
-"""Addresses of runs and of their arrays: a folder of this machine, or s3://bucket/prefix."""
+"""Open the storage of a run by its address: a local folder, or s3://bucket/prefix."""
 
 from pathlib import Path
 
@@ -9,16 +9,16 @@ from kernel_pipeline.store.storage import Storage
 
 
 def storage_at(address: str | Path) -> Storage:
-    """The place that an address names; nothing is asked of it yet."""
+    """Return the storage at an address, without accessing it."""
     if not SCHEME.match(str(address)):
         return LocalStorage(address)
     try:
         parsed = parse_s3(str(address))
     except ValueError as error:
-        raise ConfigError(f"the address of a run, if it is no folder, {error}") from None
+        raise ConfigError(f"the address of a run that is not in a local folder {error}") from None
     try:
         from kernel_pipeline.store.object_storage import (
-            ObjectStorage,  # brings obstore and boto3, which a folder does not need
+            ObjectStorage,  # imports obstore and boto3, which a local folder does not need
         )
     except ImportError as error:
         raise MissingExtraError("s3:// addresses", "s3", error) from None
@@ -26,7 +26,7 @@ def storage_at(address: str | Path) -> Storage:
 
 
 def open_storage(address: str | Path) -> Storage:
-    """The place that an address names, if it can be reached."""
+    """Return the storage at an address, after checking that it can be reached."""
     root = storage_at(address)
     root.check_access()
     return root

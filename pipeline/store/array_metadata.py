@@ -1,7 +1,7 @@
-"""Descriptions of stored arrays: the part of zarr v3 that this program writes, and nothing else.
+"""Parse the metadata of stored arrays: only the subset of zarr v3 that this program writes is accepted.
 
-zarr can describe arrays whose decoding runs any code that is installed. A description from a run directory is held
-against what this program writes before zarr sees it.
+The metadata of a zarr array can name any installed codec, so decoding it may run arbitrary code. A description from a
+run directory is therefore validated before zarr reads it.
 """
 
 import math
@@ -20,8 +20,9 @@ FIXED = {
     "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}, {"name": "crc32c"}],
     "storage_transformers": [],
 }
-"""What is the same for all arrays."""
-FREE = ("shape", "data_type", "chunk_grid", "fill_value", "attributes")
+"""Metadata fields that are the same for all arrays."""
+VARYING = ("shape", "data_type", "chunk_grid", "fill_value", "attributes")
+"""Metadata fields that differ between arrays."""
 
 
 @dataclass(frozen=True)
@@ -34,13 +35,13 @@ class Description:
 
     @property
     def chunk_bytes(self) -> int:
-        """The size of each of its chunks, as stored."""
+        """Return the stored size of one chunk, including its checksum."""
         return math.prod(self.chunks) * ITEM_BYTES + CHECKSUM_BYTES
 
 
 @dataclass(frozen=True)
 class ArrayPlan:
-    """An array that a run has, as its plan says."""
+    """An array of a run, as planned."""
 
     group: str
     name: str
@@ -50,18 +51,20 @@ class ArrayPlan:
     dtype: str = "float64"
     attributes: dict[str, Any] = field(default_factory=dict)
     is_bound: bool = False
-    """Whether the data determine the length, and the shape is the largest possible."""
+    """Whether the length depends on the data, so that the shape is only an upper bound."""
     is_symmetric: bool = False
     """Whether only the chunks on and above the diagonal of the last two dimensions are stored."""
+    is_optional: bool = False
+    """Whether tasks can compute the values where they need them, so that the array need not be stored."""
 
     @property
     def key(self) -> str:
-        """Where it is, below the run directory."""
+        """Return the path of the array below the run directory."""
         return f"{self.group}/{self.name}"
 
     @property
     def stored_bytes(self) -> int:
-        """The size of all its chunks, as stored: chunks at the border are whole, and each has a checksum.
+        """Return the stored size of all chunks: chunks at the border are full, and each has a checksum.
 
         >>> ArrayPlan("gram.zarr", "wave/gram", (2, 5, 5), (2, 3, 3), "", is_symmetric=True).stored_bytes
         444
@@ -74,7 +77,7 @@ class ArrayPlan:
         return count * Description(self.shape, chunks, self.dtype).chunk_bytes
 
     def is_described_by(self, found: Description) -> bool:
-        """Return whether a description is that of this array."""
+        """Return whether a description matches this array."""
         if found.dtype != self.dtype:
             return False
         if self.is_bound:
@@ -84,12 +87,12 @@ class ArrayPlan:
 
 
 def parse_description(content: bytes) -> Description:
-    """Parse what describes an array.
+    """Parse the metadata of an array.
 
     Raises
     ------
     ValueError
-        If it is anything else than this program writes.
+        If this program would not write such metadata.
     """
     values = parse_json(content)
     if not isinstance(values, dict):
@@ -97,8 +100,8 @@ def parse_description(content: bytes) -> Description:
     for key, value in FIXED.items():
         if values.get(key) != value:
             raise ValueError(f"{key} is not {value}")
-    if unknown := values.keys() - FIXED.keys() - set(FREE):
-        raise ValueError(f"it has fields that are not known: {sorted(unknown)}")
+    if unknown := values.keys() - FIXED.keys() - set(VARYING):
+        raise ValueError(f"it has unknown fields: {sorted(unknown)}")
     dtype = values.get("data_type")
     if not isinstance(dtype, str) or dtype not in FILL_VALUES:
         raise ValueError(f"data_type is not one of {', '.join(FILL_VALUES)}")
@@ -108,7 +111,7 @@ def parse_description(content: bytes) -> Description:
     grid: Any = values.get("chunk_grid")
     chunks: Any = grid["configuration"].get("chunk_shape") if _is_regular_grid(grid) else None
     if not (_are_sizes(shape, 0) and _are_sizes(chunks, 1) and len(shape) == len(chunks)):
-        raise ValueError("shape and chunks are not lists of sizes")
+        raise ValueError("shape and chunks are not lists of sizes of the same length")
     if not isinstance(values.get("attributes", {}), dict):
         raise ValueError("attributes are not an object")
     return Description(tuple(shape), tuple(chunks), dtype)
@@ -118,5 +121,5 @@ def _is_regular_grid(grid: Any) -> bool:
     return isinstance(grid, dict) and grid.get("name") == "regular" and isinstance(grid.get("configuration"), dict)
 
 
-def _are_sizes(sizes: Any, least: int) -> bool:
-    return isinstance(sizes, list) and all(type(size) is int and size >= least for size in sizes)
+def _are_sizes(sizes: Any, minimum: int) -> bool:
+    return isinstance(sizes, list) and all(type(size) is int and size >= minimum for size in sizes)

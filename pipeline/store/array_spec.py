@@ -1,4 +1,4 @@
-"""The form of a line in the table of arrays, and the sizes of the dimensions of a dataset."""
+"""Specify an array of the schema, and the lengths of the dimensions of a dataset."""
 
 import math
 from dataclasses import dataclass
@@ -8,24 +8,51 @@ from typing import Literal
 from kernel_pipeline.store.array_metadata import ITEM_BYTES
 
 Dimension = Literal[
-    "trial", "fold", "batch", "problem", "kernel", "sample", "feature", "entry", "row_bound", "part", "tile", "one"
+    "trial",
+    "repeat",
+    "fold",
+    "batch",
+    "problem",
+    "permutation",
+    "label",
+    "problem_label",
+    "kernel",
+    "kernel_batch",
+    "ridge",
+    "precomputed",
+    "sample",
+    "feature",
+    "entry",
+    "row_bound",
+    "part",
+    "tile",
+    "one",
 ]
 
 
 class Kernels(Enum):
-    """Kinds of kernel families, by what is stored of them."""
+    """Kinds of kernel families, by what is stored for them."""
 
     GRAM = "Gram matrices"
     RANK_ONE = "columns of rank-one kernels"
 
 
 class Per(Enum):
-    """What a dataset has one array for."""
+    """The entity that an array of the schema belongs to; each such entity of a dataset has one array."""
 
     DATASET = "dataset"
+    FITTED = "dataset, or trial if data-dependent steps are fitted to the training set of each trial"
+    SUMS = "dataset, repeat if there are several, or trial if data-dependent steps are fitted to its training set"
+    REPEATED = "dataset with several repeats"
+    PERMUTED_SUMS = "as SUMS, if labels are permuted"
+    PERMUTED = "problem, if labels are permuted"
+    PRECOMPUTED = "dataset with precomputed kernels"
     COMBINED = "problem and method whose combined kernels are stored"
     PROBLEM = "problem"
+    SINGLE = "problem for which base kernels are fitted separately"
     WEIGHTS = "problem and method that gives weights"
+    CELL = "problem and method that has rows in the tables"
+    IN_PARTS = "problem and method whose ridges are solved in parts"
 
 
 BOTH = frozenset(Kernels)
@@ -40,25 +67,45 @@ class Sizes:
     sample: int
     feature: int
     entry: int
-    """Number of stored values of the columns; fewer may be stored, since new zeros are dropped."""
+    """Upper limit of the number of stored values of the columns: values that become zero are not stored."""
     kernel: int
-    problem: int
+    label: int
+    """Number of label columns of all problems."""
     fold: int
+    """Number of folds, including a fixed test set."""
     batch: int
     """Number of batches of tiles; 0 for rank-one families."""
     tile: int
     """Side length of a tile."""
+    fixed_test: bool = False
+    """Whether the last fold is the test set of every trial."""
+    kernel_batch: int = 1
+    """Number of base kernels that one task fits separately."""
+    ridge: int = 0
+    """Number of ridges of a path."""
+    precomputed: int = 0
+    """Number of precomputed kernels."""
+    per_trial: bool = False
+    """Whether data-dependent steps are fitted to the training set of each trial."""
+    problem_label: int = 1
+    """Number of label columns of the problem that an array belongs to."""
+    repeat: int = 1
+    """Number of repeats."""
+    permutation: int = 0
+    """Number of permutations of the labels."""
+    problem: int = 1
+    """Number of problems of the dataset."""
 
     def length(self, dimension: Dimension) -> int:
         """Return the length of a dimension.
 
-        >>> sizes = Sizes(sample=9, feature=2, entry=18, kernel=4, problem=1, fold=3, batch=1, tile=5)
+        >>> sizes = Sizes(sample=9, feature=2, entry=18, kernel=4, label=1, fold=3, batch=1, tile=5)
         >>> sizes.length("kernel"), sizes.length("trial"), sizes.length("row_bound")
         (4, 3, 10)
         """
         match dimension:
             case "trial":
-                return self.fold  # each fold is the test fold of one trial
+                return (self.fold - self.fixed_test) * self.repeat  # one per fold, not counting a fixed test set
             case "row_bound":
                 return self.sample + 1
             case "part":
@@ -71,11 +118,11 @@ class Sizes:
 
 @dataclass(frozen=True)
 class ArraySpec:
-    """One line of the table: an array that each dataset, problem or method has."""
+    """One entry of the schema: an array that each dataset, problem or method has."""
 
     group: str
     pattern: str
-    """Name in its group, with the fields `dataset`, `problem` and `method`."""
+    """Name in its group, with the placeholders `dataset`, `problem`, `method` and `fitted`, a `fitted_group`."""
     dims: tuple[Dimension, ...]
     about: str
     per: Per = Per.DATASET
@@ -85,16 +132,18 @@ class ArraySpec:
     """Dimensions of one chunk; None for an array that is one chunk."""
     dtype: str = "float64"
     attributes: tuple[Literal["kernels", "shift"], ...] = ()
-    """What is stored with the array: the names of the kernels, and their shifts."""
+    """Attributes stored with the array: the names of the kernels, and their shifts."""
     is_bound: bool = False
-    """Whether the data determine the length, and the sizes only an upper limit."""
+    """Whether the data determine the length, so that the sizes are only an upper limit."""
     is_symmetric: bool = False
     """Whether only the chunks on and above the diagonal of the last two dimensions are stored."""
+    is_optional: bool = False
+    """Whether tasks can compute the values where they need them, so that the array need not be stored."""
 
     @property
     def key(self) -> str:
-        """Name below its dataset and problem, such as `sums/rows`, `M` or `{method}`."""
-        return self.pattern.removeprefix("{dataset}/").removeprefix("{problem}/")
+        """Return the name below the dataset and problem, such as `sums/rows`, `M` or `{method}`."""
+        return self.pattern.removeprefix("{dataset}/").removeprefix("{fitted}/").removeprefix("{problem}/")
 
     def shape(self, sizes: Sizes) -> tuple[int, ...]:
         """Return the shape of the array."""
@@ -105,9 +154,9 @@ class ArraySpec:
         return tuple(map(sizes.length, self.dims if self.chunk_dims is None else self.chunk_dims))
 
     def array_bytes(self, sizes: Sizes) -> int:
-        """Return the bytes of the whole array in memory."""
+        """Return the size of the whole array in memory."""
         return math.prod(self.shape(sizes)) * ITEM_BYTES
 
     def chunk_bytes(self, sizes: Sizes) -> int:
-        """Return the bytes of one chunk in memory."""
+        """Return the size of one chunk in memory."""
         return math.prod(self.chunks(sizes)) * ITEM_BYTES

@@ -1,6 +1,6 @@
-"""The arrays of a run: zarr groups under one root, every chunk with a checksum and written whole.
+"""Read and write the arrays of a run: zarr groups in one storage, whose chunks have checksums and are written whole.
 
-A missing chunk reads as NaN, never as a number, and `read` refuses it.
+A missing chunk reads as NaN, never as a number, and `read` raises an error for it.
 """
 
 import errno
@@ -15,7 +15,7 @@ from zarr.codecs import BytesCodec, Crc32cCodec
 from zarr.core.buffer import Buffer
 from zarr.storage import MemoryStore
 
-from kernel_pipeline.cluster.limits import starved
+from kernel_pipeline.cluster.limits import suspected_limits
 from kernel_pipeline.errors import RefusedError, UnreachableError
 from kernel_pipeline.store.access import Access
 from kernel_pipeline.store.array_metadata import parse_description
@@ -25,20 +25,22 @@ from kernel_pipeline.store.paths import GROUPS
 from kernel_pipeline.store.storage import Storage
 from kernel_pipeline.tasks.arrays import Floats
 
-DATA, GRAM, STATISTICS, WEIGHTS, COMBINED = GROUPS
+DATA, GRAM, STATISTICS, WEIGHTS, COMBINED, PREDICTIONS = GROUPS
 
 
 class DamagedError(RuntimeError):
-    """A stored array does not hold what was written."""
+    """A stored array does not contain what was written."""
 
 
 class RunStore:
-    """The arrays of one run. Cheap to make and to send: it holds an address and a token only.
+    """The arrays of one run. A store is cheap to create, and is pickled as its storage and its token.
 
     Parameters
     ----------
+    root
+        Storage of the arrays.
     token
-        That of the lock under which arrays are written; without one, nothing guards them.
+        Token of the lock under which arrays are written; if empty, writes are not checked against a lock.
     """
 
     def __init__(self, root: Storage, token: str = "") -> None:
@@ -46,13 +48,13 @@ class RunStore:
         self.access = Access(self.fence.check)
         self._opened: dict[str, zarr.Array[Any]] = {}
         self._described: dict[str, str] = {}
-        """Digests of descriptions that are known to be there; many arrays share the groups around them."""
+        """Digests of descriptions that are known to be stored; many arrays share the groups that contain them."""
 
     def __reduce__(self) -> tuple[type["RunStore"], tuple[Storage, str]]:
         return RunStore, (self.root, self.fence.token)
 
-    def anew(self) -> "RunStore":
-        """The same arrays, of which nothing was read or written yet."""
+    def fresh_copy(self) -> "RunStore":
+        """Return a store of the same arrays, with no reads or writes recorded."""
         return RunStore(self.root, self.fence.token)
 
     def create(
@@ -65,11 +67,12 @@ class RunStore:
         dtype: str = "float64",
         attributes: dict[str, Any] | None = None,
     ) -> dict[str, str]:
-        """Describe an array, without values; chunks that are there stay.
+        """Create an array without values; existing chunks are kept.
 
         Returns
         -------
-        The digests of what describes it and the groups around it, by key.
+        digests
+            The digests of the metadata of the array and of the groups that contain it, by key.
         """
         described: dict[str, Buffer] = {}
         zarr.create_array(
@@ -101,19 +104,25 @@ class RunStore:
             self._described[key] = digest
 
     def array(self, group: str, name: str) -> zarr.Array[Any]:
-        """An array that is there."""
+        """Return an existing array.
+
+        Raises
+        ------
+        DamagedError
+            If its metadata are missing or not valid.
+        """
         key = f"{group}/{name}"
         if key not in self._opened:
             try:
-                parse_description(self.root.read(f"{key}/zarr.json"))  # before zarr looks for what decodes it
-                # Not a property of the stored array: without it a chunk of nothing but NaN would not be written.
+                parse_description(self.root.read(f"{key}/zarr.json"))  # before zarr loads the codecs that it names
+                # A setting of the process, not stored with the array: without it, all-NaN chunks are not written.
                 with zarr.config.set({"array.write_empty_chunks": True}):
                     self._opened[key] = zarr.open_array(
                         store=self.root.arrays(group, self.access), path=name, mode="r+", zarr_format=3
                     )
             except (UnreachableError, RefusedError):
                 raise
-            except Exception as error:  # a description may be wrong in any way
+            except Exception as error:  # invalid metadata can raise any type of error
                 if not _is_damage(error):
                     raise
                 raise DamagedError(f"{key}/zarr.json does not describe an array: {error}") from error
@@ -124,26 +133,27 @@ class RunStore:
 
         Returns
         -------
-        The digest of what is stored, by its key.
+        digests
+            The digest of the chunk, by its key.
         """
         self._writable(group, name).set_block_selection(tuple(chunk), values)
         return self._digests(group, name, [tuple(chunk)])
 
     def write(self, group: str, name: str, values: Any) -> dict[str, str]:
-        """Write a whole array, in one call for all its chunks."""
+        """Write a whole array, and return the digests of its chunks by key."""
         array = self._writable(group, name)
         array[...] = np.asarray(values)
         return self._digests(group, name, np.ndindex(array.cdata_shape))
 
     def write_trials(self, group: str, name: str, trials: Sequence[int], values: Any) -> dict[str, str]:
-        """Write the chunks of consecutive trials, for arrays whose first axis is the trial; one value each."""
+        """Write the chunks of consecutive trials, for arrays whose first axis is the trial; one value per trial."""
         array, first = self._writable(group, name), trials[0]
         array[first : first + len(trials)] = np.asarray(values, dtype=np.float64)
-        behind = [0] * (array.ndim - 1)
-        return self._digests(group, name, [(trial, *behind) for trial in trials])
+        other_axes = [0] * (array.ndim - 1)
+        return self._digests(group, name, [(trial, *other_axes) for trial in trials])
 
     def _writable(self, group: str, name: str) -> zarr.Array[Any]:
-        """An array to write to; zarr would make the folders of a vanished run directory anew, around a lone chunk."""
+        """Return an array whose metadata is stored: zarr would recreate a deleted run directory for a single chunk."""
         array, described = self.array(group, name), f"{group}/{name}/zarr.json"
         if not self.root.exists(described):
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), f"{self.root}/{described}")
@@ -154,12 +164,12 @@ class RunStore:
         return [f"{group}/{name}/{encode(chunk)}" for chunk in chunks]
 
     def _digests(self, group: str, name: str, chunks: Iterable[tuple[int, ...]]) -> dict[str, str]:
-        """The digests of chunks that were just written, which have to be there."""
+        """Return the digests of chunks that were just written, after checking that they are stored."""
         keys = self._keys(group, name, chunks)
         written = {key: self.access.written[key] for key in keys}
         for key, found in self.root.digests(keys, full=self.root.verify_writes).items():
-            if found != written[key]:  # the disk, or someone else who writes there
-                raise OSError(errno.EIO, "what was just written is not what is there", f"{self.root}/{key}")
+            if found != written[key]:  # a failing disk, or another process that writes there
+                raise OSError(errno.EIO, "the file differs from what was just written", f"{self.root}/{key}")
         return written
 
     def read(self, group: str, name: str, selection: Any = ..., undefined: bool = False) -> Any:
@@ -168,27 +178,42 @@ class RunStore:
         Parameters
         ----------
         undefined
-            Whether a value may be NaN because it is not defined. Then the chunks have to be there, since a missing one
-            reads as NaN as well; of an array with one chunk per trial, those of the selected trial.
+            Whether a value may be NaN because it is not defined. A missing chunk reads as NaN as well, so the chunks
+            must exist in this case.
+
+        Raises
+        ------
+        DamagedError
+            If chunks are missing or damaged.
         """
         array = self.array(group, name)
         try:
             values = np.asarray(array[selection])
-        except (ValueError, RuntimeError, TypeError) as error:  # as a chunk fails: its checksum, its size
+        except (ValueError, RuntimeError, TypeError) as error:  # a wrong checksum or size of a chunk
             if not _is_damage(error):
                 raise
             raise DamagedError(f"{group}/{name} cannot be read: {error}") from error
         missing = values.dtype.kind == "f" and bool(np.isnan(values).any())
         if missing and undefined:
-            first, *others = (range(count) for count in array.cdata_shape)
-            chunks = product([selection] if isinstance(selection, int) else first, *others)
+            chunks = product(*_selected_chunks(array, selection))
             missing = not all(self.root.digests(self._keys(group, name, chunks), full=False).values())
         if missing:
             raise DamagedError(f"{group}/{name} lacks values that a finished task should have written")
         return values
 
 
+def _selected_chunks(array: zarr.Array[Any], selection: Any) -> list[range]:
+    """Return the chunks that a selection of numbers and slices touches, along each axis."""
+    parts = selection if isinstance(selection, tuple) else (selection,)
+    chosen = [part for part in parts if part is not ...] + [slice(None)] * array.ndim
+    found = []
+    for length, size, part in zip(array.shape, array.chunks, chosen[: array.ndim], strict=True):
+        start, stop = (part, part + 1) if isinstance(part, int) else part.indices(length)[:2]
+        found.append(range(start // size, -(-stop // size)))
+    return found
+
+
 def _is_damage(error: Exception) -> bool:
-    """Whether an error tells of what is stored, and not of a process that lacks memory, threads or open files."""
+    """Return whether an error is due to the stored data, and not to a lack of memory, threads or open files."""
     is_absent = isinstance(error, FileNotFoundError | IsADirectoryError | NotADirectoryError)
-    return is_absent or not (isinstance(error, OSError | MemoryError) or starved(error))
+    return is_absent or not (isinstance(error, OSError | MemoryError) or suspected_limits(error))

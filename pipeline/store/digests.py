@@ -1,4 +1,4 @@
-"""Digests of stored files: a checksum and the size, so that what rots, shrinks or changes place is noticed."""
+"""Compute digests of stored files: a checksum and the size, to detect damaged, truncated and misplaced files."""
 
 import os
 from collections.abc import Iterable, Iterator
@@ -11,50 +11,54 @@ from kernel_pipeline.store.regular_files import IrregularError, open_regular
 CHECKSUM_BYTES = 4
 DAMAGED = "damaged"
 IRREGULAR = "irregular:0"
-"""In the place of a digest: there is a link, a FIFO or a folder, which is not opened."""
+"""Used instead of a digest for a link, a FIFO or a folder, which is not opened."""
 BLOCK_BYTES = 1 << 20
-"""Read at a time: chunks and tables may be larger than what memory there is."""
+"""Number of bytes read at a time: chunks and tables may not fit in memory."""
 MAX_UNEXPECTED_BYTES = 64 << 20
-"""Read of a file that has another size than the ledger says, to see whether it belongs to another place."""
+"""Largest file that is read although its size differs from the ledger, to find out whether it is misplaced."""
 
 
 def content_digest(content: bytes) -> str:
-    """The digest of a whole content."""
+    """Return the digest of the content of a file."""
     return f"{google_crc32c.value(content):08x}:{len(content)}"
 
 
 def is_chunk(key: str) -> bool:
-    """Whether a key is that of a chunk of a zarr array."""
+    """Return whether a key is that of a chunk of a zarr array."""
     return ".zarr/" in key and not key.endswith("/zarr.json")
 
 
 def file_digest(path: str | Path, expected: str = "") -> str:
-    """The digest of a file; empty if there is none.
+    """Return the digest of a file; empty if it does not exist.
 
     Parameters
     ----------
     expected
-        The digest that the ledger has of it. A file of another size is read only if it is small.
+        Digest of the file in the ledger. A file of another size is read only if it is small.
     """
     return _digest(path, False, True, expected)
 
 
 def chunk_digest(path: str | Path, full: bool = True, expected: str = "") -> str:
-    """The digest of a chunk of a zarr array, which ends in its own checksum; empty if there is none.
+    """Return the digest of a chunk of a zarr array, which ends in its own checksum; empty if it does not exist.
 
-    In full, its content is held against that; else only the checksum and the size are looked at, which cost nothing
-    to read. A file of another size than expected is read only if it is small.
+    Parameters
+    ----------
+    full
+        Whether to verify the content against the checksum. Otherwise only the checksum and the size are read.
+    expected
+        Digest of the chunk in the ledger. A file of another size is read only if it is small.
     """
     return _digest(path, True, full, expected)
 
 
 def is_unexpected(size: int, expected: str) -> bool:
-    """Return whether a file is not worth reading: it is large, and not as large as the ledger says."""
+    """Return whether a file need not be read: it is large, and its size differs from the ledger."""
     return size > MAX_UNEXPECTED_BYTES and bool(expected) and size_of(expected) != size
 
 
 def digest_of(blocks: Iterable[bytes], chunk: bool) -> str:
-    """The digest of a file that comes in blocks; that of a chunk is held against the checksum at its end."""
+    """Return the digest of a file that is read in blocks; a chunk is verified against the checksum at its end."""
     computed, size, end = 0, 0, b""
     for block in blocks:
         size += len(block)
@@ -67,13 +71,13 @@ def digest_of(blocks: Iterable[bytes], chunk: bool) -> str:
 
 
 def chunk_end_digest(end: bytes, size: int) -> str:
-    """The digest of a chunk that ends so, and of which no more is known than its size."""
+    """Return the digest of a chunk from its last bytes, the stored checksum, and its size."""
     return f"{end.hex()}:{size}"
 
 
 def _digest(path: str | Path, chunk: bool, full: bool, expected: str) -> str:
     try:
-        descriptor = open_regular(path)  # there may be very many; this is the quickest way
+        descriptor = open_regular(path)  # without a file object, which is faster for many chunks
     except IrregularError:
         return IRREGULAR
     except OSError:
@@ -93,7 +97,7 @@ def _digest(path: str | Path, chunk: bool, full: bool, expected: str) -> str:
 
 
 def size_of(digest: str) -> int:
-    """The bytes of what a digest is of."""
+    """Return the size in bytes that is part of a digest."""
     return int(digest.rpartition(":")[2] or 0)
 
 

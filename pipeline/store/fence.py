@@ -1,9 +1,9 @@
-"""Whether the arrays of a run may still be written: only for the driver process that its lock names.
+"""Allow writes to the arrays of a run only on behalf of the driver process that holds its lock.
 
-A driver draws a random token each time it takes the lock, the lock holds it, and every task carries it. A task that
-outlives its driver, on a scheduler that keeps running or on a host that lost its connection, finds another token or no
-lock when it comes to write, and stops. The lock is read right before a chunk takes its place, so what is left is the
-time of a rename, or of one request to an object store; digests in the ledger catch what falls into that.
+A driver draws a random token each time it takes the lock. The token is stored in the lock, and every task carries it. A
+task that outlives its driver, on a scheduler that keeps running or on a host that lost its connection, finds another
+token or no lock before it writes, and stops. The lock is read immediately before a chunk is replaced, so a late write
+is possible only during a rename, or one request to an object store; the digests in the ledger detect it.
 """
 
 import time
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 
 class Fence:
-    """Checks that a lock still holds a token.
+    """Check that a lock still contains a token.
 
     Parameters
     ----------
     root
-        Where the lock is: the run directory, or the place of its arrays.
+        Storage that contains the lock: the run directory, or the storage of its arrays.
     token
-        That of the driver's lock. Empty for arrays that no driver guards, which are never refused.
+        Token of the driver's lock. If empty, every write is allowed.
     """
 
     def __init__(self, root: "Storage", token: str) -> None:
@@ -36,12 +36,12 @@ class Fence:
         self._checked = float("-inf")
 
     def check(self, now: bool = False) -> None:
-        """Raise a `SupersededError` unless the lock holds the token.
+        """Raise a `SupersededError` unless the lock contains the token.
 
         Parameters
         ----------
         now
-            Read the lock even where that is slow and it was read just before.
+            Whether to read the lock even if it was read less than `Storage.seconds_to_trust_lock` ago.
         """
         if not self.token:
             return
@@ -56,9 +56,9 @@ class Fence:
 
 @contextmanager
 def guarded_arrays(root: "Storage", arrays: "Storage", token: str) -> Iterator[None]:
-    """Copy the lock of a run to where its arrays are, if that is elsewhere: workers see that place alone.
+    """Copy the lock of a run to the storage of its arrays, if it is separate; workers access only that storage.
 
-    The copy decides only who may write arrays. Whoever holds the lock of the run replaces it.
+    The copy decides only who may write arrays. The holder of the lock of the run replaces it.
     """
     if not token or arrays.address == root.address:
         yield
@@ -67,7 +67,7 @@ def guarded_arrays(root: "Storage", arrays: "Storage", token: str) -> Iterator[N
     try:
         yield
     finally:
-        # Where it cannot be removed, it names a run that has ended, and the next one replaces it.
+        # A copy that cannot be removed is harmless: the next run replaces it.
         with suppress(OSError):
             found = _holder(arrays)
             if found is not None and found.token == token:
@@ -84,10 +84,10 @@ def _holder(root: "Storage") -> Holder | None:
 def _superseded(root: "Storage", found: Holder | None) -> SupersededError:
     if found is None:
         return SupersededError(
-            f"the lock of {root} is gone: the run that it was of has ended, or someone removed it. Nothing more is "
-            f"written for that run. `pipeline resume {quoted(root)}` goes on with it"
+            f"the lock of {root} no longer exists: its run has ended, or the lock was removed. This run stops writing. "
+            f"Resume it with `pipeline resume {quoted(root)}`"
         )
     return SupersededError(
-        f"{root} was taken over by {found}. Nothing more is written for the run before. "
-        f"`pipeline status {quoted(root)}` says how far it is"
+        f"{root} was taken over by {found}. This run stops writing. "
+        f"`pipeline status {quoted(root)}` shows the progress of the other run"
     )

@@ -1,4 +1,4 @@
-"""Small files, written whole or not at all."""
+"""Write small files atomically."""
 
 import os
 import re
@@ -8,16 +8,17 @@ from pathlib import Path
 from secrets import token_hex
 
 PARTIAL = ".partial"
-"""How names of files end that are being written; zarr uses the same. A crash may leave some, which are no one's."""
-# Those of `write_whole`, and of zarr, by which earlier versions wrote chunks; not a user's own "thesis.partial".
+"""Suffix of files that are being written, the same as that of zarr. A crash may leave such files behind."""
+# Matches the names that `write_whole` uses, and those that zarr used for chunks in earlier versions, but not files of
+# users, such as "thesis.partial".
 TEMPORARY = re.compile(rf"(?:\..+\.[0-9a-f]+|.*\.[0-9a-f]{{32}}){re.escape(PARTIAL)}")
 
 PRIVATE = 0o700
-"""The mode of a run directory and of its logs when they are made."""
+"""Mode of new run directories and log folders."""
 
 
 def is_temporary(name: str) -> bool:
-    """Return whether a file has the name of one that a writer which was killed left half-written.
+    """Return whether a file name is that of a temporary file, such as a killed process may leave behind.
 
     >>> is_temporary(".rows.csv.1f.partial"), is_temporary("thesis.partial")
     (True, False)
@@ -31,20 +32,21 @@ def write_whole(
     sync: bool = True,
     before_replace: Callable[[], None] | None = None,
 ) -> None:
-    """Replace a file so that no reader, and no crash, ever finds half of it.
+    """Replace a file atomically: it is never partly written, even after a crash.
 
     Parameters
     ----------
     content
-        All of it, or its parts.
+        The whole content, or an iterator over its parts.
     sync
-        Whether it has to outlive a power cut. What a digest guards can do without.
+        Whether the file must survive a power failure. Files that are verified by a digest need not.
     before_replace
-        Called once the content is written and before it takes its place; what it raises leaves the file as it was.
+        Called after the content was written and before the file is replaced. If it raises an error, the file is left
+        unchanged.
     """
     temporary = path.with_name(f".{path.name}.{token_hex(8)}{PARTIAL}")
     try:
-        with temporary.open("xb") as file:  # not through a link that someone put there
+        with temporary.open("xb") as file:  # exclusive, so an existing link is not followed
             file.writelines(_parts(content))
             file.flush()
             if sync:
@@ -66,13 +68,13 @@ def _parts(content: str | bytes | Iterator[bytes]) -> Iterable[bytes]:
 
 
 def make_private(folder: Path) -> None:
-    """Make a folder that its owner alone can enter, whatever the umask says; one that is there keeps its mode."""
+    """Create a folder that only its owner can access, whatever the umask is; an existing folder keeps its mode."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     folder.mkdir(mode=PRIVATE, exist_ok=True)
 
 
 def sync_folder(folder: Path) -> None:
-    """Let the names in a folder outlive a power cut."""
+    """Flush the entries of a folder to disk, so that they survive a power failure."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -80,14 +82,14 @@ def sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
-def quoted(place: object) -> str:
-    """A path or an address as a shell takes it, for commands that messages suggest.
+def quoted(location: object) -> str:
+    """Quote a path or an address for the shell, for commands in messages.
 
     >>> quoted("my runs"), quoted(os.fsdecode(b"caf\\xe9"))
     ("'my runs'", "$'caf\\\\xe9'")
     """
-    text = str(place)
+    text = str(location)
     if text.isprintable():
         return shlex.quote(text)
     escaped = (chr(byte) if 32 <= byte < 127 and byte not in b"\\'" else f"\\x{byte:02x}" for byte in os.fsencode(text))
-    return f"$'{''.join(escaped)}'"  # what no terminal shows, such as bytes that are not UTF-8, as bash reads it
+    return f"$'{''.join(escaped)}'"  # bash syntax for unprintable characters, such as bytes that are not UTF-8

@@ -1,4 +1,4 @@
-"""What zarr reads and writes the arrays of a folder by: regular files only, and never through a link."""
+"""Implement a zarr store on a local folder that opens only regular files and follows no links."""
 
 import asyncio
 import os
@@ -14,12 +14,14 @@ from kernel_pipeline.store.regular_files import is_regular, open_regular, path_i
 
 
 class FolderStore(Store):
-    """The files of a folder. zarr's own store for folders follows links and opens whatever is there.
+    """A zarr store on a folder. Unlike `zarr.storage.LocalStore`, it refuses links and special files.
 
     Parameters
     ----------
+    path
+        The folder.
     access
-        What is asked before a file is replaced, and where chunks that were read and written are noted.
+        Checks each write, and records the chunks that were read and written.
     """
 
     supports_writes = True
@@ -38,7 +40,7 @@ class FolderStore(Store):
         return f"file://{self.path}"
 
     async def get(self, key: str, prototype: BufferPrototype, byte_range: ByteRequest | None = None) -> Buffer | None:
-        """A chunk or a description; None if there is none."""
+        """Return the content of a chunk or of metadata; None if it does not exist."""
         try:
             content = await asyncio.to_thread(self._read, key, byte_range)
         except (FileNotFoundError, NotADirectoryError):
@@ -50,35 +52,35 @@ class FolderStore(Store):
     async def get_partial_values(
         self, prototype: BufferPrototype, key_ranges: Iterable[tuple[str, ByteRequest | None]]
     ) -> list[Buffer | None]:
-        """Parts of chunks."""
+        """Return parts of chunks."""
         return [await self.get(key, prototype, part) for key, part in key_ranges]
 
     async def exists(self, key: str) -> bool:
-        """Whether there is a file."""
+        """Return whether a file exists."""
         return is_regular(path_inside(self.path, key))
 
     async def set(self, key: str, value: Buffer) -> None:
-        """Replace a chunk or a description, whole."""
+        """Replace a chunk or metadata atomically."""
         await asyncio.to_thread(self._write, key, value)
 
     async def set_partial_values(self, key_start_values: object) -> None:
-        """Every chunk is written whole."""
+        """Raise an error: chunks are always written whole."""
         raise NotImplementedError
 
     async def delete(self, key: str) -> None:
-        """Nothing is removed by zarr."""
+        """Raise an error: zarr is not used to remove files."""
         raise NotImplementedError
 
     def list(self) -> AsyncIterator[str]:
-        """Nothing is listed by zarr."""
+        """Raise an error: zarr is not used to list files."""
         raise NotImplementedError
 
     def list_prefix(self, prefix: str) -> AsyncIterator[str]:
-        """Nothing is listed by zarr."""
+        """Raise an error: zarr is not used to list files."""
         raise NotImplementedError
 
     def list_dir(self, prefix: str) -> AsyncIterator[str]:
-        """Nothing is listed by zarr."""
+        """Raise an error: zarr is not used to list files."""
         raise NotImplementedError
 
     def _read(self, key: str, part: ByteRequest | None) -> bytes:
@@ -95,6 +97,6 @@ class FolderStore(Store):
         self._access.check()
         path, content = Path(path_inside(self.path, key)), value.to_bytes()
         path.parent.mkdir(parents=True, exist_ok=True)
-        # Again once it is written, which may take long: right before it takes its place.
+        # Check again after writing, which may take long, immediately before the file is replaced.
         write_whole(path, content, sync=False, before_replace=self._access.check)
         self._access.note_written(key, content)

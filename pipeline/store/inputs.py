@@ -1,9 +1,9 @@
-"""What tasks read, as digests: declared by tasks, expected by the driver, and compared with what a worker has read.
+"""Compute digests of the inputs of tasks: declared by tasks, expected by the driver, and verified by workers.
 
 A task declares arrays, or trials or tiles of them. The digest of such an input is the sum, over its chunks, of a hash
 of each chunk's key and digest, so it has the same size for any number of chunks, and the driver keeps it up to date as
-tasks finish. A worker takes the same sum over the chunks that it has read. The ledger keeps one digest per task, over
-all its inputs: it tells whether anything that the task was built on has since been computed again with another result.
+tasks finish. A worker computes the same sum over the chunks that it has read. The ledger keeps one digest per task,
+over all its inputs. It shows whether any input of the task has since been recomputed with another result.
 """
 
 import hashlib
@@ -11,11 +11,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from kernel_pipeline.store.arrays import GRAM, DamagedError
+from kernel_pipeline.store.arrays import DATA, GRAM, DamagedError
 from kernel_pipeline.store.digests import is_chunk
 
 Total = int
-"""The digest of an input: the number of its chunks, above the sum of their hashes."""
+"""The digest of an input: the sum of the hashes of its chunks, with the number of chunks in the bits above."""
+PRECOMPUTED = "precomputed"
+"""Name of the array of precomputed kernels."""
 HASH_BYTES = 8
 COUNT_SHIFT = 128
 
@@ -25,38 +27,44 @@ class Input:
     """An array, or parts of one."""
 
     array: str
-    """Its group and name, as in `gram.zarr/wave/gram`."""
+    """Group and name of the array, such as `gram.zarr/wave/gram`."""
     parts: tuple[str, ...]
-    """What is read of it: the array itself, or prefixes of chunk keys."""
+    """Parts that are read: the array itself, or prefixes of chunk keys."""
 
 
 def whole(group: str, name: str) -> Input:
-    """All chunks of an array."""
+    """Return all chunks of an array as an input."""
     array = f"{group}/{name}"
     return Input(array, (array,))
 
 
 def trials_of(group: str, name: str, trials: Iterable[int]) -> Input:
-    """The chunks of some trials, of an array whose first axis is the trial."""
+    """Return the chunks of some trials as an input, for an array whose first axis is the trial."""
     array = f"{group}/{name}"
     return Input(array, tuple(f"{array}/c/{trial}" for trial in trials))
 
 
 def tiles_of(name: str, tiles: Iterable[tuple[int, int]]) -> Input:
-    """Some tiles of an array of base Gram matrices."""
+    """Return some tiles of an array of base Gram matrices as an input."""
     array = f"{GRAM}/{name}"
     return Input(array, tuple(f"{array}/c/0/{i}/{j}" for i, j in tiles))
 
 
+def precomputed_tiles(dataset: str, kernels: int, tiles: Iterable[tuple[int, int]]) -> Input:
+    """Return some tiles of the array of precomputed kernels, in which each kernel has its own chunks, as an input."""
+    array = f"{DATA}/{dataset}/{PRECOMPUTED}"
+    return Input(array, tuple(f"{array}/c/{kernel}/{i}/{j}" for i, j in tiles for kernel in range(kernels)))
+
+
 class Reader(Protocol):
-    """A task, as far as it reads arrays."""
+    """A task that reads arrays."""
 
     @property
     def name(self) -> str:
-        """Name of the task, unique in a run."""
+        """Return the name of the task, unique in a run."""
 
     def inputs(self) -> tuple[Input, ...]:
-        """Return all that the task may read."""
+        """Return everything that the task may read."""
 
 
 class InputDigests:
@@ -66,17 +74,17 @@ class InputDigests:
         self._totals: dict[str, Total] = {}
 
     def add(self, digests: Mapping[str, str]) -> None:
-        """Count chunks in, by their keys."""
+        """Add the digests of chunks, by key."""
         self._count(digests, 1)
 
     def replace(self, before: Mapping[str, str], digests: Mapping[str, str]) -> None:
-        """Count chunks in, where others may have been before."""
+        """Replace the digests of chunks that were added earlier; `before` is empty for new chunks."""
         if before != digests:
             self._count(before, -1)
             self._count(digests, 1)
 
     def of(self, task: Reader) -> tuple[Total, ...]:
-        """The digest of each input of a task, in the order in which it declares them."""
+        """Return the digest of each input of a task, in the order in which the task declares them."""
         get = self._totals.get
         return tuple(sum(get(part, 0) for part in needed.parts) for needed in task.inputs())
 
@@ -92,7 +100,7 @@ class InputDigests:
 def with_reports(
     tasks: Sequence[Reader], totals: Sequence[tuple[Total, ...]], reported: Iterable[Mapping[str, str]]
 ) -> list[tuple[Total, ...]]:
-    """Return the digests of the inputs of tasks when chunks are added that the given totals do not count."""
+    """Return the digests of the inputs of tasks, with chunks added that the given totals do not include."""
     added = InputDigests()
     for digests in reported:
         added.add(digests)
@@ -103,7 +111,7 @@ def with_reports(
 
 
 def ledger_digest(totals: Iterable[Total]) -> str:
-    """One digest of all inputs of a task, as the ledger has it: the number of chunks, and the sum of their hashes.
+    """Return the digest of all inputs of a task for the ledger: the number of chunks, and the sum of their hashes.
 
     >>> ledger_digest([(2 << 128) + 0xAB, (1 << 128) + 0x5])
     '3:b0'
@@ -112,11 +120,11 @@ def ledger_digest(totals: Iterable[Total]) -> str:
     return f"{total >> COUNT_SHIFT}:{total & ((1 << COUNT_SHIFT) - 1):x}"
 
 
-def is_built_on_others(recorded: str, totals: Iterable[Total]) -> bool:
-    """Whether what a task was built on differs from what there is now.
+def inputs_have_changed(recorded: str, totals: Iterable[Total]) -> bool:
+    """Return whether the inputs of a task have changed since it ran.
 
-    While chunks are missing from what there is now, nobody can tell; the answer is no then. So it is for a line of the
-    ledger without a digest, which an earlier version wrote.
+    If chunks are missing now, this is not known, and False is returned; likewise for a line of the ledger without a
+    digest, which an earlier version wrote.
     """
     if not recorded:
         return False
@@ -125,20 +133,28 @@ def is_built_on_others(recorded: str, totals: Iterable[Total]) -> bool:
 
 
 def check_inputs(
-    tasks: Sequence[Reader], expected: Sequence[tuple[Total, ...]], read: Mapping[str, str], to_the_end: bool
+    tasks: Sequence[Reader], expected: Sequence[tuple[Total, ...]], read: Mapping[str, str], is_finished: bool
 ) -> None:
-    """Raise a `DamagedError` if something was read that is not what the ledger has.
+    """Check that the chunks that were read agree with the ledger.
 
-    An input of which nothing was read had no part in the result. Each chunk that was read must belong to an input.
+    An input that was not read is ignored, since it did not affect the result. Each chunk that was read must belong to
+    an input.
 
     Parameters
     ----------
     expected
-        The digests of the inputs, by task.
+        Digests of the inputs, by task.
     read
-        The digests of the chunks that were read.
-    to_the_end
-        Whether the tasks came to their end; else they may have stopped within an input, which tells nothing.
+        Digests of the chunks that were read.
+    is_finished
+        Whether the tasks have finished. Otherwise, an input that was read only in part is not an error.
+
+    Raises
+    ------
+    DamagedError
+        If a chunk differs from the ledger.
+    TypeError
+        If a task has read an array that it does not declare.
     """
     found = InputDigests()
     found.add(read)
@@ -148,10 +164,9 @@ def check_inputs(
     for task, totals in zip(tasks, expected, strict=True):
         for needed, total, now in zip(task.inputs(), totals, found.of(task), strict=True):
             is_complete = now >> COUNT_SHIFT == total >> COUNT_SHIFT
-            if now not in (0, total) and (is_complete or to_the_end):
+            if now not in (0, total) and (is_complete or is_finished):
                 raise DamagedError(
-                    f"{needed.array} holds other values than the ledger says; {task.name} has read them, and its "
-                    "result is dropped"
+                    f"{needed.array} differs from the ledger; {task.name} has read it, so its result is discarded"
                 )
 
 
@@ -165,10 +180,10 @@ def _total(key: str, digest: str) -> Total:
 
 
 def _parts(key: str) -> tuple[str, ...]:
-    """What a chunk is a part of, as far as tasks read it: an array, and a tile or the chunks of a trial."""
-    array, _, place = key.rpartition("/c/")
-    if array.startswith(f"{GRAM}/"):
+    """Return the inputs that a chunk may be part of: its array, and its tile or the chunks of its trial."""
+    array, _, chunk = key.rpartition("/c/")
+    if array.startswith(f"{GRAM}/") or (array.startswith(f"{DATA}/") and array.endswith(f"/{PRECOMPUTED}")):
         return (array, key)
     if "/sums/" in array:  # always read as a whole, and there may be very many chunks
         return (array,)
-    return (array, f"{array}/c/{place.partition('/')[0]}")
+    return (array, f"{array}/c/{chunk.partition('/')[0]}")

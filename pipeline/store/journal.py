@@ -1,4 +1,4 @@
-"""Lines that are only ever added, each of which counts once it is on the disk."""
+"""Store an append-only sequence of lines, each of which is durable once it has been appended."""
 
 import os
 from abc import ABC, abstractmethod
@@ -15,48 +15,48 @@ MAX_LINE_BYTES = 128 << 20
 
 
 class Journal(ABC):
-    """Lines in order. One process alone adds to it."""
+    """An append-only sequence of lines. Only one process may append to it."""
 
     @abstractmethod
     def __str__(self) -> str:
-        """Where it is, for messages."""
+        """Return the location of the journal, for messages."""
 
     @abstractmethod
     def exists(self) -> bool:
-        """Whether it was ever begun, be it without a line."""
+        """Return whether the journal exists, even if it is empty."""
 
     @abstractmethod
     def has_lines(self) -> bool:
-        """Whether it has a line."""
+        """Return whether the journal has at least one line."""
 
     @abstractmethod
     def lines(self) -> list[bytes]:
-        """All lines, without their ends. What a crash tore off is none."""
+        """Return all complete lines, without line ends; a last line that a crash cut off is left out."""
 
     @abstractmethod
     def append(self, content: bytes) -> None:
-        """Add whole lines; when this returns, they last."""
+        """Append complete lines; they are durable when this returns."""
 
     @abstractmethod
     def rewrite(self, lines: Sequence[bytes]) -> None:
-        """Put other lines in the place of all."""
+        """Replace all lines."""
 
     @abstractmethod
-    def check_place(self) -> None:
-        """Refuse to go on if it is not where it was: someone moved or removed the run."""
+    def check_not_moved(self) -> None:
+        """Raise a `StorageError` if the run was moved or removed."""
 
     @abstractmethod
     def close(self) -> None:
-        """Let it go."""
+        """Release the resources of the journal."""
 
 
-def moved(root: object) -> StorageError:
-    """For a run that is not where it was."""
-    return StorageError(f"{root} was moved or removed while the run went on. Start the run again")
+def moved_error(root: object) -> StorageError:
+    """Return the error for a run that was moved or removed."""
+    return StorageError(f"{root} was moved or removed during the run. Start the run again")
 
 
 class FileJournal(Journal):
-    """The lines of one file."""
+    """A journal in one file."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -86,13 +86,13 @@ class FileJournal(Journal):
                     yield line.removesuffix(b"\n")
                 elif len(line) == MAX_LINE_BYTES:
                     raise RefusedError(
-                        f"{self.path} has a line of more than {MAX_LINE_BYTES:,} bytes: something else changed the "
-                        "file. Restore it from a copy"
+                        f"{self.path} has a line of more than {MAX_LINE_BYTES:,} bytes: another program changed the "
+                        "file. Restore it from a backup"
                     )
 
     def append(self, content: bytes) -> None:
         file = self._file = self._file or self._open()
-        self.check_place()
+        self.check_not_moved()
         end = file.seek(0, os.SEEK_END)
         try:
             rest = memoryview(content)
@@ -100,19 +100,19 @@ class FileJournal(Journal):
                 rest = rest[file.write(rest) :]
             os.fsync(file.fileno())
         except OSError:
-            os.ftruncate(file.fileno(), end)  # what did not fit
+            os.ftruncate(file.fileno(), end)  # so that no incomplete line is left
             raise
 
     def rewrite(self, lines: Sequence[bytes]) -> None:
         write_whole(self.path, b"".join(line + b"\n" for line in lines))
 
-    def check_place(self) -> None:
+    def check_not_moved(self) -> None:
         try:
-            in_place = self._file is None or self.path.lstat().st_ino == os.fstat(self._file.fileno()).st_ino
+            is_unmoved = self._file is None or self.path.lstat().st_ino == os.fstat(self._file.fileno()).st_ino
         except OSError:
-            in_place = False
-        if not in_place:
-            raise moved(self.path.parent)
+            is_unmoved = False
+        if not is_unmoved:
+            raise moved_error(self.path.parent)
 
     def close(self) -> None:
         if self._file:
@@ -120,7 +120,7 @@ class FileJournal(Journal):
             self._file = None
 
     def _open(self) -> FileIO:
-        """Open to append, behind the last whole line; without a buffer, which a full disk would leave half-written."""
+        """Open the file to append after the last complete line; unbuffered, so that each write reports its errors."""
         new = 0 if self.exists() else os.O_CREAT | os.O_EXCL
         file = FileIO(open_regular(self.path, os.O_RDWR | new), "r+")
         file.truncate(sum(len(line) + 1 for line in self.lines()))

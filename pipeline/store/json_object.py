@@ -1,11 +1,11 @@
-"""Typed access to the members of a JSON object, which may be forged: a member of another type is one clear error."""
+"""Read the members of an untrusted JSON object by type; a member of another type is an error with a clear message."""
 
 import math
 from collections.abc import Mapping
 from typing import Any
 
 MAX_INTEGER = 2**53
-"""Integers up to this size have an exact float64, and fit any column of a table."""
+"""Integers up to this size are exact as float64, and fit in any column of a table."""
 
 
 class JsonObject:
@@ -16,12 +16,12 @@ class JsonObject:
     value
         The parsed JSON value.
     name
-        What the object is called in error messages.
+        Name of the object in error messages.
 
     Raises
     ------
     ValueError
-        If the value is not an object; so do all methods for a member that is missing or has another type.
+        If the value is not an object. All methods raise it for a member that is missing or has another type.
 
     Examples
     --------
@@ -31,20 +31,25 @@ class JsonObject:
     >>> found.text("status")
     Traceback (most recent call last):
         ...
-    ValueError: the result: 'status' is missing, and should be a text
+    ValueError: the result: 'status' is missing; it must be a string
     """
 
     def __init__(self, value: object, name: str) -> None:
         if not isinstance(value, Mapping):
-            raise ValueError(f"{name} is {_shown(value)}, and should be an object")
+            raise ValueError(f"{name} is {_shown(value)}; it must be an object")
         self._members: Mapping[str, Any] = value
         self._name = name
+
+    @property
+    def members(self) -> Mapping[str, Any]:
+        """The members as they were parsed."""
+        return self._members
 
     def __contains__(self, key: str) -> bool:
         return key in self._members
 
     def has(self, key: str) -> bool:
-        """Return whether there is a member, and it is not null."""
+        """Return whether a member exists and is not null."""
         return self._members.get(key) is not None
 
     def names(self) -> list[str]:
@@ -52,19 +57,19 @@ class JsonObject:
         return [str(key) for key in self._members]
 
     def error(self, key: str, expected: str) -> ValueError:
-        """Return the error for a member that is not what it should be."""
+        """Return the error for a member that is missing or has another type than expected."""
         found = f"is {_shown(self._members[key])}" if key in self._members else "is missing"
-        return ValueError(f"{self._name}: {key!r} {found}, and should be {expected}")
+        return ValueError(f"{self._name}: {key!r} {found}; it must be {expected}")
 
-    def text(self, key: str) -> str:
-        """Return a text."""
-        value = self._members.get(key)
+    def text(self, key: str, default: str | None = None) -> str:
+        """Return a string, or the default, if one is given, for a missing member."""
+        value = self._members.get(key, default)
         if not isinstance(value, str):
-            raise self.error(key, "a text")
+            raise self.error(key, "a string")
         return value
 
     def flag(self, key: str, default: bool | None = None) -> bool:
-        """Return a boolean; the default, if there is one, stands for a missing member."""
+        """Return a boolean, or the default, if one is given, for a missing member."""
         value = self._members.get(key, default)
         if not isinstance(value, bool):
             raise self.error(key, "true or false")
@@ -75,6 +80,13 @@ class JsonObject:
         value = self._members.get(key)
         if type(value) is not int or not 0 <= value < below:
             raise self.error(key, f"an integer from 0 to {below - 1}")
+        return value
+
+    def number(self, key: str) -> float:
+        """Return a finite number."""
+        value = self.optional_number(key)
+        if value is None:
+            raise self.error(key, "a number")
         return value
 
     def optional_number(self, key: str) -> float | None:
@@ -98,20 +110,20 @@ class JsonObject:
             raise self.error(key, "a list of numbers and nulls")
         return [None if value is None else float(value) for value in values]
 
-    def number_tuples(self, key: str, longest: int) -> list[tuple[float, ...]]:
-        """Return a list of lists of 1 to `longest` finite numbers, as tuples."""
+    def number_tuples(self, key: str, max_length: int) -> list[tuple[float, ...]]:
+        """Return a list of lists of up to `max_length` finite numbers, as tuples."""
         values = self.items(key)
-        if not all(isinstance(value, list) and 1 <= len(value) <= longest for value in values) or not all(
+        if not all(isinstance(value, list) and len(value) <= max_length for value in values) or not all(
             number is not None and _is_number_or_null(number) for value in values for number in value
         ):
-            raise self.error(key, f"a list of lists of 1 to {longest} numbers")
+            raise self.error(key, f"a list of lists of up to {max_length} numbers")
         return [tuple(map(float, value)) for value in values]
 
     def texts(self, key: str) -> list[str]:
-        """Return a list of texts."""
+        """Return a list of strings."""
         values = self.items(key)
         if not all(isinstance(value, str) for value in values):
-            raise self.error(key, "a list of texts")
+            raise self.error(key, "a list of strings")
         return list(values)
 
     def items(self, key: str) -> list[Any]:
@@ -122,16 +134,16 @@ class JsonObject:
         return value
 
     def object(self, key: str) -> "JsonObject":
-        """Return an inner object."""
+        """Return a nested object."""
         return JsonObject(self._members.get(key), f"{self._name}: {key!r}")
 
     def optional_object(self, key: str) -> "JsonObject | None":
-        """Return an inner object, or None for null or a missing member."""
+        """Return a nested object, or None for null or a missing member."""
         return self.object(key) if self.has(key) else None
 
 
 def _is_number_or_null(value: object) -> bool:
-    if type(value) is float:  # the usual case; tables read very many of them
+    if type(value) is float:  # checked first for speed: tables read very many of them
         return math.isfinite(value)
     return value is None or (type(value) is int and abs(value) <= MAX_INTEGER)
 

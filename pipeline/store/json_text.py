@@ -1,10 +1,10 @@
-"""JSON from a run directory, which may be forged: bounded before memory is taken, with errors of one kind."""
+"""Parse untrusted JSON from a run directory: its size is limited before memory is allocated."""
 
 import json
 from typing import Any
 
 MAX_PARTS = 4_000_000
-"""Values in one text. Each takes some 100 bytes, however short its text is."""
+"""Maximum number of values in one JSON text. Even a short value takes about 100 bytes of memory."""
 
 
 def parse_json(content: bytes) -> Any:
@@ -21,3 +21,14 @@ def parse_json(content: bytes) -> Any:
         return json.loads(content)
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
+
+
+def dump_json(value: object) -> bytes:
+    """Return a value as a JSON text.
+
+    Raises
+    ------
+    ValueError
+        If the value has a number that JSON cannot represent, such as NaN.
+    """
+    return json.dumps(value, allow_nan=False).encode()

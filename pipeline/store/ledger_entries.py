@@ -1,96 +1,199 @@
-"""What an entry of the ledger may say. It is checked as lines are read, since a ledger may come from someone else."""
+"""Define the kinds of ledger entries, except for the reports of tasks.
 
-import math
-from collections.abc import Callable, Mapping
-from typing import Any
+A ledger may be damaged or forged, so `from_json` of each kind accepts only what a run can have written.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from typing import Any, Self, TypedDict
 
 from kernel_pipeline.store.dataset_info import DatasetInfo
-from kernel_pipeline.store.keys import is_digest, is_digest_of_inputs, is_entry_name, is_key, is_name
-from kernel_pipeline.store.paths import CONFIG, ENVIRONMENT, FIGURES, GROUPS, RESULTS
+from kernel_pipeline.store.json_object import JsonObject
+from kernel_pipeline.store.keys import is_digest, is_key, is_name
+from kernel_pipeline.store.paths import CONFIG, ENVIRONMENT, FIGURES, GROUPS, REPORT, RESULTS
 
-SWEEP = "sweep"
-"""The entry of the ledger that holds the config and the environment."""
-TABLES = "tables"
-"""The entry of the ledger that names the files of the result tables and figures."""
-CLEANED = "cleaned"
-"""The entry of the ledger that names the datasets whose big arrays were removed."""
-ARRAYS = "arrays"
-"""What of the entry of the sweep says where the arrays are, if not in the run directory."""
-RUN = "run"
-"""What of the entry of the sweep is the random id of the run, which the place of its arrays has too."""
-DATA = "data"
-RECORD = (CONFIG, ENVIRONMENT)
-ARRAY_FOLDERS = tuple(f"{group}/" for group in GROUPS)
+SWEEP, TABLES, CLEANED, DATA = "sweep", "tables", "cleaned", "data"
+ARRAY_KEYS = tuple(f"{group}/" for group in GROUPS)
+"""Prefixes of the keys of array files."""
+TABLE_KEYS = (f"{RESULTS}/", f"{FIGURES}/", REPORT)
+"""Prefixes of the keys of tables and figures, and the key of the report."""
 
 
-def data_entry(dataset: str) -> str:
-    """The name in the ledger of a dataset's stored data and described arrays."""
-    return f"{DATA}/{dataset}"
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LedgerEntry(ABC):
+    """A finished step of a run, with the digests of the files that it wrote.
 
-
-def check_entry(values: Any) -> None:
-    """Check names, keys and types of an entry, and what the program itself reads from its result.
-
-    Raises
-    ------
-    ValueError
-        If a run cannot have written it.
+    A later entry replaces an earlier one of the same name.
     """
-    _require(isinstance(values, dict), "it is not an object")
-    name, digests, result = values.get("name"), values.get("digests"), values.get("result")
-    _require(is_entry_name(name), "its name is not one of an entry")
-    _require(isinstance(digests, dict) and isinstance(result, dict), "digests and result are not objects")
-    _require(all(map(is_key, digests)) and all(map(is_digest, digests.values())), "it names files outside the run")
-    seconds, peak_memory = values.get("seconds"), values.get("peak_memory")
-    _require(type(seconds) in (int, float) and math.isfinite(seconds), "its time is not a number")
-    _require(type(peak_memory) is int, "its memory is not a number")
-    _require(all(isinstance(values.get(key, ""), str) for key in ("identity", "failed")), "it has other types")
-    _require(is_digest_of_inputs(values.get("inputs", "")), "its inputs have no digest")
-    stage, _, rest = name.partition("/")
-    check, allowed = CHECKS.get(stage if rest else name, (_check_task, ARRAY_FOLDERS))
-    _require(all(key.startswith(allowed) for key in digests), "it names files that it cannot have written")
-    check(rest, result)
+
+    identity: str = ""
+    """Digest of everything that the files depend on."""
+    digests: dict[str, str] = field(default_factory=dict)
+    """Digests of the files, by key."""
+    seconds: float = 0.0
+    peak_memory: int = 0
+    """Peak memory of the process in bytes."""
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """Name of the entry, unique among the current entries of a run."""
+
+    @abstractmethod
+    def _own_json(self) -> dict[str, Any]:
+        """Return the fields that only this kind of entry has, as a JSON object."""
+
+    @classmethod
+    @abstractmethod
+    def from_json(cls, line: JsonObject) -> Self:
+        """Return the entry of a ledger line.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If no run can have written it.
+        """
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the JSON object of a ledger line."""
+        return {
+            "name": self.name,
+            "identity": self.identity,
+            "digests": self.digests,
+            "result": self._own_json(),
+            "seconds": self.seconds,
+            "peak_memory": self.peak_memory,
+            "failed": "",
+        }
 
 
-def _check_sweep(_: str, result: Mapping[str, Any]) -> None:
-    files: Any = result.get("files")
-    _require(isinstance(files, dict) and sorted(files) == sorted(RECORD), "it restores other files than the record")
-    _require(all(isinstance(text, str) for text in files.values()), "it restores what is not text")
-    _require(all(isinstance(result.get(key, ""), str) for key in (ARRAYS, RUN)), "it has other types")
+class SharedFields(TypedDict):
+    """The fields that all kinds of entries have."""
+
+    identity: str
+    digests: dict[str, str]
+    seconds: float
+    peak_memory: int
 
 
-def _check_tables(_: str, result: Mapping[str, Any]) -> None:
-    _require(isinstance(result.get("sweep"), str), "it names no sweep")
+def read_shared_fields(line: JsonObject, allowed: tuple[str, ...]) -> SharedFields:
+    """Read the fields that all kinds of entries have.
+
+    Parameters
+    ----------
+    allowed
+        Prefixes of the keys of files that this kind of entry may name.
+    """
+    digests = dict(line.object("digests").members)
+    for key, digest in digests.items():
+        if not (is_key(key) and key.startswith(allowed) and is_digest(digest)):
+            raise ValueError(f"no run writes a file with the key {key!r} and the digest {digest!r} here")
+    return {
+        "identity": line.text("identity"),
+        "digests": digests,
+        "seconds": line.number("seconds"),
+        "peak_memory": line.integer("peak_memory"),
+    }
 
 
-def _check_cleaned(_: str, result: Mapping[str, Any]) -> None:
-    datasets = result.get("datasets")
-    _require(isinstance(datasets, list) and all(map(is_name, datasets)), "it has other names than those of datasets")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SweepEntry(LedgerEntry):
+    """The start of a run, or a change of its config: the manifest, from which its files can be restored."""
+
+    config: str
+    """Text of the config file."""
+    environment: str
+    """Text of the environment file."""
+    arrays: str = ""
+    """Address of the arrays; empty if they are in the run directory."""
+    run: str = ""
+    """Random id of the run, with which arrays outside the run directory are marked."""
+
+    @property
+    def name(self) -> str:
+        return SWEEP
+
+    @property
+    def files(self) -> dict[str, str]:
+        """Texts of the files of the manifest, by name."""
+        return {CONFIG: self.config, ENVIRONMENT: self.environment}
+
+    def _own_json(self) -> dict[str, Any]:
+        location = {"arrays": self.arrays, "run": self.run}
+        return {"files": self.files} | {key: text for key, text in location.items() if text}
+
+    @classmethod
+    def from_json(cls, line: JsonObject) -> Self:
+        result = line.object("result")
+        files = result.object("files")
+        if sorted(files.names()) != sorted((CONFIG, ENVIRONMENT)):
+            raise result.error("files", f"an object with {CONFIG} and {ENVIRONMENT}")
+        return cls(
+            config=files.text(CONFIG),
+            environment=files.text(ENVIRONMENT),
+            arrays=result.text("arrays", ""),
+            run=result.text("run", ""),
+            **read_shared_fields(line, (CONFIG, ENVIRONMENT)),
+        )
 
 
-def _check_data(dataset: str, result: Mapping[str, Any]) -> None:
-    _require(is_name(dataset), "it has another name than that of a dataset")
-    info: Any = result.get("outline")
-    _require(isinstance(info, dict), "it has no outline")
-    _require(DatasetInfo.of(info).name == dataset, "its info is that of another dataset")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DataEntry(LedgerEntry):
+    """The stored data of a dataset, and the descriptions of the arrays that its tasks fill."""
+
+    info: DatasetInfo
+
+    @property
+    def name(self) -> str:
+        return f"{DATA}/{self.info.name}"
+
+    def _own_json(self) -> dict[str, Any]:
+        return {"outline": self.info.values()}
+
+    @classmethod
+    def from_json(cls, line: JsonObject) -> Self:
+        info = DatasetInfo.of(dict(line.object("result").object("outline").members))
+        if not is_name(info.name):
+            raise ValueError(f"{info.name!r} is not the name of a dataset")
+        return cls(info=info, **read_shared_fields(line, ARRAY_KEYS))
 
 
-def _check_task(_: str, result: Mapping[str, Any]) -> None:
-    trials = result.get("trials", {})
-    _require(isinstance(trials, dict), "its trials are not an object")
-    for part in (result, *trials.values()):
-        _require(isinstance(part, dict) and isinstance(part.get("status", ""), str), "its status is not a text")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TablesEntry(LedgerEntry):
+    """The tables, the figures and the report of a run."""
+
+    sweep: str
+    """Identity of the sweep that they belong to."""
+
+    @property
+    def name(self) -> str:
+        return TABLES
+
+    def _own_json(self) -> dict[str, Any]:
+        return {"sweep": self.sweep}
+
+    @classmethod
+    def from_json(cls, line: JsonObject) -> Self:
+        return cls(sweep=line.object("result").text("sweep"), **read_shared_fields(line, TABLE_KEYS))
 
 
-CHECKS: dict[str, tuple[Callable[[str, Mapping[str, Any]], None], tuple[str, ...]]] = {
-    SWEEP: (_check_sweep, RECORD),
-    TABLES: (_check_tables, (f"{RESULTS}/", f"{FIGURES}/")),
-    CLEANED: (_check_cleaned, ()),
-    DATA: (_check_data, ARRAY_FOLDERS),
-}
-"""For each kind of entry but those of tasks: what checks its result, and how the keys of its files begin."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CleanedEntry(LedgerEntry):
+    """The datasets whose large arrays were removed on request."""
 
+    datasets: tuple[str, ...]
 
-def _require(holds: bool, why: str) -> None:
-    if not holds:
-        raise ValueError(why)
+    @property
+    def name(self) -> str:
+        return CLEANED
+
+    def _own_json(self) -> dict[str, Any]:
+        return {"datasets": list(self.datasets)}
+
+    @classmethod
+    def from_json(cls, line: JsonObject) -> Self:
+        result = line.object("result")
+        datasets = tuple(result.texts("datasets"))
+        if not all(map(is_name, datasets)):
+            raise result.error("datasets", "a list of names of datasets")
+        return cls(datasets=datasets, **read_shared_fields(line, ()))

@@ -1,4 +1,4 @@
-"""A run in a folder of this machine."""
+"""Store a run in a local folder."""
 
 import os
 import stat
@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kernel_pipeline.errors import ELSEWHERE, RefusedError
+from kernel_pipeline.errors import CHOOSE_DIRECTORY, RefusedError
 from kernel_pipeline.store import lock
 from kernel_pipeline.store.access import Access
 from kernel_pipeline.store.digests import IRREGULAR, chunk_digest, file_digest, is_chunk
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class LocalStorage(Storage):
-    """A folder; keys are paths in it. No link below it is ever followed, and only regular files are opened."""
+    """A local folder; keys are paths in it. Links below it are not followed, and only regular files are opened."""
 
     verify_writes = True
     seconds_to_trust_lock = 0.0
@@ -53,9 +53,9 @@ class LocalStorage(Storage):
         return read_regular(self._inside(key), limit)
 
     def read_many(self, keys: Sequence[str]) -> list[bytes | None]:
-        return list(map(self._read_if_there, keys))
+        return list(map(self._read_if_exists, keys))
 
-    def _read_if_there(self, key: str) -> bytes | None:
+    def _read_if_exists(self, key: str) -> bytes | None:
         try:
             return self.read(key)
         except (OSError, RefusedError):
@@ -64,7 +64,7 @@ class LocalStorage(Storage):
     def write(self, key: str, content: str | bytes | Iterator[bytes], sync: bool = True) -> None:
         path = self._inside(key)
         if not path.parent.is_dir():
-            self.path.stat()  # a run directory that vanished is not made anew
+            self.path.stat()  # raises an error for a deleted run directory, which must not be recreated
             path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(path, content, sync)
 
@@ -78,7 +78,7 @@ class LocalStorage(Storage):
         path = self._inside(key)
         self._remove_empty(key)
         if path.is_dir() and not path.is_symlink():
-            raise IrregularError(path, "a folder with files in it, where the run has a file")
+            raise IrregularError(path, "a folder that contains files, in place of a file of the run")
 
     def remove_files(self, folder: str, is_own: Callable[[str], bool]) -> list[str]:
         left = []
@@ -91,11 +91,11 @@ class LocalStorage(Storage):
         return left
 
     def _remove_empty(self, folder: str) -> None:
-        """Remove a folder and those in it, as far as they are empty."""
+        """Remove a folder and its subfolders if they are empty."""
         if not first_link(self.path, folder):
-            for place, _, _ in os.walk(self.path / folder, topdown=False):
+            for parent, _, _ in os.walk(self.path / folder, topdown=False):
                 with suppress(OSError):
-                    Path(place).rmdir()
+                    Path(parent).rmdir()
 
     def names(self) -> list[str]:
         return [path.name for path in self.path.iterdir()] if self.path.exists() else []
@@ -105,18 +105,18 @@ class LocalStorage(Storage):
             yield link
             return
         top = len(str(self.path)) + 1
-        for place, inner, names in os.walk(f"{self.path}/{folder}"):
-            for name in (*names, *(name for name in inner if Path(place, name).is_symlink())):
-                yield f"{place[top:]}/{name}".replace("//", "/")
+        for parent, inner, names in os.walk(f"{self.path}/{folder}"):
+            for name in (*names, *(name for name in inner if Path(parent, name).is_symlink())):
+                yield f"{parent[top:]}/{name}".replace("//", "/")
 
     def size(self, folder: str = "") -> int:
         size = 0
         if first_link(self.path, folder.rstrip("/")):
             return size
-        for place, _, names in os.walk(self.path / folder):
+        for parent, _, names in os.walk(self.path / folder):
             for name in names:
-                with suppress(FileNotFoundError):  # a run may go on there
-                    size += Path(place, name).stat(follow_symlinks=False).st_size
+                with suppress(FileNotFoundError):  # a run in progress may have removed it
+                    size += Path(parent, name).stat(follow_symlinks=False).st_size
         return size
 
     def digests(
@@ -125,19 +125,19 @@ class LocalStorage(Storage):
         top, known = str(self.path), set[str]()
 
         def digest(key: str) -> str:
-            size = expected.get(key, "") if expected else ""
+            recorded = expected.get(key, "") if expected else ""
             try:
                 path = path_inside(top, key, known)
             except IrregularError:
                 return IRREGULAR
-            return chunk_digest(path, full, size) if is_chunk(key) else file_digest(path, size)
+            return chunk_digest(path, full, recorded) if is_chunk(key) else file_digest(path, recorded)
 
         return {key: digest(key) for key in keys}
 
     def arrays(self, group: str, access: Access) -> "StorePath":
         from zarr.storage import StorePath
 
-        from kernel_pipeline.store.folder_store import FolderStore  # brings zarr, which most commands do not need
+        from kernel_pipeline.store.folder_store import FolderStore  # imports zarr, which most commands do not need
 
         return StorePath(FolderStore(self.path, access), group)
 
@@ -154,7 +154,7 @@ class LocalStorage(Storage):
         return lock.unlock(self.path)
 
     def check_access(self) -> None:
-        """What is wrong with a folder shows when it is used."""
+        """Do nothing: errors of a local folder are raised when it is used."""
 
     def check_usable(self) -> None:
         try:
@@ -162,14 +162,16 @@ class LocalStorage(Storage):
         except FileNotFoundError:
             pass
         except OSError as error:
-            raise RefusedError(f"{self} cannot be used: {error.strerror}. {ELSEWHERE}") from None
+            raise RefusedError(f"{self} cannot be used: {error.strerror}. {CHOOSE_DIRECTORY}") from None
         if self.path.exists() and not self.path.is_dir():
-            raise RefusedError(f"{self} is a file, not a directory. {ELSEWHERE}")
+            raise RefusedError(f"{self} is a file, not a directory. {CHOOSE_DIRECTORY}")
         try:
             with tempfile.TemporaryFile(dir=self._nearest()):
                 pass
         except OSError as error:
-            raise RefusedError(f"{self._nearest()} cannot be written to: {error.strerror}. {ELSEWHERE}") from None
+            raise RefusedError(
+                f"{self._nearest()} cannot be written to: {error.strerror}. {CHOOSE_DIRECTORY}"
+            ) from None
 
     def make(self) -> None:
         make_private(self.path)
@@ -195,7 +197,7 @@ class LocalStorage(Storage):
         folder = self.path / LOGS
         if folder.is_symlink():
             raise IrregularError(folder, "a link")
-        # Programs that write there, such as queues, append to what they find.
+        # Other programs that write logs there, such as batch systems, would follow links.
         for path in folder.iterdir() if folder.is_dir() else ():
             if not (is_regular(path) or stat.S_ISDIR(path.lstat().st_mode)):
                 raise IrregularError(path, "a link" if path.is_symlink() else "not a regular file")
@@ -205,5 +207,5 @@ class LocalStorage(Storage):
         return Path(path_inside(self.path, key))
 
     def _nearest(self) -> Path:
-        """The folder itself, or the nearest one above it that is there."""
+        """Return the folder itself, or its nearest parent that exists."""
         return next(folder for folder in (self.path, *self.path.absolute().parents) if folder.exists())

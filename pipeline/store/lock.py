@@ -1,9 +1,9 @@
-"""One run at a time in a run directory.
+"""Lock a run directory, so that only one run at a time writes to it.
 
-The lock is a file that the operating system locks for as long as its holder lives: a process that dies lets go of it,
-whatever killed it, and nobody has to guess from a process number. Its content says who holds it. Two hosts on one file
-system may not see each other's locks, so a lock that names another host is only removed by hand; but for one of the
-same batch job, which is of an earlier life of it.
+The lock is a file that its holder locks with `flock`: the operating system releases it when the process ends, however
+it ends, so a stale lock is recognised without a process number. The content of the file identifies the holder. Two
+hosts on one file system may not see each other's locks, so a lock of another host must be removed with
+`pipeline unlock`, unless it was taken by an earlier start of the same batch job.
 """
 
 import errno
@@ -25,35 +25,35 @@ from kernel_pipeline.store.files import quoted
 from kernel_pipeline.store.json_text import parse_json
 from kernel_pipeline.store.paths import LOCK
 from kernel_pipeline.store.regular_files import open_regular, read_regular
-from kernel_pipeline.store.system import FIRST_PROCESSES, system_facts
+from kernel_pipeline.store.system import INITIAL_PID_NAMESPACE, system_facts
 
 NO_LOCKS = (errno.ENOSYS, errno.ENOTSUP, errno.ENOLCK, errno.EINVAL)
-"""What a file system says that has no such locks; some of clusters have none."""
+"""Error numbers of file systems without `flock`, as on some clusters."""
 
 MAX_BYTES = 1 << 16
-"""Of what a lock says."""
+"""Maximum size of a lock file."""
 
-PATIENCE = 0.2
-"""Seconds before a lock counts as held: who only looks whether it is, holds it for an instant."""
+LOCK_TIMEOUT_S = 0.2
+"""Time during which taking a held lock is retried: `holder` takes it briefly to find out whether it is free."""
 
 
 @dataclass(frozen=True)
 class Holder:
-    """Who holds a lock."""
+    """The process that holds a lock."""
 
     host: str
     pid: int
     since: str
     job: str = ""
-    """The job of Slurm that it runs in, if any."""
+    """Id of the Slurm job in which the process runs, if any."""
     life: int = 0
-    """How often that job has gone back to the queue."""
+    """Number of times that the job was requeued."""
     machine: str = ""
     boot: str = ""
     processes: str = ""
-    """The system that it runs in (`kernel_pipeline.store.system`)."""
+    """Namespace of the process number; with `machine` and `boot`, it identifies the system (`store.system`)."""
     token: str = ""
-    """Random, so that no two holders have the same; tasks carry it (`kernel_pipeline.store.fence`)."""
+    """Random token that identifies the holder; every task carries it (`store.fence`)."""
 
     def __str__(self) -> str:
         job = f" in job {self.job}" if self.job else ""
@@ -61,48 +61,48 @@ class Holder:
 
     @classmethod
     def this_process(cls) -> Self:
-        """Who would hold a lock that is taken now."""
+        """Return the holder of a lock that this process takes now."""
         now = datetime.now(UTC).astimezone().isoformat(sep=" ", timespec="seconds")
         job, life = os.environ.get("SLURM_JOB_ID", ""), os.environ.get("SLURM_RESTART_COUNT", "")
         restarts = int(life) if life.isdigit() else 0
         return cls(socket.gethostname(), os.getpid(), now, job, restarts, **system_facts(), token=token_hex(8))
 
     @property
-    def is_here(self) -> bool:
-        """Whether it is, or was, a process of this host."""
+    def is_on_this_host(self) -> bool:
+        """Return whether the holder is, or was, a process of this host."""
         return self.host == socket.gethostname()
 
     @property
     def is_of_this_system(self) -> bool:
-        """Whether its process number is one of those that this process sees.
+        """Return whether the process number of the holder is valid in the system of this process.
 
-        Only locks of earlier versions, which do not say, go by the name of the host alone.
+        Locks of earlier versions do not identify the system; for these only the name of the host is compared.
         """
         now = self.this_process()
         known = bool(self.boot)
-        return self.is_here and (not known or (self.boot, self.processes) == (now.boot, now.processes))
+        return self.is_on_this_host and (not known or (self.boot, self.processes) == (now.boot, now.processes))
 
     @property
     def is_earlier_boot(self) -> bool:
-        """Whether it was a process of this machine, outside any container, before the machine was started again."""
+        """Return whether the holder was a process of this machine, outside any container, before the last reboot."""
         now = self.this_process()
-        is_same_machine = self.is_here and bool(self.machine) and self.machine == now.machine
-        outside = self.processes == now.processes == FIRST_PROCESSES
+        is_same_machine = self.is_on_this_host and bool(self.machine) and self.machine == now.machine
+        outside = self.processes == now.processes == INITIAL_PID_NAMESPACE
         return is_same_machine and outside and self.boot != now.boot
 
     @property
-    def is_earlier_life(self) -> bool:
-        """Whether it was the same job, which has gone back to the queue and been started anew since."""
+    def is_earlier_start(self) -> bool:
+        """Return whether the holder was this batch job before it was requeued and restarted."""
         now = self.this_process()
         return bool(self.job) and self.job == now.job and self.life < now.life
 
     def content(self) -> bytes:
-        """What a lock says of it."""
+        """Return the content of the lock file."""
         return json.dumps(asdict(self)).encode()
 
     @classmethod
     def of(cls, content: bytes) -> Self | None:
-        """From what a lock says; None if it says nothing, being just made."""
+        """Return the holder from the content of a lock file; None if it is not valid, such as in a new, empty file."""
         try:
             found = cls(**parse_json(content))
         except (ValueError, TypeError):
@@ -113,41 +113,47 @@ class Holder:
 
 @contextmanager
 def locked(root: Path) -> Iterator[str]:
-    """Hold the lock of a run directory, or refuse to go on, saying who holds it; gives the token of the lock."""
+    """Hold the lock of a run directory, and yield its token.
+
+    Raises
+    ------
+    RefusedError
+        If another process holds the lock.
+    """
     path, own = root / LOCK, Holder.this_process()
     descriptor = _take(path, own)
     try:
         yield own.token
     finally:
-        if _is_still(path, descriptor):
-            path.unlink()  # while it is still held: who waits for it finds that it is gone
+        if _is_same_file(path, descriptor):
+            path.unlink()  # removed while the lock is held, so that a waiting process finds that the file was removed
         os.close(descriptor)
 
 
 def holder(root: Path) -> Holder | None:
-    """Who works in a run directory now, as far as can be told; a dead process of this host does not."""
+    """Return the holder of the lock of a run directory; None if it is free, or a dead process of this host left it."""
     path = root / LOCK
     try:
-        descriptor, free = _try(path, os.O_RDONLY)
+        descriptor, free = _try_lock(path, os.O_RDONLY)
     except FileNotFoundError:
         return None
     os.close(descriptor)
     found = _read(path)
-    return None if found is None or (free and (found.is_here or found.is_earlier_life)) else found
+    return None if found is None or (free and (found.is_on_this_host or found.is_earlier_start)) else found
 
 
 def unlock(root: Path) -> Holder | None:
-    """Remove the lock that a dead run left; gives its holder. One that is known to live is left alone."""
+    """Remove the lock that a dead run left behind, and return its holder; raise an error if the holder is alive."""
     path = root / LOCK
     try:
-        descriptor, free = _try(path, os.O_RDWR)
+        descriptor, free = _try_lock(path, os.O_RDWR)
     except FileNotFoundError:
         return None
     try:
         if free is False:
             raise in_use(path.parent, _read(path))
         found = _read(path)
-        if _is_still(path, descriptor):
+        if _is_same_file(path, descriptor):
             path.unlink()
         return found
     finally:
@@ -155,38 +161,38 @@ def unlock(root: Path) -> Holder | None:
 
 
 def _take(path: Path, own: Holder) -> int:
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + LOCK_TIMEOUT_S
     while True:
         try:
-            (descriptor, free), is_new = _try(path, os.O_RDWR | os.O_CREAT | os.O_EXCL), True
+            (descriptor, free), is_new = _try_lock(path, os.O_RDWR | os.O_CREAT | os.O_EXCL), True
         except FileExistsError:
             try:
-                (descriptor, free), is_new = _try(path, os.O_RDWR), False
-            except FileNotFoundError:  # removed as we came
+                (descriptor, free), is_new = _try_lock(path, os.O_RDWR), False
+            except FileNotFoundError:  # removed in the meantime
                 continue
-        if free is None:  # the best that can be done without locks
+        if free is None:  # without `flock`, only a new file shows that the lock is free
             found = _read(path)
-            free = is_new or (found is not None and found.is_earlier_life)
+            free = is_new or (found is not None and found.is_earlier_start)
             if not free:
                 os.close(descriptor)
                 raise _may_be_in_use(path.parent, found)
-        if free and _is_still(path, descriptor):
+        if free and _is_same_file(path, descriptor):
             break
-        os.close(descriptor)  # someone holds it, or removed it as we came
+        os.close(descriptor)  # another process holds it, or has just removed it
         if not free and time.monotonic() > end:
             raise in_use(path.parent, _read(path))
-        time.sleep(PATIENCE / 10)
+        time.sleep(LOCK_TIMEOUT_S / 10)
     try:
         found = _read(path)
-        if found and not (found.is_here or found.is_earlier_life):
+        if found and not (found.is_on_this_host or found.is_earlier_start):
             raise in_use(path.parent, _read(path))
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, own.content(), 0)
-        os.fdatasync(descriptor)  # it stays open, and workers on other hosts read it
+        os.fdatasync(descriptor)  # the file stays open, and workers on other hosts read it
     except OSError as error:
         path.unlink()
         os.close(descriptor)
-        remedy = "Make space, and the same command goes on" if error.errno in DISK_IS_FULL else CHECK_DISK
+        remedy = "Free some space, then run the same command again" if error.errno in DISK_IS_FULL else CHECK_DISK
         raise StorageError(f"{path.parent} cannot be written to: {error.strerror}. {remedy}") from error
     except RefusedError:
         os.close(descriptor)
@@ -194,8 +200,16 @@ def _take(path: Path, own: Holder) -> int:
     return descriptor
 
 
-def _try(path: Path, flags: int) -> tuple[int, bool | None]:
-    """Open a lock and try to get hold of it: whether it was free, or None where the file system has no locks."""
+def _try_lock(path: Path, flags: int) -> tuple[int, bool | None]:
+    """Open a lock file and try to lock it.
+
+    Returns
+    -------
+    descriptor
+        The file descriptor.
+    free
+        Whether the lock was free; None if the file system has no locks.
+    """
     descriptor = open_regular(path, flags, 0o644)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -212,21 +226,21 @@ def _try(path: Path, flags: int) -> tuple[int, bool | None]:
 
 
 def in_use(root: object, found: Holder | None) -> RefusedError:
-    """For a run directory that someone else works in."""
-    stop = f", or stop it (`kill {found.pid}`)" if found and found.is_here else ""
-    out = f"Wait for it{stop}; if that run is dead, `pipeline unlock {quoted(root)}` removes its lock"
-    return RefusedError(f"{root} is in use by {found or 'a run that is just starting'}. {out}")
+    """Return the error for a run directory that another process uses."""
+    stop = f", or stop it (`kill {found.pid}`)" if found and found.is_on_this_host else ""
+    remedy = f"Wait until it ends{stop}; if that run is dead, remove its lock with `pipeline unlock {quoted(root)}`"
+    return RefusedError(f"{root} is in use by {found or 'a run that is just starting'}. {remedy}")
 
 
 def _may_be_in_use(root: object, found: Holder | None) -> RefusedError:
-    """For a lock file on a file system without locks, where a dead holder cannot be told from one that lives."""
+    """Return the error for a file system without locks, where it is not known whether the holder is alive."""
     return RefusedError(
-        f"{root} may be in use by {found or 'a run that is just starting'}: its file system has no locks that would "
-        f"tell. If that run is dead, `pipeline unlock {quoted(root)}` removes its lock"
+        f"{root} may be in use by {found or 'a run that is just starting'}: its file system does not support locks, so "
+        f"this cannot be checked. If that run is dead, remove its lock with `pipeline unlock {quoted(root)}`"
     )
 
 
-def _is_still(path: Path, descriptor: int) -> bool:
+def _is_same_file(path: Path, descriptor: int) -> bool:
     try:
         return path.lstat().st_ino == os.fstat(descriptor).st_ino
     except FileNotFoundError:
@@ -234,7 +248,7 @@ def _is_still(path: Path, descriptor: int) -> bool:
 
 
 def _read(path: Path) -> Holder | None:
-    """What a lock says of its holder; None if it says nothing, being just made."""
+    """Return the holder that a lock file names; None if it cannot be read, such as a new, empty file."""
     try:
         return Holder.of(read_regular(path, MAX_BYTES))
     except (OSError, RefusedError):

@@ -1,4 +1,4 @@
-"""The logs of a run: written to a folder of this machine, and kept where the run is."""
+"""Write the logs of a run to a local folder, and keep them with the run."""
 
 import logging
 from collections.abc import Iterator
@@ -6,6 +6,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kernel_pipeline.cluster.log_file import LogFile
 from kernel_pipeline.store.files import make_private
 
 if TYPE_CHECKING:
@@ -15,44 +16,42 @@ log = logging.getLogger("kernel_pipeline")
 
 
 class Logs:
-    """The log files of a run in a folder, whose place that is."""
+    """The log files of a run in a local folder."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
     def trim(self) -> None:
-        """Bound them, where they are in the way; a run directory keeps them all."""
+        """Limit the size of the logs, if they are only temporary; a run directory keeps all of them."""
 
     def keep(self) -> None:
-        """Bring them to their place, at the end of a run, however it ends."""
+        """Move the logs to the storage of the run, if that is elsewhere; called at the end, also after an error."""
 
 
-class DriverLog(logging.FileHandler):
-    """The log of the driver. It has a line for each task, and so tells when to look after all logs."""
+class DriverLog(LogFile):
+    """The log of the driver. It has one line per task, so all logs are trimmed after a number of its lines."""
 
-    LINES_BETWEEN_LOOKS = 1000
+    LINES_BETWEEN_TRIMS = 1000
 
     def __init__(self, logs: Logs) -> None:
         super().__init__(logs.folder / "driver.log")
         self._logs, self._lines = logs, 0
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Write a line."""
+        """Write one line, and trim all logs periodically."""
         super().emit(record)
         self._lines += 1
-        if self._lines % self.LINES_BETWEEN_LOOKS == 0:
-            with suppress(OSError):  # a log is not worth a run
+        if self._lines % self.LINES_BETWEEN_TRIMS == 0:
+            with suppress(OSError):  # a run must not fail because of its logs
                 self._logs.trim()
 
 
 @contextmanager
 def driver_log(root: "Storage") -> Iterator[None]:
-    """Log what the driver does, and keep all logs at the end."""
-    logging.raiseExceptions = False  # a full disk is said once, by the run itself
+    """Log the messages of the driver to a file, and keep all logs at the end."""
     logs = root.logs()
     make_private(logs.folder)
     handler = DriverLog(logs)
-    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     log.addHandler(handler)
     log.setLevel(logging.INFO)
     try:

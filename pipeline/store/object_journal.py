@@ -1,6 +1,7 @@
-"""A journal in an object store, where nothing can be added to an object: numbered segments, one after the other.
+"""Store a journal in an object store as numbered segments, since objects cannot be appended to.
 
-Each is written once, on the condition that nobody wrote it before. Two writers so never mix: the second is told.
+Each segment is written once, on the condition that it does not exist. The lines of two writers therefore never mix: the
+second one gets an error.
 """
 
 import re
@@ -8,7 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from kernel_pipeline.errors import RefusedError
-from kernel_pipeline.store.journal import MAX_LEDGER_BYTES, Journal, moved
+from kernel_pipeline.store.journal import MAX_LEDGER_BYTES, Journal, moved_error
 from kernel_pipeline.store.regular_files import check_size
 
 if TYPE_CHECKING:
@@ -19,12 +20,12 @@ SEGMENT = re.compile(rf"{SEGMENTS}/(\d{{8}})\.jsonl")
 
 
 class SegmentJournal(Journal):
-    """The lines of all segments, in the order of their numbers."""
+    """A journal made of segments, in the order of their numbers."""
 
     def __init__(self, root: "ObjectStorage") -> None:
         self._root = root
         self._last: int | None = None
-        """The number of the last segment, once something was added."""
+        """Number of the last segment, after the first append."""
 
     def __str__(self) -> str:
         return f"{self._root}/{SEGMENTS}"
@@ -40,7 +41,7 @@ class SegmentJournal(Journal):
         check_size(self, self._root.size(SEGMENTS), MAX_LEDGER_BYTES)
         contents = self._root.read_many([_key(number) for number in numbers])
         lines: list[bytes] = []
-        # Every segment was written whole: one that is gone, or cut off, is a line that says nothing.
+        # Segments are written whole, so a missing or truncated one is damage: it becomes a line that is not valid.
         for before, number, content in zip([0, *numbers], numbers, contents, strict=False):
             lines += [b"?"] if number != before + 1 else []
             *whole, rest = (b"?" if content is None else content).split(b"\n")
@@ -50,31 +51,31 @@ class SegmentJournal(Journal):
     def append(self, content: bytes) -> None:
         if not content:
             return
-        self.check_place()
+        self.check_not_moved()
         number = (max(self._numbers(), default=0) if self._last is None else self._last) + 1
         if not self._root.create(_key(number), content):
             raise RefusedError(
-                f"{self._root} is being written by another run, which does not heed the lock: {_key(number)} is there "
-                f"already. Stop one of the two, and go on with `pipeline resume {self._root}`"
+                f"{self._root} is being written by another run that ignores the lock: {_key(number)} exists already. "
+                f"Stop one of the two runs, then run `pipeline resume {self._root}`"
             )
         self._last = number
 
     def rewrite(self, lines: Sequence[bytes]) -> None:
         numbers = self._numbers()
-        # First all that stays, then the others go, from the oldest on: whenever this is cut short, what is left says
-        # the same, and shows by its gap that it is to be done again.
+        # All lines are written first, then the old segments are removed, oldest first. If this is interrupted, the
+        # remaining segments are equivalent, and the gap in their numbers shows that the rewrite must be repeated.
         self._root.write(_key(1), b"".join(line + b"\n" for line in lines))
         for number in numbers:
             if number != 1:
                 self._root.remove(_key(number))
         self._last = None
 
-    def check_place(self) -> None:
+    def check_not_moved(self) -> None:
         if self._last is not None and not self._root.exists(_key(self._last)):
-            raise moved(self._root)
+            raise moved_error(self._root)
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing: no resources are held."""
 
     def _numbers(self) -> list[int]:
         found = (SEGMENT.fullmatch(key) for key in self._root.keys(SEGMENTS))

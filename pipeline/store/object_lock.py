@@ -1,7 +1,8 @@
-"""One run at a time in an object store, by puts that name what they expect to find.
+"""Lock a run in an object store with conditional puts, so that only one run at a time writes to it.
 
-No lock of an object ends with its holder. One of this system is held for as long as its process lives; one of another
-host or container until it is removed by hand, but for one of the same batch job, which is of an earlier life of it.
+An object is not removed when its writer ends. A lock that was taken on this system counts as held while its process is
+alive. A lock of another host or container must be removed with `pipeline unlock`, unless it was taken by an earlier
+start of the same batch job.
 """
 
 from collections.abc import Iterator
@@ -11,46 +12,52 @@ from typing import TYPE_CHECKING
 
 import psutil
 
-from kernel_pipeline.errors import ELSEWHERE, RefusedError, UnreachableError
+from kernel_pipeline.errors import CHOOSE_DIRECTORY, RefusedError, UnreachableError
 from kernel_pipeline.store.lock import MAX_BYTES, Holder, in_use
 from kernel_pipeline.store.paths import LOCK
 
 if TYPE_CHECKING:
     from kernel_pipeline.store.object_storage import ObjectStorage
 
-CLOCK_SECONDS = 2.0
-"""By how much the clocks of processes and of locks, which count whole seconds, may differ."""
+CLOCK_TOLERANCE_S = 2.0
+"""Tolerance between the start time of a process and the time in a lock, which is in whole seconds."""
 
 
 @contextmanager
 def locked(root: "ObjectStorage") -> Iterator[str]:
-    """Hold the lock of a run, or refuse to go on, saying who holds it; gives the token of the lock."""
-    # The token tells this lock from any other: hosts in containers may share names and process numbers.
+    """Hold the lock of a run, and yield its token.
+
+    Raises
+    ------
+    RefusedError
+        If another process holds the lock, or the object store cannot be written to.
+    """
+    # The token distinguishes this lock from others: containers may share host names and process numbers.
     holder = Holder.this_process()
     own = holder.content()
     try:
         _take(root, own)
     except UnreachableError as error:
-        raise RefusedError(f"{root} cannot be written to: {error.strerror}. {ELSEWHERE}") from None
+        raise RefusedError(f"{root} cannot be written to: {error.strerror}. {CHOOSE_DIRECTORY}") from None
     try:
         yield holder.token
     finally:
-        # A store that is away keeps the lock; once this process is gone, the next run takes it over.
+        # If the store cannot be reached, the lock remains; the next run takes it over once this process has ended.
         with suppress(UnreachableError, FileNotFoundError):
             if root.read(LOCK) == own:
                 root.remove(LOCK)
 
 
 def holder(root: "ObjectStorage") -> Holder | None:
-    """Who works in a run now, as far as can be told."""
+    """Return the holder of the lock of a run; None if it is free, or its holder has ended."""
     found = _read(root)[0]
-    return None if found is None or _is_over(found) else found
+    return None if found is None or _has_ended(found) else found
 
 
 def unlock(root: "ObjectStorage") -> Holder | None:
-    """Remove the lock that a dead run left; gives its holder. One that is known to live is left alone."""
+    """Remove the lock that a dead run left behind, and return its holder; raise an error if the holder is alive."""
     found, tag = _read(root)
-    if found and found.is_of_this_system and not _is_over(found):
+    if found and found.is_of_this_system and not _has_ended(found):
         raise in_use(root, found)
     if tag:
         root.remove(LOCK)
@@ -61,14 +68,14 @@ def _take(root: "ObjectStorage", own: bytes) -> None:
     if root.create(LOCK, own):
         return
     found, tag = _read(root)
-    over = found is None or _is_over(found)
-    # Of those that come to take over a lock, one finds it as it was.
-    if not over or not (root.replace(LOCK, own, tag) if tag else root.create(LOCK, own)):
+    is_free = found is None or _has_ended(found)
+    # If several processes take over the lock at once, only one finds it unchanged.
+    if not is_free or not (root.replace(LOCK, own, tag) if tag else root.create(LOCK, own)):
         raise in_use(root, _read(root)[0])
 
 
 def _read(root: "ObjectStorage") -> tuple[Holder | None, str]:
-    """What a lock says of its holder, if it can be read, and its tag, if there is one."""
+    """Return the holder that a lock names, if it can be read, and the tag of the lock, if it exists."""
     try:
         content, tag = root.read_tagged(LOCK, MAX_BYTES)
     except FileNotFoundError:
@@ -76,18 +83,18 @@ def _read(root: "ObjectStorage") -> tuple[Holder | None, str]:
     return Holder.of(content), tag
 
 
-def _is_over(found: Holder) -> bool:
-    """Whether the run that took a lock has ended, for all that can be told from here."""
+def _has_ended(found: Holder) -> bool:
+    """Return whether the holder of a lock is known to have ended."""
     if found.is_of_this_system:
-        return not _lives(found)
-    return found.is_earlier_life or found.is_earlier_boot
+        return not _is_alive(found)
+    return found.is_earlier_start or found.is_earlier_boot
 
 
-def _lives(found: Holder) -> bool:
-    """Whether a process of this host is still the one that took a lock: its number may be another's by now."""
+def _is_alive(found: Holder) -> bool:
+    """Return whether the process that took a lock is alive; its process number may have been reused since."""
     try:
         started: float = psutil.Process(found.pid).create_time()
-        return started <= datetime.fromisoformat(found.since).timestamp() + CLOCK_SECONDS
+        return started <= datetime.fromisoformat(found.since).timestamp() + CLOCK_TOLERANCE_S
     except psutil.NoSuchProcess:
         return False
     except (psutil.Error, ValueError):

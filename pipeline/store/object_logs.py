@@ -1,4 +1,4 @@
-"""Logs of a run in an object store: a log grows line by line and an object does not, so they wait in a folder here."""
+"""Write the logs of a run in an object store to a local folder first, since objects cannot be appended to."""
 
 import hashlib
 import os
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from kernel_pipeline.store.object_storage import ObjectStorage
 
 MAX_BYTES = 16 << 20
-"""Of one log file; what is older than the last so many bytes, or twice as many, is let go."""
+"""Size at which a log file is moved to its `.older` file, so at most twice as many bytes are kept per log."""
 OLDER = ".older"
 
 
 class ScratchLogs(Logs):
-    """A folder that follows from the address of the run, so that the next run finds what a killed one left."""
+    """Logs in a cache folder named after the address of the run, where the next run finds those of a killed one."""
 
     def __init__(self, root: "ObjectStorage") -> None:
         cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
@@ -32,13 +32,13 @@ class ScratchLogs(Logs):
         for path in self.folder.iterdir():
             if path.suffix != OLDER and path.stat().st_size > MAX_BYTES:
                 shutil.copyfile(path, path.with_name(path.name + OLDER))
-                os.truncate(path, 0)  # who writes it goes on at its end, wherever that is
+                os.truncate(path, 0)  # logs are opened for appending, so their writers continue at the new end
 
     def keep(self) -> None:
-        """Send them to a folder of their own, so that those of earlier runs stay; what cannot be sent waits here."""
+        """Upload the logs to a folder named after the current time; if this fails, they stay in the local folder."""
         when = f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}"
         with suppress(OSError):
-            for path in sorted(filter(Path.is_file, self.folder.iterdir())):  # keys of a killed run are in a folder
+            for path in sorted(filter(Path.is_file, self.folder.iterdir())):  # not the folder of keys of a killed run
                 self._root.write(f"{LOGS}/{when}/{path.name}", path.read_bytes())
             shutil.rmtree(self.folder)
         with suppress(OSError):

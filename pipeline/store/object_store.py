@@ -1,6 +1,6 @@
-"""Connections to an object store, and clear messages for its errors.
+"""Connect to an object store, and translate its errors into those of files.
 
-Credentials come from where boto3 finds them and go to the store alone: nothing here keeps, shows or sends them.
+Credentials are read by boto3 and used only for requests to the store: they are not stored, shown or sent elsewhere.
 """
 
 import asyncio
@@ -37,18 +37,18 @@ if TYPE_CHECKING:
 
 STATUS = re.compile(r"status code: (\d{3})")
 CODE = re.compile(r"<Code>(\w+)</Code>")
-# A server that restarts or is overloaded is waited for; below five minutes, so that signatures stay valid.
+# Wait for a server that restarts or is overloaded; less than five minutes, so that signatures stay valid.
 LONG_RETRY: "RetryConfig" = {
     "max_retries": 100,
     "retry_timeout": timedelta(minutes=3),
     "backoff": {"init_backoff": timedelta(seconds=0.2), "max_backoff": timedelta(seconds=5), "base": 2},
 }
-# Before anything was begun nobody wants to wait.
+# Used for the check before a run, where an error should be reported soon.
 SHORT_RETRY: "RetryConfig" = {"max_retries": 3, "retry_timeout": timedelta(seconds=10)}
-# Those of roles end; boto3 renews them when less than a quarter of an hour is left.
-CREDENTIALS_FOR = timedelta(minutes=10)
-# Larger chunks are sent in parts; smaller ones in one request, of which a crash leaves nothing behind.
-BYTES_IN_ONE_REQUEST = 32 << 20
+# Credentials of roles expire; boto3 renews them when less than a quarter of an hour is left.
+CREDENTIALS_TTL = timedelta(minutes=10)
+# Larger chunks are uploaded in parts. A single request leaves no partial upload after a crash.
+MAX_REQUEST_BYTES = 32 << 20
 NO_CREDENTIALS = (
     "no credentials for the object store: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE, or write "
     "~/.aws/credentials"
@@ -57,7 +57,7 @@ NO_CREDENTIALS = (
 
 @dataclass(frozen=True)
 class Connection:
-    """Where the object store is and who we are there, as the environment says."""
+    """Endpoint, region and credentials of an object store."""
 
     endpoint: str
     region: str
@@ -65,22 +65,22 @@ class Connection:
 
     @classmethod
     def from_environment(cls) -> "Connection":
-        """By the rules of boto3; AWS_REGION counts too, as it does for most programs."""
+        """Return the connection that boto3 finds in the environment; AWS_REGION is used too, unlike in boto3."""
         try:
             session = boto3.Session(region_name=os.environ.get("AWS_REGION"))
             if session.get_credentials() is None:
                 raise RefusedError(NO_CREDENTIALS)
             found = session.client("s3").meta
-            return cls(found.endpoint_url, found.region_name, Boto3CredentialProvider(session, ttl=CREDENTIALS_FOR))
+            return cls(found.endpoint_url, found.region_name, Boto3CredentialProvider(session, ttl=CREDENTIALS_TTL))
         except BotoCoreError as error:
             raise RefusedError(f"the settings of the object store cannot be used: {error}") from None
-        except ValueError:  # whose message may repeat what the address holds
-            raise RefusedError("AWS_ENDPOINT_URL is not an address such as https://host:port; set it right") from None
+        except ValueError:  # its message is not shown, since it may contain a password from the address
+            raise RefusedError("AWS_ENDPOINT_URL is not an address such as https://host:port; correct it") from None
 
     def open(self, bucket: str, prefix: str, retries: "RetryConfig" = LONG_RETRY) -> S3Store:
-        """A prefix of a bucket; nothing is asked of it yet."""
+        """Return the store at a prefix of a bucket, without accessing it."""
         options: ClientConfig = {
-            "allow_http": self.endpoint.startswith("http://"),  # said by whoever set the endpoint
+            "allow_http": self.endpoint.startswith("http://"),  # only if the user has set such an endpoint
             "connect_timeout": timedelta(seconds=5),
             "timeout": timedelta(minutes=4),
         }
@@ -96,8 +96,8 @@ class Connection:
 
 
 @contextmanager
-def in_words(where: str) -> Iterator[None]:
-    """Turn errors of the object store into those of files, short and without what the request held."""
+def as_file_errors(where: str) -> Iterator[None]:
+    """Translate errors of the object store into `OSError`s with short messages that do not quote the request."""
     try:
         yield
     except FileNotFoundError:
@@ -109,7 +109,7 @@ def in_words(where: str) -> Iterator[None]:
 
 
 def status_of(error: BaseError) -> int:
-    """The number with which the object store answered; 0 if it did not."""
+    """Return the HTTP status of the response; 0 if there was no response."""
     found = STATUS.search(str(error))
     return int(found[1]) if found else 0
 
@@ -118,16 +118,16 @@ def _unreachable(error: BaseError, where: str) -> UnreachableError:
     status, code = status_of(error), CODE.search(str(error))
     reason = f" ({code[1]})" if code else ""
     if status in (401, 403) or isinstance(error, PermissionDeniedError | UnauthenticatedError):
-        words = f"the object store refuses access{reason}; check the credentials and what they allow"
-        return UnreachableError(errno.EACCES, words, where)
+        message = f"the object store refuses access{reason}; check the credentials and their permissions"
+        return UnreachableError(errno.EACCES, message, where)
     if code and code[1] == "NoSuchBucket":
-        return UnreachableError(errno.ENOENT, "there is no such bucket; make it, or give another one", where)
-    answer = f"the object store answers {status}{reason}" if status else "the object store does not answer"
-    return UnreachableError(errno.EIO, answer, where)
+        return UnreachableError(errno.ENOENT, "the bucket does not exist; create it, or choose another one", where)
+    message = f"the object store responded with {status}{reason}" if status else "the object store does not answer"
+    return UnreachableError(errno.EIO, message, where)
 
 
 class ArrayStore(ObjectStore[S3Store]):
-    """What zarr reads and writes chunks by."""
+    """A zarr store on an object store that checks and records the access to chunks."""
 
     def __init__(self, store: S3Store, access: Access, *, read_only: bool = False) -> None:
         super().__init__(store, read_only=read_only)
@@ -137,19 +137,19 @@ class ArrayStore(ObjectStore[S3Store]):
         return ArrayStore(self.store, self._access, read_only=read_only)
 
     async def get(self, key: str, prototype: BufferPrototype, byte_range: ByteRequest | None = None) -> Buffer | None:
-        """A chunk or a description; None if there is none."""
-        with in_words(self._where(key)):
+        """Return the content of a chunk or of metadata; None if it does not exist."""
+        with as_file_errors(self._where(key)):
             found = await super().get(key, prototype, byte_range)
         if found is not None and byte_range is None:
             self._access.note_read(key, memoryview(found.as_buffer_like()))
         return found
 
     async def set(self, key: str, value: Buffer) -> None:
-        """Replace a chunk or a description, whole."""
+        """Replace a chunk or metadata atomically."""
         await asyncio.to_thread(self._access.check)
         content = value.as_buffer_like()
-        with in_words(self._where(key)):
-            await obstore.put_async(self.store, key, content, chunk_size=BYTES_IN_ONE_REQUEST)
+        with as_file_errors(self._where(key)):
+            await obstore.put_async(self.store, key, content, chunk_size=MAX_REQUEST_BYTES)
         self._access.note_written(key, memoryview(content))
 
     def _where(self, key: str) -> str:

@@ -1,7 +1,7 @@
-"""Files below a run directory are opened only if they are regular, and never through a link.
+"""Open files below a run directory only if they are regular files, and never through a link.
 
-A run directory may come from someone else. A link in it could lead anywhere, a FIFO would block whoever opens it, and a
-sparse file may claim any size. The directory itself may be reached through a link: its owner chose that.
+A run directory may come from someone else. A link in it could point anywhere, opening a FIFO would block, and a sparse
+file may claim any size. The path of the directory itself may contain links, since the user has chosen it.
 """
 
 import os
@@ -12,43 +12,45 @@ from pathlib import Path
 from kernel_pipeline.errors import RefusedError
 
 MAX_FILE_BYTES = 128 << 20
-"""Of a file that is read into memory as a whole: a description of an array, a table that is shown."""
+"""Maximum size of a file that is read into memory as a whole: metadata of an array, a table that is shown."""
 MAX_RECORD_BYTES = 16 << 20
-"""Of the config and the environment."""
-SAFELY = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+"""Maximum size of the config and the environment."""
+SAFE_FLAGS = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 class IrregularError(RefusedError):
-    """Something in a run directory that is not a regular file, or lies behind a link."""
+    """A path in a run directory is not a regular file, or contains a link."""
 
     def __init__(self, path: str | Path, what: str) -> None:
         super().__init__(
-            f"{path} is {what}; a run directory holds folders and regular files only. See where it came from, and move "
-            "it away"
+            f"{path} is {what}; a run directory contains only folders and regular files. Find out where it came from, "
+            "and move it out of the directory"
         )
 
 
 def first_link(root: str | Path, key: str) -> str:
-    """Return the beginning of a key at which there is a link; empty if there is none."""
-    place = ""
+    """Return the first prefix of a key that is a link; empty if there is none."""
+    prefix = ""
     for part in key.split("/"):
-        place = f"{place}/{part}" if place else part
+        prefix = f"{prefix}/{part}" if prefix else part
         try:
-            mode = os.lstat(f"{root}/{place}").st_mode
+            mode = os.lstat(f"{root}/{prefix}").st_mode
         except (FileNotFoundError, NotADirectoryError):
             return ""
         if stat.S_ISLNK(mode):
-            return place
+            return prefix
     return ""
 
 
 def path_inside(root: str | Path, key: str, known: set[str] | None = None) -> str:
-    """Return the path of a key; refuses one with a link on the way to it. The last part may be anything.
+    """Return the path of a key; raise an `IrregularError` if one of its folders is a link.
+
+    The last part of the path is not checked.
 
     Parameters
     ----------
     known
-        Folders that were looked at before; those of this key are added. For many keys in a row.
+        Folders that were checked earlier; the folder of this key is added. This speeds up repeated calls.
     """
     folder = key.rpartition("/")[0]
     if folder and (known is None or folder not in known):
@@ -60,9 +62,9 @@ def path_inside(root: str | Path, key: str, known: set[str] | None = None) -> st
 
 
 def open_regular(path: str | Path, flags: int = os.O_RDONLY, mode: int = 0o666) -> int:
-    """Open a file and return its descriptor; refuses a link, a FIFO, a folder or a device, without waiting for it."""
+    """Open a regular file without blocking and return its descriptor; raise an `IrregularError` for anything else."""
     try:
-        descriptor = os.open(path, flags | SAFELY, mode)
+        descriptor = os.open(path, flags | SAFE_FLAGS, mode)
     except OSError as error:
         if error.errno in (ELOOP, EMLINK):
             raise IrregularError(path, "a link") from None
@@ -84,16 +86,16 @@ def read_regular(path: str | Path, limit: int) -> bytes:
 
 
 def check_size(path: object, size: int, limit: int) -> None:
-    """Refuse a file that is larger than what such files are."""
+    """Raise a `RefusedError` if the size of a file exceeds a limit."""
     if size > limit:
         raise RefusedError(
-            f"{path} has {size:,} bytes; such a file has at most {limit:,}. It is damaged, or not what a run wrote: "
-            "restore it from a copy, or choose another directory with --out"
+            f"{path} has {size:,} bytes; at most {limit:,} are allowed. It is damaged, or was not written by a "
+            "run: restore it from a backup, or choose another directory with --out"
         )
 
 
 def is_regular(path: str | Path) -> bool:
-    """Return whether there is a regular file, not a link to one."""
+    """Return whether a path is a regular file, and not a link to one."""
     try:
         return stat.S_ISREG(os.lstat(path).st_mode)
     except (FileNotFoundError, NotADirectoryError):

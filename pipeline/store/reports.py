@@ -1,60 +1,91 @@
-"""Reports of finished tasks, as the ledger keeps them."""
+"""Define the reports of tasks, which workers send and the ledger stores."""
 
-import json
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Self
+
+from kernel_pipeline.store.json_object import JsonObject
+from kernel_pipeline.store.json_text import dump_json, parse_json
+from kernel_pipeline.store.keys import is_digest_of_inputs, is_entry_name
+from kernel_pipeline.store.ledger_entries import ARRAY_KEYS, LedgerEntry, read_shared_fields
 
 OK = "ok"
 """The status of a cell that has a result."""
 
 
-class Finished:
-    """What is done, as the ledger keeps it. A driver holds very many of them, so results are held as text."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskReport(LedgerEntry):
+    """The report of a task that is finished, or that failed and is not run again unless the user asks for it.
 
-    __slots__ = ("_text", "digests", "failed", "identity", "inputs", "name", "peak_memory", "seconds")
+    Examples
+    --------
+    >>> report = TaskReport(task="reduce/wave/regression", result_json=b'{"status": "ok"}')
+    >>> report.result, report.failures
+    ({'status': 'ok'}, [])
+    """
 
-    def __init__(
-        self,
-        name: str,
-        identity: str,
-        digests: dict[str, str],
-        result: dict[str, Any],
-        seconds: float,
-        peak_memory: int,
-        failed: str = "",
-        inputs: str = "",
-    ) -> None:
-        """Note what is done.
+    task: str
+    """Name of the task."""
+    result_json: bytes = b"{}"
+    """The result as a JSON text, which needs less memory than an object: a driver holds very many reports."""
+    failed: str = ""
+    """Reason why the task has no outputs; empty if it succeeded."""
+    inputs: str = ""
+    """Digest of what the task has read (`store.inputs.ledger_digest`).
 
-        Parameters
-        ----------
-        failed
-            Why it has no outputs, if it failed; it is then set aside until someone asks to try again.
-        inputs
-            Digest of what it was built on (`store.inputs.ledger_digest`). Empty for entries that are not tasks, for
-            tasks that failed, and in ledgers of earlier versions.
-        """
-        self.name, self.identity, self.digests = name, identity, digests
-        self.seconds, self.peak_memory, self.failed, self.inputs = seconds, peak_memory, failed, inputs
-        self._text = json.dumps(result, allow_nan=False).encode()
+    It is empty for tasks that failed, and in ledgers of earlier versions.
+    """
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Finished) and self.values() == other.values()
+    @property
+    def name(self) -> str:
+        return self.task
 
     @property
     def result(self) -> dict[str, Any]:
-        """Small values for the tables and messages."""
-        found: dict[str, Any] = json.loads(self._text)
+        """The result as a JSON object, which `Task.read_result` turns into a typed one."""
+        found: dict[str, Any] = parse_json(self.result_json)
         return found
 
     @property
     def failures(self) -> list[str]:
-        """Why it, or cells that it speaks for, have no result."""
-        result = self.result
-        parts = [result, *result.get("trials", {}).values()]
-        return [self.failed] if self.failed else [part["status"] for part in parts if part.get("status", OK) != OK]
+        """Reasons why the task, or cells whose results it reports, failed; empty if nothing failed."""
+        if self.failed:
+            return [self.failed]
+        return [status for status in _statuses(JsonObject(self.result, "the result")) if status != OK]
 
-    def values(self) -> dict[str, Any]:
-        """All that it is made of, by name."""
-        names = ("name", "identity", "digests", "result", "seconds", "peak_memory", "failed")
-        values = {name: getattr(self, name) for name in names}
-        return values | ({"inputs": self.inputs} if self.inputs else {})
+    def _own_json(self) -> dict[str, Any]:
+        return self.result
+
+    def to_json(self) -> dict[str, Any]:
+        inputs = {"inputs": self.inputs} if self.inputs else {}
+        return LedgerEntry.to_json(self) | {"failed": self.failed} | inputs
+
+    @classmethod
+    def from_json(cls, line: JsonObject) -> Self:
+        name, inputs, result = line.text("name"), line.text("inputs", ""), line.object("result")
+        if not is_entry_name(name):
+            raise line.error("name", "the name of a task")
+        if not is_digest_of_inputs(inputs):
+            raise line.error("inputs", "a digest of inputs")
+        _statuses(result)
+        return cls(
+            task=name,
+            result_json=dump_json(result.members),
+            failed=line.text("failed", ""),
+            inputs=inputs,
+            **read_shared_fields(line, ARRAY_KEYS),
+        )
+
+
+def _statuses(result: JsonObject) -> list[str]:
+    """Return the status of a result and those of its trials; a result without one is ok.
+
+    Raises
+    ------
+    ValueError
+        If a status is not a string.
+    """
+    statuses = [result.text("status", OK)]
+    if "trials" in result:
+        trials = result.object("trials")
+        statuses += [trials.object(trial).text("status", OK) for trial in trials.names()]
+    return statuses

@@ -1,4 +1,4 @@
-"""Where a run is kept: a folder, or a prefix of an object store. All else speaks of it by keys alone."""
+"""Define the interface to the storage of a run: a folder, or a prefix in an object store, whose files have keys."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -16,130 +16,142 @@ if TYPE_CHECKING:
 
 
 class Storage(ABC):
-    """The place of one run, or of its arrays. Keys are relative to it, their parts joined by slashes.
+    """Storage of one run, or of its arrays. Keys are relative to it, their parts separated by slashes.
 
-    It is sent to other processes by its address alone, and each opens it from its own environment.
+    A storage is pickled as its address, and each process opens it with the settings of its own environment.
     """
 
     verify_writes: ClassVar[bool]
-    """Whether what was just written is cheap to read in full, to see that it arrived."""
+    """Whether chunks are read back in full after each write, which is cheap on a local disk."""
     seconds_to_trust_lock: ClassVar[float]
-    """For how long a look at the lock counts, before the lock is read again: 0 where that costs next to nothing."""
+    """Seconds before the lock is read again for the next write; 0 if reading it is cheap."""
 
     @property
     @abstractmethod
     def address(self) -> str:
-        """What names it in any process."""
+        """Return the address, which is valid in any process."""
 
     def __str__(self) -> str:
         return self.address
 
     @abstractmethod
     def read(self, key: str, limit: int = MAX_FILE_BYTES) -> bytes:
-        """All of a file; a `FileNotFoundError` if there is none. One of more than `limit` bytes is refused."""
+        """Return the content of a file.
+
+        Raises
+        ------
+        FileNotFoundError
+            If the file does not exist.
+        RefusedError
+            If the file has more than `limit` bytes.
+        """
 
     @abstractmethod
     def read_many(self, keys: Sequence[str]) -> list[bytes | None]:
-        """All of several files; None for one that is not there or cannot be read."""
+        """Return the contents of several files; None for a file that does not exist or cannot be read."""
 
     @abstractmethod
     def write(self, key: str, content: str | bytes | Iterator[bytes], sync: bool = True) -> None:
-        """Replace a file so that no reader, and no crash, ever finds half of it.
+        """Replace a file atomically: it is never partly written, even after a crash.
 
         Parameters
         ----------
         content
-            All of it, or its parts: what is large need not be in memory at once.
+            The whole content, or an iterator over its parts, for files that need not fit in memory.
         sync
-            Whether it has to outlive a power cut. What a digest guards can do without.
+            Whether the file must survive a power failure. Files that are verified by a digest need not.
         """
 
     @abstractmethod
     def exists(self, key: str | None = None) -> bool:
-        """Return whether a file exists; without a key, whether the place itself does, be it empty."""
+        """Return whether a file exists; without a key, whether the storage itself exists, even if it is empty."""
 
     @abstractmethod
     def remove(self, key: str) -> None:
-        """Remove a file, if there is one."""
+        """Remove a file, if it exists."""
 
     @abstractmethod
     def remove_directory(self, key: str) -> None:
-        """Remove empty folders that stand where a file is to be written; one with files in it is refused."""
+        """Remove empty folders where a file is to be written; raise an error for a folder that contains files."""
 
     @abstractmethod
     def remove_files(self, folder: str, is_own: Callable[[str], bool]) -> list[str]:
-        """Remove the files below a folder whose keys are a run's own, and what is then empty; gives the other keys."""
+        """Remove the files below a folder for which `is_own` is true, and empty folders; return the other keys."""
 
     @abstractmethod
     def names(self) -> Iterable[str]:
-        """The names of the files and folders right below it; some may come more than once."""
+        """Return the names of the files and folders at the top level; names may be repeated."""
 
     @abstractmethod
     def keys(self, folder: str) -> Iterator[str]:
-        """The keys of all files below a folder, and of links, which are not followed."""
+        """Yield the keys of all files below a folder, and of links, which are not followed."""
 
     @abstractmethod
     def size(self, folder: str = "") -> int:
-        """The bytes of all files below a folder; the whole without one."""
+        """Return the total size in bytes of all files below a folder, or of all files."""
 
     @abstractmethod
     def digests(
         self, keys: Iterable[str], full: bool = True, expected: Mapping[str, str] | None = None
     ) -> dict[str, str]:
-        """The digests of what is stored, by key; empty where nothing is.
+        """Return the digests of stored files, by key; empty for files that do not exist.
 
-        Chunks are read only if `full`; else just their sizes and stored checksums are looked at. Large files of which
-        other sizes are expected are not read.
+        Parameters
+        ----------
+        full
+            Whether to verify the content of chunks. Otherwise only their sizes and stored checksums are read.
+        expected
+            Digests in the ledger, by key. Large files of other sizes are not read.
         """
 
     @abstractmethod
     def arrays(self, group: str, access: Access) -> "StorePath":
-        """A group of arrays, as zarr opens it, with what is asked before and noted after each chunk."""
+        """Return a group of arrays for zarr, whose reads and writes of chunks go through `access`."""
 
     @abstractmethod
     def journal(self) -> Journal:
-        """The lines of the ledger."""
+        """Return the journal of the ledger."""
 
     @abstractmethod
     def locked(self) -> AbstractContextManager[str]:
-        """Hold its lock, or refuse to go on, saying who holds it; gives the token of the lock."""
+        """Hold the lock, and yield its token; raise a `RefusedError` if another process holds it."""
 
     @abstractmethod
     def holder(self) -> Holder | None:
-        """Who works there now, as far as can be told; a dead process of this host does not."""
+        """Return the holder of the lock; None if it is free, or was left by a dead process of this host."""
 
     @abstractmethod
     def unlock(self) -> Holder | None:
-        """Remove the lock that a dead run left; gives its holder. One that is known to live is left alone."""
+        """Remove the lock that a dead run left, and return its holder; raise an error if the holder is alive."""
 
     @abstractmethod
     def check_access(self) -> None:
-        """Refuse a place that cannot be reached."""
+        """Raise a `RefusedError` if the storage cannot be reached."""
 
     @abstractmethod
     def check_usable(self) -> None:
-        """Refuse a place that cannot be written to, as far as can be told without writing there."""
+        """Raise a `RefusedError` if the storage is known not to be writable."""
 
     @abstractmethod
     def make(self) -> None:
-        """Make the folder, where folders have to be made."""
+        """Create the folder, if the storage has folders."""
 
     @abstractmethod
     def free_bytes(self) -> int | None:
-        """Free space; None where it has no bound."""
+        """Return the free space in bytes; None if it is unlimited."""
 
     @abstractmethod
     def children(self) -> "Sequence[Storage]":
-        """The places right below it, each of which may be a run's."""
+        """Return the storages one level below, each of which may contain a run."""
 
     @abstractmethod
     def last_change(self) -> float:
-        """When anything was last finished in a run there, in seconds of the clock."""
+        """Return the time at which a task of the run last finished, in seconds since the epoch."""
 
     @abstractmethod
     def drop_partial(self, folders: Sequence[str]) -> None:
-        """Remove what writers that were killed left half-written, at the top and below some folders."""
+        """Remove the temporary files that killed writers left behind, at the top level and below some folders."""
 
     @abstractmethod
     def logs(self) -> Logs:
-        """The logs of the run."""
+        """Return the logs of the run."""

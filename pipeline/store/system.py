@@ -1,14 +1,14 @@
-"""Which system a process runs in: hosts and containers may share a name, and process numbers as well."""
+"""Identify the system in which a process runs: hosts and containers may share names and process numbers."""
 
 from pathlib import Path
 
 MACHINE, BOOT, PROCESSES = Path("/etc/machine-id"), Path("/proc/sys/kernel/random/boot_id"), Path("/proc/self/ns/pid")
-FIRST_PROCESSES = "pid:[4026531836]"
-"""The namespace of processes that Linux starts with, whose number is fixed; containers have others."""
+INITIAL_PID_NAMESPACE = "pid:[4026531836]"
+"""Initial process namespace of Linux, which has a fixed number; containers have other namespaces."""
 
 
 def system_facts() -> dict[str, str]:
-    """The machine, when it was started, and the namespace that process numbers are of; empty where not known."""
+    """Return the ids of the machine, of its last boot and of the process namespace; empty if not known."""
     try:
         processes = str(PROCESSES.readlink())
     except OSError:

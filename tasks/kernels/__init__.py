@@ -1,1 +1,1 @@
-"""Kernel families, and base kernels on a training set."""
+"""Define kernel families, and compute base kernels on a training set."""

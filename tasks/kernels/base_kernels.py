@@ -1,4 +1,4 @@
-"""Base kernels on a training set, centered and scaled to trace one there, as one-stage methods use them."""
+"""Provide base kernels on a training set, centered and scaled to trace one on it, to one-stage methods."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,9 +13,9 @@ from kernel_pipeline.tasks.kernels.distinct import Distinct
 
 Solver = Callable[[Floats], Floats]
 
-# First ridge that is tried where rounding has made a matrix with unit diagonal indefinite.
-SMALLEST_RIDGE = 1e-15
-# Iterative refinement stops after so many steps, or at this residual relative to the right-hand side.
+# First ridge to try if rounding has made a matrix with unit diagonal indefinite.
+INITIAL_RIDGE = 1e-15
+# Iterative refinement stops after this number of steps, or at this residual relative to the right-hand side.
 MAX_REFINEMENTS, REFINED_RESIDUAL = 3, 1e-13
 
 
@@ -41,14 +41,14 @@ class BaseKernels(Protocol):
 
     @property
     def count(self) -> int:
-        """The number of kernels, p."""
+        """Number of kernels, p."""
 
     @property
     def varies(self) -> Booleans:
-        """Which kernels are not constant on the training set, (p,)."""
+        """Return which kernels are not constant on the training set, (p,)."""
 
     def only(self, chosen: Integers) -> Self:
-        """Return some of the kernels."""
+        """Return the chosen kernels."""
 
     def distinct(self) -> Distinct:
         """Return groups of equal kernels; an implementation need not find all of them."""
@@ -106,7 +106,7 @@ class GramKernels:
 
     @classmethod
     def of(cls, gram: Floats, trace: Floats, train: Integers, held_out: Integers) -> "GramKernels":
-        """Center and scale Gram matrices over all samples, (p, m, m); `trace` is that of the centered training part."""
+        """Center and scale Gram matrices, (p, m, m); `trace` holds the traces of the centered training parts."""
         parts = np.zeros((len(gram), len(train), len(train))), np.zeros((len(gram), len(held_out), len(train)))
         for k in np.flatnonzero(trace > 0):
             centered = center_on(gram[k], train)
@@ -116,11 +116,11 @@ class GramKernels:
 
     @property
     def count(self) -> int:
-        """The number of kernels, p."""
+        """Number of kernels, p."""
         return len(self.train)
 
     def only(self, chosen: Integers) -> "GramKernels":
-        """Return some of the kernels."""
+        """Return the chosen kernels."""
         if len(chosen) == self.count:
             return self  # the arrays may be large
         return GramKernels(self.train[chosen], self.held_out[chosen], self.varies[chosen])
@@ -132,7 +132,7 @@ class GramKernels:
     def images(self, alpha: Floats) -> GramImages:
         """Return the images `K_k alpha` of all kernels."""
         matrix = np.ascontiguousarray((self.train @ alpha).T)
-        # The forms of a positive semi-definite kernel are not negative, except by rounding.
+        # The forms of a positive semi-definite kernel are negative only because of rounding errors.
         rounding = np.finfo(float).eps * float(alpha @ alpha)
         return GramImages(matrix, np.maximum(alpha @ matrix, rounding))
 
@@ -164,8 +164,7 @@ def dense_solver(matrix: Floats, diagonal: Floats | float) -> Solver:
     scaled to one, a matrix that rounding has made indefinite gets the smallest sufficient ridge, and solutions are
     refined.
     """
-    places = np.diag_indices(len(matrix))
-    matrix[places] += diagonal
+    matrix[np.diag_indices(len(matrix))] += diagonal
     scale = 1.0 / np.sqrt(np.diag(matrix))
     matrix *= scale[:, None]
     matrix *= scale
@@ -175,27 +174,33 @@ def dense_solver(matrix: Floats, diagonal: Floats | float) -> Solver:
             ridged = matrix + ridge * np.eye(len(matrix)) if ridge else matrix
             factor = scipy.linalg.cho_factor(ridged, check_finite=False)
         except np.linalg.LinAlgError:
-            ridge = max(SMALLEST_RIDGE, 10 * ridge)
+            ridge = max(INITIAL_RIDGE, 10 * ridge)
             if ridge > 1.0:
                 raise
 
-    def once(b: Floats) -> Floats:
+    def solve_once(b: Floats) -> Floats:
         return np.asarray(scipy.linalg.cho_solve(factor, b, check_finite=False))
 
     def solve(b: Floats) -> Floats:
-        x, _ = refined(once, lambda x: matrix @ x, (b.T * scale).T)
+        x, _ = refined(solve_once, lambda x: matrix @ x, (b.T * scale).T)
         return np.asarray((x.T * scale).T)
 
     return solve
 
 
-def refined(solve: Solver, times: Solver, b: Floats) -> tuple[Floats, float]:
-    """Return a solution after iterative refinement, and its residual relative to b."""
+def refined(solve: Solver, multiply: Solver, b: Floats) -> tuple[Floats, float]:
+    """Return a solution after iterative refinement, and its residual relative to b.
+
+    Parameters
+    ----------
+    solve, multiply
+        Functions that solve with the matrix approximately, and multiply by it.
+    """
     x, size = solve(b), float(np.linalg.norm(b))
     for _ in range(MAX_REFINEMENTS):
-        rest = b - times(x)
-        left = float(np.linalg.norm(rest))
-        if not left > REFINED_RESIDUAL * size:
+        residual = b - multiply(x)
+        norm = float(np.linalg.norm(residual))
+        if not norm > REFINED_RESIDUAL * size:
             break
-        x = x + solve(rest)
-    return x, left / size if size > 0 else 0.0
+        x = x + solve(residual)
+    return x, norm / size if size > 0 else 0.0

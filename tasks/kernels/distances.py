@@ -1,15 +1,22 @@
-"""Squared Euclidean distances that keep their digits, as fast as one matrix product."""
+"""Compute accurate squared Euclidean distances, at the speed of one matrix product."""
+
+from collections.abc import Callable
 
 import numpy as np
 
 from kernel_pipeline.tasks.arrays import Floats, Integers
 
-# Squared distances below this fraction of the squared norms are set to 0: they are rounding of the matrix product.
+# Squared distances below this fraction of the squared norms are set to 0, since they are only rounding errors.
 RESOLUTION = 4e-15
 # Largest relative error that the matrix product may cause; columns that could cause more are subtracted directly.
 MAX_LOSS = 1e-10
 # Number of samples from which the typical distance is estimated.
 TYPICAL_SAMPLES = 512
+# Up to this number of columns, computing differences is as fast as the matrix product.
+MAX_DIRECT_COLUMNS = 16
+# `exact_distances` recomputes squared distances below this fraction of the squared norms from differences. If they are
+# more than one in MANY_CLOSE entries of a block, the whole block is recomputed.
+CLOSE, MANY_CLOSE = 1e-3, 50
 
 
 def direct_columns(features: Floats, gamma: float) -> Integers:
@@ -25,7 +32,7 @@ def direct_columns(features: Floats, gamma: float) -> Integers:
     features
         (m, d)
     gamma
-        The largest factor that a kernel multiplies squared distances with.
+        Largest factor by which a kernel multiplies squared distances.
 
     Returns
     -------
@@ -61,13 +68,13 @@ def _typical_distance(features: Floats) -> float:
 def prepare_features(features: Floats, gamma: float) -> tuple[Floats, int]:
     """Arrange features for `squared_distances`.
 
-    Columns for the matrix product are centered, which changes no distance and keeps their digits. Columns for direct
-    differences are moved to the end and left as they are, since centering would round them.
+    Columns for the matrix product are centered, which does not change distances and preserves precision. Columns for
+    direct differences are moved to the end and are not centered, since centering would round them.
 
     Returns
     -------
     features, direct
-        The features, and the number of columns at the end that are subtracted directly.
+        The features, and the number of trailing columns whose differences are computed directly.
     """
     direct = direct_columns(features, gamma)
     prepared = features - features.mean(axis=0)
@@ -86,7 +93,7 @@ def squared_distances(rows: Floats, columns: Floats, direct: int = 0) -> Floats:
     rows, columns
         (q, d) and (r, d); the same array for the distances within one set of samples.
     direct
-        Number of features at the end that are subtracted directly; the others are computed by one matrix product.
+        Number of trailing features whose differences are computed directly; a matrix product covers the others.
     """
     split = rows.shape[1] - direct
     x, z = rows[:, :split], columns[:, :split]
@@ -103,3 +110,34 @@ def squared_distances(rows: Floats, columns: Floats, direct: int = 0) -> Floats:
 
         distances += cdist(rows[:, split:], columns[:, split:], "sqeuclidean")
     return distances
+
+
+def exact_distances(features: Floats) -> Callable[[slice, slice], Floats]:
+    """Return a function that computes blocks of squared distances, each with a relative error of about 1e-12.
+
+    Kernels that depend on distances themselves, such as `exp(-||x - z||)`, need this: if samples are close, a small
+    absolute error of a squared distance becomes a large error of its square root. A matrix product loses precision only
+    if a distance is small compared with the norms, so only such distances are recomputed from differences.
+    """
+    from scipy.spatial.distance import cdist  # imported here, since few sweeps need it
+
+    if features.shape[1] <= MAX_DIRECT_COLUMNS:
+        return lambda rows, columns: cdist(features[rows], features[columns], "sqeuclidean")
+    centered = features - features.mean(axis=0)
+    norms = np.einsum("ij,ij->i", centered, centered)
+
+    def block(rows: slice, columns: slice) -> Floats:
+        x = centered[rows]
+        with np.errstate(over="ignore", invalid="ignore"):
+            distances = squared_distances(x, x if rows == columns else centered[columns])
+        far = distances >= CLOSE * (norms[rows, None] + norms[columns])  # False also where squares overflow
+        if rows == columns:
+            np.fill_diagonal(far, True)
+        first, second = np.nonzero(~far)
+        if len(first) > distances.size // MANY_CLOSE:
+            return np.asarray(cdist(features[rows], features[columns], "sqeuclidean"))
+        differences = features[rows][first] - features[columns][second]
+        distances[first, second] = np.einsum("ij,ij->i", differences, differences)
+        return distances
+
+    return block

@@ -1,4 +1,4 @@
-"""Groups of kernels that are equal on the training set: solved as one kernel, whose weight they share."""
+"""Group kernels that are equal on the training set; solvers treat each group as one kernel and share its weight."""
 
 from dataclasses import dataclass
 from itertools import pairwise
@@ -19,21 +19,21 @@ class Distinct:
     """(p,): the group of each kernel."""
 
     def shared(self, weights: Floats) -> Floats:
-        """Divide the weight of each representative equally among its group; returns (p,)."""
+        """Divide the weight of each representative equally among the kernels of its group; return all weights, (p,)."""
         return np.asarray((weights / np.bincount(self.group))[self.group])
 
 
 def distinct_columns(columns: scipy.sparse.csc_array) -> Distinct:
     """Group columns that are equal up to rounding.
 
-    Two words that only occur together, or once in the same document, give the same kernel. As two kernels they would
-    make M singular.
+    Two words that only occur together, or once in the same document, give the same kernel. Separate kernels for them
+    would make M singular.
     """
     first: dict[bytes, int] = {}
     indptr, indices = columns.indptr, columns.indices
     rounded = np.round(columns.data, 12)
-    stands_for = [
+    representatives = [
         first.setdefault(indices[start:end].tobytes() + rounded[start:end].tobytes(), k)
         for k, (start, end) in enumerate(pairwise(indptr))
     ]
-    return Distinct(*np.unique(np.array(stands_for, dtype=np.int64), return_inverse=True))
+    return Distinct(*np.unique(np.array(representatives, dtype=np.int64), return_inverse=True))

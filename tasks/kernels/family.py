@@ -1,43 +1,79 @@
-"""Kernel families: what a family of base kernels provides, and the registry of all families.
+"""Define the interface of kernel families, and their registry.
 
 A family is a frozen dataclass whose fields are the parameters that a config sets. To add one, write a module that
-registers a subclass of `GramFamily` in `FAMILIES`, and list the module there.
+registers a subclass of `GramFamily` in `FAMILIES`, and list the module there. Other packages add families as plug-ins,
+through the entry point group `kernel_pipeline.families`.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
-from typing import Self
+from typing import Any, Self
 
-from kernel_pipeline.tasks.arrays import Floats
+from kernel_pipeline.tasks.arrays import Floats, Integers
+from kernel_pipeline.tasks.kernels.guard import named_errors, prepare_checked
 from kernel_pipeline.tasks.registry import Registry
 
 Fill = Callable[[slice, slice, Floats], None]
 """`fill(rows, columns, out)` writes all kernels of a block of samples into `out`, (p, rows, columns).
 
-Rows and columns may be the same samples, but never overlap otherwise.
+Rows and columns are either the same samples or do not overlap.
 """
 FillEach = Callable[[slice, slice, Sequence[Floats]], None]
-"""The same for several families, with one output array per family."""
+"""Like `Fill`, for several families, with one output array per family."""
+Blocks = Callable[[slice, slice, slice], Floats]
+"""`blocks(kernels, rows, columns)` returns a block of precomputed kernels, which must not be changed."""
+
+
+@dataclass(frozen=True)
+class Samples:
+    """The samples of a dataset, from which families compute their kernels."""
+
+    features: Floats
+    """Feature matrix, (m, d); it must not be changed."""
+    fitted_on: Integers | None = None
+    """Samples to which data-dependent parameters, such as a median distance, are fitted; None for all."""
+    blocks: Blocks | None = None
+    """Function that reads the precomputed kernels of the dataset; None if there are none."""
+
+    @property
+    def reference(self) -> Floats:
+        """Features of the samples to which data-dependent parameters are fitted."""
+        return self.features if self.fitted_on is None else self.features[self.fitted_on]
+
+    def only(self, columns: Sequence[int]) -> Self:
+        """Return the same samples with only the given feature columns."""
+        return replace(self, features=self.features[:, list(columns)])
+
+
+class UnsuitableFeaturesError(ValueError):
+    """The kernels of a family are not defined for these features; the message names the column and a remedy."""
 
 
 class Family:
     """Base kernels that share a generator, such as squared distances or feature columns.
 
-    Subclass `GramFamily` or `ColumnFamily`, which say in what form the kernels are computed.
+    Subclass `GramFamily` or `ColumnFamily`, depending on the form in which the kernels are computed.
     """
+
+    def fitted_steps(self) -> tuple[str, ...]:
+        """Return the parameters that are fitted to `Samples.reference`, as in a config; none by default.
+
+        With `fit_on = "train"`, the kernels of a family that has such parameters are computed once per trial.
+        """
+        return ()
 
 
 class GramFamily(Family, ABC):
     """A family whose kernels are computed as Gram matrices, block by block.
 
-    The kernels must be positive semi-definite. What is computed and stored is `E = K - shift`: centering ignores the
-    shift (Lemma 1 of the paper), and a family in which `K` is close to a constant keeps its digits in `E`.
+    The kernels must be positive semi-definite. The values computed and stored are `E = K - shift`: centering removes
+    the shift (Lemma 1 of the paper), and `E` is more accurate than `K` if `K` is close to a constant.
 
     Examples
     --------
-    A family of one kernel, as a module of its own would register it:
+    A family with a single kernel:
 
     >>> from dataclasses import dataclass
     >>> import numpy as np
@@ -45,39 +81,43 @@ class GramFamily(Family, ABC):
     ... class LinearFamily(GramFamily):
     ...     def names(self):
     ...         return ("linear",)
-    ...     def prepare(self, features):
+    ...     def prepare(self, samples):
+    ...         x = samples.features
     ...         def fill(rows, columns, out):
-    ...             np.matmul(features[rows], features[columns].T, out=out[0])
+    ...             np.matmul(x[rows], x[columns].T, out=out[0])
     ...         return fill
     >>> gram = np.empty((1, 2, 2))
-    >>> prepare_families([LinearFamily()], np.array([[1.0], [2.0]]))(slice(0, 2), slice(0, 2), gram)
+    >>> fill = prepare_families([LinearFamily()], Samples(np.array([[1.0], [2.0]])))
+    >>> fill(slice(0, 2), slice(0, 2), gram)
     >>> gram.tolist()
     [[[1.0, 2.0], [2.0, 4.0]]]
     """
 
     @abstractmethod
     def names(self) -> tuple[str, ...]:
-        """Return the names of the kernels, which no other kernel of a dataset may have."""
+        """Return the names of the kernels, which must be unique within a dataset."""
 
-    @property
-    def shift(self) -> float:
-        """The constant that is subtracted from all kernels of the family; 0 unless a subclass says otherwise."""
-        return 0.0
+    def shifts(self) -> tuple[float, ...]:
+        """Return the constant that is subtracted from each kernel; 0 unless a subclass overrides this."""
+        return (0.0,) * len(self.names())
 
     @abstractmethod
-    def prepare(self, features: Floats) -> Fill:
-        """Return a function that computes blocks of `E = K - shift` for these samples.
+    def prepare(self, samples: Samples) -> Fill:
+        """Return a function that computes blocks of `E = K - shift` for these samples."""
+
+    def check(self, samples: Samples, columns: Sequence[str]) -> None:
+        """Raise an `UnsuitableFeaturesError` if the kernels are not defined for these samples.
 
         Parameters
         ----------
-        features
-            (m, d), not to be changed.
+        columns
+            Names of the feature columns.
         """
 
     @classmethod
-    def prepare_together(cls, families: Sequence[Self], features: Floats) -> FillEach:
-        """Prepare all families of this class that a dataset has; override it where they share work."""
-        fills = [family.prepare(features) for family in families]
+    def prepare_together(cls, families: Sequence[Self], samples: Samples) -> FillEach:
+        """Prepare all families of this class that a dataset has; override this if they can share work."""
+        fills = [family.prepare(samples) for family in families]
 
         def fill_each(rows: slice, columns: slice, outs: Sequence[Floats]) -> None:
             for fill, out in zip(fills, outs, strict=True):
@@ -86,15 +126,15 @@ class GramFamily(Family, ABC):
         return fill_each
 
     @classmethod
-    def notes_together(cls, families: Sequence[Self], features: Floats, columns: Sequence[str]) -> tuple[str, ...]:
-        """Return what a user should know about these families on these data before a run, one sentence each.
+    def notes_together(cls, families: Sequence[Self], samples: Samples, columns: Sequence[str]) -> tuple[str, ...]:
+        """Return notes for the user about these families on these samples, one sentence each.
 
         Parameters
         ----------
         families
             All families of this class that a dataset has.
         columns
-            The names of the feature columns.
+            Names of the feature columns.
         """
         return ()
 
@@ -103,35 +143,65 @@ class GramFamily(Family, ABC):
 class ColumnChoice:
     """The columns of a dataset that become kernels."""
 
-    kind: str
-    """'columns' of a table, or the 'unigrams' or 'bigrams' of documents."""
+    kinds: tuple[str, ...]
+    """Kinds of columns: 'columns' for a table; 'unigrams', 'bigrams' or both for documents."""
     top: int | None = None
-    """How many of the most frequent ones; None for all."""
+    """Number of columns to use, the most frequent ones; None for all."""
 
 
 class ColumnFamily(Family, ABC):
-    """A family of rank-one kernels `v v'` of feature columns `v`, which are named after them.
+    """A family of rank-one kernels `v v'` of feature columns `v`; each kernel is named after its column.
 
-    Columns may be sparse and very many. No Gram matrix is computed, and no other family may stand beside it.
+    Columns may be sparse, and there may be very many. If this is the only family of a dataset, no Gram matrices are
+    computed; otherwise the Gram matrix of a linear kernel is computed for each column.
     """
 
     @abstractmethod
     def choice(self) -> ColumnChoice:
         """Return which columns become kernels."""
 
+    def fitted_steps(self) -> tuple[str, ...]:
+        """Return `top`, if it is set, since the most frequent columns depend on the samples."""
+        top = self.choice().top
+        return () if top is None else (f"top = {top}",)
+
+
+def unsuitable_family(entry: Any) -> str:
+    """Return why an object that a plug-in declares cannot be a family; an empty string if it can.
+
+    >>> unsuitable_family(Samples)
+    'is not a subclass of GramFamily or ColumnFamily of kernel_pipeline.tasks.kernels.family'
+    """
+    if not isinstance(entry, type) or not issubclass(entry, GramFamily | ColumnFamily):
+        return f"is not a subclass of GramFamily or ColumnFamily of {__name__}"
+    if missing := sorted(getattr(entry, "__abstractmethods__", ())):
+        return f"does not define {' and '.join(missing)}"
+    params = vars(entry).get("__dataclass_params__")
+    return "" if params is not None and params.frozen else "is not decorated with @dataclass(frozen=True)"
+
 
 FAMILIES: Registry[type[Family]] = Registry(
     "kernel family",
     modules=(
         "kernel_pipeline.tasks.kernels.gaussian",
+        "kernel_pipeline.tasks.kernels.laplacian",
+        "kernel_pipeline.tasks.kernels.matern",
+        "kernel_pipeline.tasks.kernels.rational_quadratic",
+        "kernel_pipeline.tasks.kernels.linear",
+        "kernel_pipeline.tasks.kernels.polynomial",
+        "kernel_pipeline.tasks.kernels.cosine",
+        "kernel_pipeline.tasks.kernels.chi_squared",
         "kernel_pipeline.tasks.kernels.rank_one_family",
+        "kernel_pipeline.tasks.kernels.precomputed",
     ),
+    group="kernel_pipeline.families",
+    unsuitable=unsuitable_family,
 )
 
 
 def family_name(family: Family) -> str:
     """Return the name under which the class of a family is registered."""
-    return next(name for name, kind in FAMILIES.items() if kind is type(family))
+    return next(name for name, kind in FAMILIES.loaded().items() if kind is type(family))
 
 
 def kernel_names(families: Sequence[GramFamily]) -> tuple[str, ...]:
@@ -141,19 +211,19 @@ def kernel_names(families: Sequence[GramFamily]) -> tuple[str, ...]:
 
 def kernel_shifts(families: Sequence[GramFamily]) -> tuple[float, ...]:
     """Return the shift of each kernel of all families."""
-    return tuple(family.shift for family in families for _ in family.names())
+    return tuple(shift for family in families for shift in family.shifts())
 
 
-def prepare_families(families: Sequence[GramFamily], features: Floats) -> Fill:
+def prepare_families(families: Sequence[GramFamily], samples: Samples) -> Fill:
     """Return a function that computes blocks of the kernels of all families, in their order.
 
-    Families of the same class are computed together, wherever they stand among the others.
+    Families of the same class are computed together, regardless of their order.
     """
     stops = accumulate((len(family.names()) for family in families), initial=0)
     spans = [slice(*ends) for ends in pairwise(stops)]
     groups = [
-        (kind.prepare_together([families[place] for place in places], features), [spans[place] for place in places])
-        for kind, places in _by_class(families).items()
+        (prepare_checked(kind, [families[i] for i in indices], samples), [spans[i] for i in indices])
+        for kind, indices in _by_class(families).items()
     ]
 
     def fill(rows: slice, columns: slice, out: Floats) -> None:
@@ -163,18 +233,24 @@ def prepare_families(families: Sequence[GramFamily], features: Floats) -> Fill:
     return fill
 
 
-def family_notes(families: Sequence[GramFamily], features: Floats, columns: Sequence[str]) -> tuple[str, ...]:
-    """Return what a user should know about the families of a dataset before a run."""
-    return tuple(
-        note
-        for kind, places in _by_class(families).items()
-        for note in kind.notes_together([families[place] for place in places], features, columns)
-    )
+def check_families(families: Sequence[GramFamily], samples: Samples, columns: Sequence[str]) -> None:
+    """Raise an `UnsuitableFeaturesError` if the kernels of a family are not defined for these samples."""
+    for family in families:
+        family.check(samples, columns)
+
+
+def family_notes(families: Sequence[GramFamily], samples: Samples, columns: Sequence[str]) -> tuple[str, ...]:
+    """Return notes for the user about the families of a dataset, one sentence each."""
+    notes: list[str] = []
+    for kind, indices in _by_class(families).items():
+        with named_errors(kind):
+            notes += kind.notes_together([families[i] for i in indices], samples, columns)
+    return tuple(notes)
 
 
 def _by_class(families: Sequence[GramFamily]) -> dict[type[GramFamily], list[int]]:
-    """Return the places of the families of each class."""
+    """Return the indices of the families of each class."""
     groups: dict[type[GramFamily], list[int]] = {}
-    for place, family in enumerate(families):
-        groups.setdefault(type(family), []).append(place)
+    for i, family in enumerate(families):
+        groups.setdefault(type(family), []).append(i)
     return groups

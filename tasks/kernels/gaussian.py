@@ -1,98 +1,154 @@
-"""Gaussian kernels with bandwidths that double.
-
-Everything is computed and stored as `E = K - 1`: centering ignores the shift (Lemma 1 of the paper), and `E` keeps all
-its digits where gamma is tiny and `K` itself would cancel.
-"""
+"""Gaussian kernels with arbitrary bandwidths."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Self
+from dataclasses import dataclass, replace
+from typing import Literal, Self
 
 import numpy as np
 
 from kernel_pipeline.tasks.arrays import Floats
 from kernel_pipeline.tasks.kernels.distances import direct_columns, prepare_features, squared_distances
-from kernel_pipeline.tasks.kernels.family import FAMILIES, Fill, FillEach, GramFamily
+from kernel_pipeline.tasks.kernels.exponentials import MAX_RATE, SHIFT, shifted_exponentials
+from kernel_pipeline.tasks.kernels.family import FAMILIES, Samples
+from kernel_pipeline.tasks.kernels.generator import Evaluate, Generate, GeneratorFamily, format_number
 from kernel_pipeline.tasks.parameters import ParameterError, parameter
 
-# K = E + SHIFT.
-SHIFT = 1.0
-# Number of columns that a note names; there may be very many.
-NAMED_COLUMNS = 5
+# Maximum number of columns that a note lists.
+MAX_LISTED_COLUMNS = 5
+# Number of samples whose distances the median heuristic uses.
+MEDIAN_SAMPLES = 1000
 
 
 @FAMILIES.register("gaussian")
 @dataclass(frozen=True)
-class GaussianFamily(GramFamily):
-    """Gaussian kernels exp(-gamma ||x - z||^2) with gamma = 2 ** (lo..hi)."""
+class GaussianFamily(GeneratorFamily):
+    """Gaussian kernels exp(-gamma ||x - z||^2); gamma = 2 ** (lo..hi), or a list of values.
 
-    log2_gamma: tuple[int, int] = parameter("[lo, hi], both included", ge=-1000, le=1000)
+    `gamma = "median"` is the median heuristic: 1 / (2 s^2), where s is the median distance of distinct samples.
+    """
+
+    log2_gamma: tuple[int, int] | None = parameter(
+        "[lo, hi] for gamma = 2 ** lo, ..., 2 ** hi", ge=-1000, le=1000, default=None
+    )
+    gamma: tuple[float | Literal["median"], ...] | None = parameter(
+        "values instead of log2_gamma; 'median' for the median heuristic", gt=0, default=None
+    )
 
     def __post_init__(self) -> None:
-        low, high = self.log2_gamma
-        if low > high:
+        if (self.log2_gamma is None) == (self.gamma is None):
+            raise ParameterError(
+                "log2_gamma",
+                "write either log2_gamma = [lo, hi], for gamma = 2 ** (lo..hi), or gamma = a value or a list; "
+                + ("both are missing" if self.gamma is None else "both are given"),
+            )
+        if self.log2_gamma is not None and self.log2_gamma[0] > self.log2_gamma[1]:
+            low, high = self.log2_gamma
             raise ParameterError("log2_gamma", f"[{low}, {high}] is backwards; write [{high}, {low}]")
 
     def names(self) -> tuple[str, ...]:
-        """Return one name per kernel, from the widest to the narrowest.
+        """Return one name per kernel.
 
         >>> GaussianFamily(log2_gamma=(-1, 1)).names()
         ('gaussian(2^-1)', 'gaussian(2^0)', 'gaussian(2^1)')
+        >>> GaussianFamily(gamma=(0.01, "median")).names()
+        ('gaussian(0.01)', 'gaussian(median)')
         """
-        low, high = self.log2_gamma
-        return tuple(f"gaussian(2^{exponent})" for exponent in range(low, high + 1))
+        if self.gamma is not None:
+            return tuple(f"gaussian({value if value == 'median' else format_number(value)})" for value in self.gamma)
+        return tuple(f"gaussian(2^{exponent})" for exponent in self._exponents())
 
-    @property
-    def shift(self) -> float:
-        """The value of `K(x, x)`, which is also the limit of wide kernels."""
-        return SHIFT
+    def shifts(self) -> tuple[float, ...]:
+        """Return `K(x, x)` of each kernel, which is also the limit of wide kernels."""
+        return (SHIFT,) * len(self.names())
 
-    def prepare(self, features: Floats) -> Fill:
-        """Return a function that computes blocks of this family alone."""
-        fill_each = self.prepare_together([self], features)
-        return lambda rows, columns, out: fill_each(rows, columns, [out])
+    def fitted_steps(self) -> tuple[str, ...]:
+        """Return `gamma = 'median'`, if it is used, since the median distance depends on the samples."""
+        return ("gamma = 'median'",) if self.gamma is not None and "median" in self.gamma else ()
+
+    def fitted(self, samples: Samples) -> Self:
+        """Return the family with "median" replaced by its value for these samples."""
+        if self.gamma is None or "median" not in self.gamma:
+            return self
+        median = median_gamma(samples.reference)
+        return replace(self, gamma=tuple(median if value == "median" else value for value in self.gamma))
+
+    def gammas(self) -> tuple[float, ...]:
+        """Return the gamma of each kernel of a fitted family."""
+        if self.gamma is not None:
+            return tuple(float(value) for value in self.gamma)
+        return tuple(2.0**exponent for exponent in self._exponents())
+
+    def _exponents(self) -> range:
+        assert self.log2_gamma is not None, "either log2_gamma or gamma is given"
+        return range(self.log2_gamma[0], self.log2_gamma[1] + 1)
 
     @classmethod
-    def prepare_together(cls, families: Sequence[Self], features: Floats) -> FillEach:
-        """Return a function that computes blocks of all families from one set of squared distances."""
-        prepared, direct = prepare_features(features, _largest_gamma(families))
-        exponents = [family.log2_gamma for family in families]
+    def generator(cls, families: Sequence[Self], samples: Samples) -> Generate:
+        """Return a function that computes blocks of squared distances."""
+        prepared, direct = prepare_features(samples.features, _largest_gamma(families))
 
-        def fill_each(rows: slice, columns: slice, outs: Sequence[Floats]) -> None:
+        def distances(rows: slice, columns: slice) -> Floats:
             x = prepared[rows]
-            z = x if rows == columns else prepared[columns]
-            distances = squared_distances(x, z, direct)
-            for log2_gamma, out in zip(exponents, outs, strict=True):
-                shifted_kernels(distances, log2_gamma, out)
+            return squared_distances(x, x if rows == columns else prepared[columns], direct)
 
-        return fill_each
+        return distances
+
+    def evaluator(self) -> Evaluate:
+        """Return a function that computes all kernels from squared distances."""
+        return shifted_exponentials(self.gammas())
 
     @classmethod
-    def notes_together(cls, families: Sequence[Self], features: Floats, columns: Sequence[str]) -> tuple[str, ...]:
-        """Return a note that names the columns whose differences are computed directly, if there are any."""
-        direct = direct_columns(features, _largest_gamma(families))
-        if not len(direct):
-            return ()
-        named = ", ".join(repr(columns[column]) for column in direct[:NAMED_COLUMNS])
-        more = f" and {len(direct) - NAMED_COLUMNS:,} more" if len(direct) > NAMED_COLUMNS else ""
-        return (
-            f"columns {named}{more}: their values are so large, compared with most distances or the width of a kernel, "
-            "that squared norms would cancel; their differences are computed directly, which is slower",
-        )
+    def notes_together(cls, families: Sequence[Self], samples: Samples, columns: Sequence[str]) -> tuple[str, ...]:
+        """Return the gamma of the median heuristic, and the columns whose differences are computed directly."""
+        notes = []
+        fitted = [family.fitted(samples) for family in families]
+        for family, fitted_family in zip(families, fitted, strict=True):
+            if fitted_family is not family:
+                gamma = dict(zip(family.names(), fitted_family.gammas(), strict=True))["gaussian(median)"]
+                notes.append(
+                    f"gaussian(median): gamma = {gamma:.6g}, from the median distance {(2.0 * gamma) ** -0.5:.6g} of "
+                    f"samples in {_list_columns(range(len(columns)), columns)}"
+                )
+        direct = direct_columns(samples.features, _largest_gamma(fitted))
+        if len(direct):
+            notes.append(
+                f"{_list_columns(direct.tolist(), columns)}: their values are so large, compared with most distances "
+                "or the width of a kernel, that squared norms would cancel; their differences are computed directly, "
+                "which is slower"
+            )
+        return tuple(notes)
 
 
 def _largest_gamma(families: Sequence[GaussianFamily]) -> float:
-    return float(2.0 ** max(family.log2_gamma[1] for family in families))
+    return max(gamma for family in families for gamma in family.gammas())
 
 
-def shifted_kernels(distances: Floats, log2_gamma: Sequence[int], out: Floats) -> None:
-    """Write `E_k = exp(-gamma_k d^2) - 1` for gamma = 2^lo .. 2^hi into `out`, (p, *distances.shape).
+def _list_columns(chosen: Sequence[int], columns: Sequence[str]) -> str:
+    """Return the names of columns for a note; only the first ones if there are many."""
+    named = ", ".join(repr(columns[column]) for column in chosen[:MAX_LISTED_COLUMNS])
+    more = f" and {len(chosen) - MAX_LISTED_COLUMNS:,} more" if len(chosen) > MAX_LISTED_COLUMNS else ""
+    return f"columns {named}{more}"
 
-    One `expm1` is enough for the whole family, since `E_{2 gamma} = E_gamma (E_gamma + 2)`.
+
+def median_gamma(features: Floats) -> float:
+    """Return the gamma of the median heuristic, `1 / (2 s^2)`.
+
+    s is the median Euclidean distance of all pairs of distinct samples. If there are more than `MEDIAN_SAMPLES`
+    samples, this number of evenly spaced ones is used. If all samples are equal, every gamma gives the same kernel, and
+    1 is returned.
+
+    Examples
+    --------
+    >>> median_gamma(np.array([[0.0], [1.0], [3.0], [3.0]]))
+    0.125
     """
-    with np.errstate(over="ignore"):  # a kernel that overflows here is 0 at that distance
-        np.multiply(distances, -(2.0 ** log2_gamma[0]), out=out[0])
-    np.expm1(out[0], out=out[0])
-    for narrower, wider in zip(out[1:], out[:-1], strict=True):
-        np.add(wider, 2.0, out=narrower)
-        narrower *= wider
+    from scipy.spatial.distance import pdist  # imported here, since few sweeps need it
+
+    if len(features) > MEDIAN_SAMPLES:
+        features = features[np.linspace(0, len(features) - 1, MEDIAN_SAMPLES).astype(np.int64)]
+    distances = pdist(features)
+    distances = distances[distances > 0]
+    if not len(distances):
+        return 1.0
+    median = float(np.median(distances))
+    return min(max(0.5 / median / median, 1.0 / MAX_RATE), MAX_RATE)

@@ -1,6 +1,6 @@
-"""Rank-one kernels `K_k = v_k v_k'` of feature columns, never formed.
+"""Compute with rank-one kernels `K_k = v_k v_k'` of feature columns, without forming them.
 
-With columns centered on the training set and scaled to unit norm, which is trace one,
+With columns centered on the training set and scaled to unit norm, so that each kernel has trace one,
 
     a_k = (v_k . yc)^2        M_kl = (v_k . v_l)^2        K_mu = V diag(mu) V'
 
@@ -8,6 +8,7 @@ Columns stay sparse: `v_k = x_k - c_k 1` is stored as the scaled column `x_k` an
 centered vector or matrix, `c_k` cancels.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,7 +20,7 @@ from kernel_pipeline.tasks.kernels.base_kernels import Images, Solver, dense_sol
 from kernel_pipeline.tasks.kernels.distinct import Distinct, distinct_columns
 
 # A column does not vary if its centered sum of squares is at most this fraction of the uncentered one.
-CONSTANT = 1e-13
+CONSTANT_TOLERANCE = 1e-13
 # Quadratic forms of columns with at most this many entries are computed pair by pair, the others by a matrix product.
 FEW_ENTRIES = 32
 # Size of one block of that matrix product.
@@ -30,6 +31,8 @@ DENSE_FRACTION = 0.1
 ITERATIVE_ACCURACY = 1e-3
 # Largest residual of a solution, relative to the right-hand side.
 MAX_RESIDUAL = 1e-9
+# Largest number of samples for which a matrix of all pairs of samples is formed although there are fewer columns.
+MAX_DENSE = 5_000
 
 Columns = scipy.sparse.csc_array | scipy.sparse.csr_array
 
@@ -58,24 +61,31 @@ class RankOneKernels:
         deviations = columns.copy()
         deviations.data = (columns.data - np.repeat(means, stored)) ** 2
         trace = np.asarray(deviations.sum(axis=0)) + (n - stored) * means**2  # a sum of squares, so nothing cancels
-        trace[trace <= CONSTANT * squares] = 0.0
+        trace[trace <= CONSTANT_TOLERANCE * squares] = 0.0
         inverse = np.divide(1.0, np.sqrt(trace), out=np.zeros_like(trace), where=trace > 0)
         scale = scipy.sparse.diags_array(inverse)
         others = counts[:0] if held_out is None else held_out
         return cls((columns @ scale).tocsc(), means * inverse, trace, (others @ scale).tocsc())
 
+    def moved(self, counts: scipy.sparse.csr_array, held_out: scipy.sparse.csr_array) -> "RankOneKernels":
+        """Return the kernels on other samples, with the same scaling, and centered on these samples."""
+        inverse = np.divide(1.0, np.sqrt(self.trace), out=np.zeros_like(self.trace), where=self.trace > 0)
+        scale = scipy.sparse.diags_array(inverse)
+        means = np.asarray(counts.sum(axis=0)) / counts.shape[0] * inverse
+        return RankOneKernels((counts @ scale).tocsc(), means, self.trace, (held_out @ scale).tocsc())
+
     @property
     def count(self) -> int:
-        """The number of kernels, p."""
+        """Number of kernels, p."""
         return len(self.trace)
 
     @property
     def varies(self) -> Booleans:
-        """Which kernels are not constant, (p,)."""
+        """Return which kernels are not constant, (p,)."""
         return np.asarray(self.trace > 0)
 
     def only(self, chosen: Integers) -> "RankOneKernels":
-        """Return some of the kernels."""
+        """Return the chosen kernels."""
         return RankOneKernels(self.columns[:, chosen], self.means[chosen], self.trace[chosen], self.held_out[:, chosen])
 
     def distinct(self) -> Distinct:
@@ -102,11 +112,26 @@ class RankOneKernels:
         return np.asarray(kernel)
 
     def largest_diagonals(self) -> Floats:
-        """Return the largest `K_k(x, x)` of a training sample, (p,)."""
-        most, least = (
+        """Return the maximum of `K_k(x, x)` over the training samples, (p,)."""
+        largest, smallest = (
             np.asarray(extreme(axis=0).toarray()).ravel() for extreme in (self.columns.max, self.columns.min)
         )
-        return np.asarray(np.maximum(most - self.means, self.means - least) ** 2)
+        return np.asarray(np.maximum(largest - self.means, self.means - smallest) ** 2)
+
+    def diagonal_products(self, others: Floats) -> Floats:
+        """Return the products of the diagonal of each kernel with itself and with `others`, (n,), as (2, p)."""
+        columns, stored = self.columns, np.diff(self.columns.indptr)
+        squares, at = columns.copy(), np.asarray(others)[columns.indices]
+        squares.data = (columns.data - np.repeat(self.means, stored)) ** 2
+        own, mixed, rest = squares.copy(), squares.copy(), columns.copy()
+        own.data, mixed.data, rest.data = squares.data**2, squares.data * at, at
+        absent = self.means**2  # the entries that are not stored
+        return np.stack(
+            [
+                np.asarray(own.sum(axis=0)) + (columns.shape[0] - stored) * absent**2,
+                np.asarray(mixed.sum(axis=0)) + (others.sum() - np.asarray(rest.sum(axis=0))) * absent,
+            ]
+        )
 
     def predict(self, weights: Floats, alpha: Floats) -> Floats:
         """Return `K_w alpha` of the held-out samples."""
@@ -120,10 +145,17 @@ class RankOneKernels:
         inner *= inner
         return np.asarray(inner)
 
-    def solver(self, diagonal: Floats | float, weights: Floats, squares: Floats, images: Images) -> Solver:
-        """Return a solver by the cheaper of two factorisations, or by conjugate gradients if the diagonal is constant.
+    def pricing(self) -> Callable[[Floats], Floats]:
+        """Return a function that computes `M v`, from the smaller of M, (p, p), and `K_v`, (n, n)."""
+        if self.count < self.columns.shape[0]:
+            products = self.products()
+            return lambda weights: products @ weights
+        return lambda weights: self.quadratic_forms(self.combined(weights))
 
-        `(K_k alpha)(K_k alpha)'` is `(v_k . alpha)^2 K_k`, so the matrix is that of other weights.
+    def solver(self, diagonal: Floats | float, weights: Floats, squares: Floats, images: Images) -> Solver:
+        """Return a solver that uses the cheaper of two factorisations, or conjugate gradients for a constant diagonal.
+
+        `(K_k alpha)(K_k alpha)'` is `(v_k . alpha)^2 K_k`, so the matrix is a combined kernel with different weights.
         """
         total = weights + squares * images.forms
         if self.count < self.columns.shape[0]:
@@ -133,9 +165,10 @@ class RankOneKernels:
         return dense_solver(self.combined(total), diagonal)
 
     def _by_columns(self, diagonal: Floats | float, weights: Floats) -> Solver:
-        """Return a solver by Woodbury's formula, which falls back to a dense one where the residual is too large.
+        """Return a solver that uses Woodbury's formula, or a dense solver if the residual is too large.
 
-        This happens near the end of an interior-point method, where the diagonal is very uneven.
+        This happens near the end of an interior-point method, when the diagonal covers many orders of magnitude. With
+        more than `MAX_DENSE` samples, the solver raises a `LinAlgError` instead.
         """
         root = 1.0 / np.sqrt(np.broadcast_to(diagonal, self.columns.shape[:1]))
         scaled = scipy.sparse.diags_array(root) @ self.columns @ scipy.sparse.diags_array(np.sqrt(weights))
@@ -154,9 +187,11 @@ class RankOneKernels:
 
         def solve(b: Floats) -> Floats:
             if not dense:
-                x, left = refined(lambda r: r - up(solve_small(down(r))), lambda x: x + up(down(x)), (b.T * root).T)
-                if left <= MAX_RESIDUAL:
+                x, residual = refined(lambda r: r - up(solve_small(down(r))), lambda x: x + up(down(x)), (b.T * root).T)
+                if residual <= MAX_RESIDUAL:
                     return np.asarray((x.T * root).T)
+                if len(root) > MAX_DENSE:
+                    raise np.linalg.LinAlgError(f"the residual of Woodbury's formula is {residual:.1e}")
                 dense.append(dense_solver(self.combined(weights), diagonal))
             return dense[0](b)
 
@@ -165,10 +200,10 @@ class RankOneKernels:
     def _by_conjugate_gradients(self, ridge: float, weights: Floats) -> Solver:
         n = self.columns.shape[0]
 
-        def times(x: Floats) -> Floats:
+        def multiply(x: Floats) -> Floats:
             return ridge * x + self.expand(weights * self.projections(x))
 
-        matrix = LinearOperator((n, n), matvec=times, dtype=np.float64)
+        matrix = LinearOperator((n, n), matvec=multiply, dtype=np.float64)
         return lambda b: np.column_stack(
             [cg(matrix, column, rtol=ITERATIVE_ACCURACY, maxiter=n)[0] for column in np.atleast_2d(b.T)]
         ).reshape(b.shape)

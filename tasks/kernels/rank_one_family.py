@@ -1,4 +1,4 @@
-"""The family of rank-one kernels of feature columns; `rank_one` computes with them."""
+"""The family of rank-one kernels of feature columns; the module `rank_one` contains the computations."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -12,17 +12,27 @@ from kernel_pipeline.tasks.parameters import ParameterError, parameter
 class RankOneFamily(ColumnFamily):
     """Kernels v v' of single feature columns v: the columns of a table, or the counts of words in documents."""
 
-    features: Literal["columns", "unigrams", "bigrams"] = parameter(
-        "'columns' of a table; 'unigrams' or 'bigrams' of documents", default="columns"
+    features: Literal["columns", "unigrams", "bigrams"] | tuple[Literal["unigrams", "bigrams"], ...] = parameter(
+        "'columns' of a table; 'unigrams' (single words) or 'bigrams' (pairs of successive words) of documents, or a "
+        "list of both",
+        default="columns",
     )
     top: int | None = parameter(
-        "number of the most frequent unigrams or bigrams to use; all without it", ge=1, default=None
+        "maximum number of unigrams or bigrams, of which the most frequent are used; default: all",
+        ge=1,
+        default=None,
     )
 
     def __post_init__(self) -> None:
+        kinds = self.choice().kinds
+        if not kinds:
+            raise ParameterError("features", "is an empty list; name 'unigrams', 'bigrams' or both")
+        if repeated := [kind for kind in kinds if kinds.count(kind) > 1]:
+            raise ParameterError("features", f"{repeated[0]!r} is listed more than once")
         if self.features == "columns" and self.top is not None:
-            raise ParameterError("top", "selects frequent words; all columns of a table are used. Leave it out")
+            raise ParameterError("top", "applies to words only, since all columns of a table are used; remove this key")
 
     def choice(self) -> ColumnChoice:
         """Return which columns become kernels."""
-        return ColumnChoice(self.features, self.top)
+        kinds = (self.features,) if isinstance(self.features, str) else self.features
+        return ColumnChoice(kinds, self.top)

@@ -1,1 +1,1 @@
-"""Predictors: kernel ridge regression, support vector machines, and methods that also learn weights."""
+"""Learn predictors: kernel ridge regression, support vector machines, and methods that also learn weights."""

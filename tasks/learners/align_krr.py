@@ -2,8 +2,8 @@
 
     min_{mu >= 0}  y'(K_mu + I)^-1 y - gamma mu'a + mu'(gamma'' M + gamma' I) mu
 
-convex and smooth in mu: Newton's method, each step a quadratic program over `mu >= 0`. Labels are centered and scaled
-to norm one, so that the parameters mean the same for every dataset.
+The problem is convex and smooth in mu. It is solved by Newton's method; each step is a quadratic program over
+`mu >= 0`. Labels are centered and scaled to norm one, so that the parameters have the same meaning for every dataset.
 """
 
 from collections.abc import Sequence
@@ -20,14 +20,16 @@ from kernel_pipeline.tasks.weights.column_generation import block_pivoting
 from kernel_pipeline.tasks.weights.method import Grid, register
 from kernel_pipeline.tasks.weights.qp import nonnegative_qp
 
+# KKT residual up to which a solution is accepted, and at which the iteration stops.
 MAX_RESIDUAL, RESIDUAL = 1e-6, 1e-8
-STEPS = 60
-LEAST_STEP = 1e-10
+MAX_STEPS = 60
+MIN_STEP_LENGTH = 1e-10
+# Armijo's condition: the fraction of the predicted descent that a step must achieve.
 DESCENT = 1e-4
-# Relative increase of the objective that is attributed to rounding: the last step gains less than it.
+# Relative increase of the objective that is attributed to rounding, since the last step decreases it by less.
 ROUNDING = 1e-14
-# Up to this many kernels OSQP is used, which is more reliable; with more, block pivoting, which is faster.
-FEW_KERNELS = 200
+# Up to this number of kernels, OSQP is used, which is more reliable; above it, block pivoting, which is faster.
+MAX_KERNELS_OSQP = 200
 
 
 @register
@@ -51,9 +53,10 @@ class AlignKrr(OneStageMethod):
 
 
 def align_krr_path(kernels: BaseKernels, target: Floats, values: Sequence[tuple[float, ...]]) -> list[Learned]:
-    """Solve for every (gamma, gamma', gamma''), each starting from the solution before.
+    """Solve for every (gamma, gamma', gamma''), each starting from the previous solution.
 
-    The certificate is the KKT residual, relative to the largest of `alpha'K_k alpha + gamma a_k`, the pull on a weight.
+    The certificate is the KKT residual, relative to the largest `alpha'K_k alpha + gamma a_k`, the part of the gradient
+    that increases a weight.
     """
     mean = float(target.mean())
     centered = target - mean
@@ -71,9 +74,11 @@ def align_krr_path(kernels: BaseKernels, target: Floats, values: Sequence[tuple[
 
 @dataclass(frozen=True)
 class _Problem:
+    """The problem for one value of (gamma, gamma', gamma'')."""
+
     kernels: BaseKernels
     y: Floats
-    reward: Floats
+    alignment_term: Floats
     """gamma a"""
     penalty: Floats
     """gamma'' M + gamma' I"""
@@ -81,39 +86,39 @@ class _Problem:
     def value(self, mu: Floats) -> float:
         """Return the objective."""
         solve = dense_solver(self.kernels.combined(mu), 1.0)
-        return float(self.y @ solve(self.y) - self.reward @ mu + mu @ self.penalty @ mu)
+        return float(self.y @ solve(self.y) - self.alignment_term @ mu + mu @ self.penalty @ mu)
 
     def model(self, mu: Floats) -> tuple[Floats, float, Floats, Floats, float]:
         """Return `alpha`, the objective, its gradient and Hessian, and the KKT residual."""
         solve = dense_solver(self.kernels.combined(mu), 1.0)
         alpha = solve(self.y)
         images = self.kernels.images(alpha).columns()
-        pull = alpha @ images + self.reward
-        value = float(self.y @ alpha - self.reward @ mu + mu @ self.penalty @ mu)
-        gradient = 2 * self.penalty @ mu - pull
+        increase = alpha @ images + self.alignment_term
+        value = float(self.y @ alpha - self.alignment_term @ mu + mu @ self.penalty @ mu)
+        gradient = 2 * self.penalty @ mu - increase
         hessian = 2 * (images.T @ solve(images) + self.penalty)
         violation = np.where(mu > 0, np.abs(gradient), np.maximum(-gradient, 0.0))
-        return alpha, value, gradient, hessian, float(violation.max() / pull.max())
+        return alpha, value, gradient, hessian, float(violation.max() / increase.max())
 
 
 def _solve(problem: _Problem, mu: Floats) -> tuple[Floats, Floats, float]:
     """Return the weights, their coefficients alpha, and the KKT residual."""
     alpha, value, gradient, hessian, residual = problem.model(mu)
     best = mu, alpha, residual
-    for _ in range(STEPS):
+    for _ in range(MAX_STEPS):
         if residual <= RESIDUAL:
             break
-        pull = hessian @ mu - gradient
-        if len(mu) <= FEW_KERNELS:
-            goal, _ = nonnegative_qp(hessian, pull)
+        linear = hessian @ mu - gradient
+        if len(mu) <= MAX_KERNELS_OSQP:
+            goal, _ = nonnegative_qp(hessian, linear)
         else:
-            goal = block_pivoting(hessian, pull, mu > 0)
+            goal = block_pivoting(hessian, linear, mu > 0)
         step, length, rounding = goal - mu, 1.0, ROUNDING * max(1.0, abs(value))
         while problem.value(mu + length * step) > value + DESCENT * length * float(gradient @ step) + rounding:
             length /= 2
-            if length < LEAST_STEP:
+            if length < MIN_STEP_LENGTH:
                 return best
-        mu = goal if length == 1.0 else mu + length * step  # whole, so that zeros stay zeros
+        mu = goal if length == 1.0 else mu + length * step  # a full step is assigned, so that zeros are exact
         alpha, value, gradient, hessian, residual = problem.model(mu)
         if residual < best[2]:
             best = mu, alpha, residual

@@ -1,4 +1,4 @@
-"""`each-kernel`: a fit of every base kernel alone."""
+"""`each-kernel`: separate fits of all base kernels."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -9,6 +9,8 @@ from kernel_pipeline.tasks.weights.method import SingleKernelMethod, register
 @register
 @dataclass(frozen=True)
 class EachKernel(SingleKernelMethod):
-    """The error of every base kernel alone, with its own regularisation path."""
+    """Fit every base kernel separately, with its own regularisation path."""
 
     name: ClassVar[str] = "each-kernel"
+    gives_weights: ClassVar[bool] = False
+    has_rows: ClassVar[bool] = False

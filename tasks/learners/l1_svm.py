@@ -2,10 +2,10 @@
 
     min_mu max_alpha  2 alpha'1 - alpha'Y K_mu Y alpha,     mu >= 0, tr K_mu <= Lambda, 0 <= alpha <= C, alpha'y = 0
 
-Kernels have trace one, so that the trace is the sum of the weights, and only the ratio of C and Lambda matters: C is
-1. The largest form takes all weight, so this is  max  2 alpha'1 - Lambda t  with  alpha'Y K_k Y alpha <= t  for all k,
-whose multipliers are the weights. An interior-point method solves it for a working set of kernels; all kernels are
-then priced by their forms, and those above t join the set.
+Kernels have trace one, so the trace of K_mu is the sum of the weights. Only the ratio of C and Lambda matters, so C is
+1. Minimising over mu puts all weight on the largest form, so the problem is  max  2 alpha'1 - Lambda t  subject to
+alpha'Y K_k Y alpha <= t  for all k. The multipliers of these constraints are the weights. An interior-point method
+solves it for a working set of kernels; then the forms of all kernels are computed, and those above t join the set.
 """
 
 from collections.abc import Sequence
@@ -21,21 +21,23 @@ from kernel_pipeline.tasks.learners.learned import Learned, label_forms, relativ
 from kernel_pipeline.tasks.learners.one_stage import OneStageMethod
 from kernel_pipeline.tasks.weights.method import Grid, register
 
+# Duality gap up to which a solution is accepted, and at which the iteration stops.
 MAX_GAP, GAP = 1e-4, 5e-5
-# Gaps that the interior-point method aims at; a larger one suffices while kernels still join the working set.
+# Target gaps of the interior-point method; a larger one suffices while kernels still join the working set.
 FIRST_GOAL, LAST_GOAL = 1e-2, 1e-5
+# Initial size of the working set, and largest number of kernels that join it in one round.
 FIRST_SET = 300
 # A kernel whose form is below this fraction of the largest one leaves the working set.
-FAR_BELOW = 0.8
-# Weights to try to set to zero, relative to the largest: an interior point has no weight of exactly zero.
+MIN_RELATIVE_FORM = 0.8
+# Thresholds, relative to the largest weight, for setting weights to zero: those of an interior point are never zero.
 NEGLIGIBLE = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
-ROUNDS = 50
+MAX_ROUNDS = 50
 
 
 @register
 @dataclass(frozen=True)
 class L1Svm(OneStageMethod):
-    """A support vector machine with weights of bounded sum; only the ratio of Lambda and C matters, and C is 1."""
+    """Support vector machine with weights of bounded sum; only the ratio of Lambda and C matters, so C is 1."""
 
     name: ClassVar[str] = "l1-svm"
     problems: ClassVar[tuple[str, ...]] = ("classification",)
@@ -47,10 +49,10 @@ class L1Svm(OneStageMethod):
 
 
 def l1_svm_path(kernels: BaseKernels, target: Floats, values: Sequence[tuple[float, ...]]) -> list[Learned]:
-    """Solve for every (Lambda,), each with the kernels that had weight before.
+    """Solve for every (Lambda,), each starting with the kernels whose weight was positive in the previous solution.
 
-    The certificate is the relative duality gap between the objective at alpha with its largest form and the primal
-    value of the machine with kernel `K_mu`, over all kernels.
+    The certificate is the relative duality gap, over all kernels, between the objective at alpha with its largest form
+    and the primal value of the support vector machine with kernel `K_mu`.
     """
     balanced = np.where(target > 0, np.mean(target < 0), np.mean(target > 0))
     distinct = kernels.distinct()
@@ -66,19 +68,19 @@ def l1_svm_path(kernels: BaseKernels, target: Floats, values: Sequence[tuple[flo
 def _solve(kernels: BaseKernels, y: Floats, budget: float, working: Integers) -> tuple[Learned, Integers]:
     """Return the solution, and the working set for the next value."""
     goal = FIRST_GOAL if len(working) < kernels.count else LAST_GOAL
-    for _ in range(ROUNDS):
+    for _ in range(MAX_ROUNDS):
         point = solve_qcqp(kernels.only(working), y, budget, goal)
         weights = np.zeros(kernels.count)
         weights[working] = point.weights * (budget / point.weights.sum())
         images = kernels.images(y * point.alpha)
         gap, last = _gap(images, y, budget, weights, point), goal == LAST_GOAL
         outside = np.setdiff1d(np.arange(kernels.count), working)
-        joining = outside[images.forms[outside] > FAR_BELOW * images.forms[working].max()]
+        joining = outside[images.forms[outside] > MIN_RELATIVE_FORM * images.forms[working].max()]
         if gap <= GAP or (last and not len(joining)):
             break
-        if not last:  # in the last rounds it would come back
-            far = images.forms[working] < FAR_BELOW * point.t
-            working = working[~far | (point.weights / budget > point.slack / point.t)]
+        if not last:  # in the last rounds, kernels that leave would join again
+            small = images.forms[working] < MIN_RELATIVE_FORM * point.t
+            working = working[~small | (point.weights / budget > point.slack / point.t)]
         goal = max(LAST_GOAL, min(goal, gap) / 10)
         working = np.concatenate([working, joining[_largest(images.forms[joining], FIRST_SET)]])
     weights, gap = _without_negligible(images, y, budget, weights, point, gap)
@@ -91,8 +93,8 @@ def _without_negligible(
     images: Images, y: Floats, budget: float, weights: Floats, point: Point, gap: float
 ) -> tuple[Floats, float]:
     """Set the smallest weights to zero as far as the gap allows; return the weights and their gap."""
-    for part in NEGLIGIBLE:
-        kept = np.where(weights > part * weights.max(), weights, 0.0)
+    for threshold in NEGLIGIBLE:
+        kept = np.where(weights > threshold * weights.max(), weights, 0.0)
         kept *= budget / kept.sum()
         found = _gap(images, y, budget, kept, point)
         if found <= GAP:
@@ -102,7 +104,7 @@ def _without_negligible(
 
 def _gap(images: Images, y: Floats, budget: float, weights: Floats, point: Point) -> float:
     largest, total = float(images.forms.max()), float(point.alpha.sum())
-    shrunk = min(1.0, total / (budget * largest))  # alpha is feasible, and a shorter one may have a greater value
+    shrunk = min(1.0, total / (budget * largest))  # multiples of alpha are feasible; this is the best one
     lower = 2 * shrunk * total - budget * shrunk**2 * largest
     upper, _ = primal_value(images, y, weights, point.intercept)
     return relative_gap(upper, lower)

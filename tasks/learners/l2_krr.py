@@ -2,10 +2,10 @@
 
     min_mu max_alpha  -lambda alpha'alpha - alpha'K_mu alpha + 2 alpha'y,     mu >= 0, ||mu||_2 <= Lambda
 
-For fixed alpha the best weights are `mu = Lambda v / ||v||` with `v_k = alpha'K_k alpha`, which leaves a smooth convex
-problem in alpha alone, `min  lambda alpha'alpha - 2 alpha'y + Lambda ||v(alpha)||`. Newton's method solves it in a few
-steps, where the interpolated iteration of that paper takes tens. Only the ratio of lambda and Lambda matters: lambda
-is 1.
+For fixed alpha the optimal weights are `mu = Lambda v / ||v||` with `v_k = alpha'K_k alpha`. The remaining problem in
+alpha, `min  lambda alpha'alpha - 2 alpha'y + Lambda ||v(alpha)||`, is smooth and convex. Newton's method solves it in a
+few steps; the interpolated iteration of that paper takes tens of steps. Only the ratio of lambda and Lambda matters, so
+lambda is 1.
 """
 
 from collections.abc import Sequence
@@ -20,9 +20,10 @@ from kernel_pipeline.tasks.learners.learned import Learned, label_forms, relativ
 from kernel_pipeline.tasks.learners.one_stage import OneStageMethod
 from kernel_pipeline.tasks.weights.method import Grid, register
 
+# Duality gap up to which a solution is accepted, and at which the iteration stops.
 MAX_GAP, GAP = 1e-6, 1e-7
-STEPS = 100
-LEAST_STEP = 1e-10
+MAX_STEPS = 100
+MIN_STEP_LENGTH = 1e-10
 # Armijo's condition: the fraction of the predicted descent that a step must achieve.
 DESCENT = 1e-4
 
@@ -42,10 +43,10 @@ class L2Krr(OneStageMethod):
 
 
 def l2_krr_path(kernels: BaseKernels, target: Floats, values: Sequence[tuple[float, ...]]) -> list[Learned]:
-    """Solve for every (Lambda,), each from the solution before.
+    """Solve for every (Lambda,), each starting from the previous solution.
 
-    The certificate is the relative duality gap between the value at alpha, with the best weights for it, and the value
-    of `mu`, bounded from above by `||y - K_mu alpha||^2 + alpha'K_mu alpha`.
+    The certificate is the relative duality gap between the value at alpha, with the optimal weights for it, and the
+    value of `mu`, bounded from above by `||y - K_mu alpha||^2 + alpha'K_mu alpha`.
     """
     mean = float(target.mean())
     y = target - mean
@@ -60,7 +61,7 @@ def l2_krr_path(kernels: BaseKernels, target: Floats, values: Sequence[tuple[flo
 
 def _solve(kernels: BaseKernels, y: Floats, budget: float, alpha: Floats) -> tuple[Floats, Floats, float]:
     best = alpha, np.zeros(kernels.count), np.inf
-    for _ in range(STEPS):
+    for _ in range(MAX_STEPS):
         images = kernels.images(alpha)
         norm = float(np.linalg.norm(images.forms))
         weights = budget * images.forms / norm
@@ -80,22 +81,23 @@ def _solve(kernels: BaseKernels, y: Floats, budget: float, alpha: Floats) -> tup
         if length == 0.0:
             break
         alpha = alpha + length * step
-    return best if best[2] <= GAP else _refitted(kernels, y, budget, best)
+    return _refitted(kernels, y, budget, best)
 
 
 def _refitted(
     kernels: BaseKernels, y: Floats, budget: float, found: tuple[Floats, Floats, float]
 ) -> tuple[Floats, Floats, float]:
-    """Return the same weights with the best alpha for them, if that reduces the gap.
+    """Return the same weights with the optimal alpha for them, unless that increases the gap above `GAP`.
 
-    Where weights are so large that rounding ends Newton's method early, the value hardly depends on the weights any
-    more, but very much on alpha.
+    The predictions are then those of a ridge regression with the learned kernel. If weights are so large that Newton's
+    method stops early because of rounding, this also reduces the gap: the value depends strongly on alpha, but hardly
+    on the weights.
     """
     alpha, weights, gap = found
     images = kernels.images(alpha)
     alpha = kernels.solver(1.0, weights, np.zeros(kernels.count), images)(y)
     refitted = _gap(kernels.images(alpha), y, budget, weights, alpha)
-    return (alpha, weights, refitted) if refitted < gap else found
+    return (alpha, weights, refitted) if refitted <= max(gap, GAP) else found
 
 
 def _gap(images: Images, y: Floats, budget: float, weights: Floats, alpha: Floats) -> float:
@@ -114,6 +116,6 @@ def _line_search(kernels: BaseKernels, y: Floats, budget: float, alpha: Floats, 
     start, length = objective(alpha), 1.0
     while objective(alpha + length * step) > start + DESCENT * length * 2 * slope:
         length /= 2
-        if length < LEAST_STEP:
+        if length < MIN_STEP_LENGTH:
             return 0.0
     return length

@@ -1,4 +1,4 @@
-"""Result of a one-stage method for one value of its path."""
+"""Define the result of a one-stage method for one value of its path."""
 
 from dataclasses import dataclass
 
@@ -6,8 +6,8 @@ from kernel_pipeline.tasks.arrays import Floats
 from kernel_pipeline.tasks.errors import NoWeightsError
 from kernel_pipeline.tasks.kernels.base_kernels import BaseKernels
 
-# Smallest `y'K_k y` relative to `y'y` for a kernel of trace one; less is rounding.
-UNSEEN = 1e-14
+# Smallest `y'K_k y` of a kernel of trace one, relative to `y'y`, that is not attributed to rounding.
+MIN_LABEL_FORM = 1e-14
 
 
 @dataclass(frozen=True)
@@ -15,16 +15,16 @@ class Learned:
     """Weights, and the predictor `x -> sum_i coefficients_i K_mu(x, x_i) + intercept`."""
 
     weights: Floats
-    """(p,): mu >= 0, as the method's own problem scales them."""
+    """Weights mu >= 0 in the scale of the method's own problem, (p,)."""
     coefficients: Floats
-    """(n,)"""
+    """Coefficients of the predictor, (n,)."""
     intercept: float
     certificate: float
     """Relative duality gap or KKT residual, depending on the method."""
 
 
 def relative_gap(upper: float, lower: float) -> float:
-    """Return the relative duality gap; negative values are rounding and become 0."""
+    """Return the relative duality gap; negative values, which are due to rounding, become 0."""
     return max(0.0, (upper - lower) / upper)
 
 
@@ -37,6 +37,6 @@ def label_forms(kernels: BaseKernels, labels: Floats) -> Floats:
         If the labels are constant, or orthogonal to all kernels.
     """
     forms = kernels.images(labels).forms
-    if not forms.max(initial=0.0) > UNSEEN * float(labels @ labels):
+    if not forms.max(initial=0.0) > MIN_LABEL_FORM * float(labels @ labels):
         raise NoWeightsError
     return forms

@@ -1,4 +1,4 @@
-"""One-stage methods: weights and predictor learned at once, along a path of the method's own parameters."""
+"""Learn weights and predictor together by one-stage methods, along a path of the method's own parameters."""
 
 from abc import abstractmethod
 from collections.abc import Sequence
@@ -7,8 +7,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from kernel_pipeline.tasks.arrays import Floats, Integers
+from kernel_pipeline.tasks.arrays import Floats
 from kernel_pipeline.tasks.errors import NotSolvedError, NoWeightsError
+from kernel_pipeline.tasks.folds import Split
 from kernel_pipeline.tasks.kernels.base_kernels import BaseKernels
 from kernel_pipeline.tasks.learners.learned import Learned
 from kernel_pipeline.tasks.learners.paths import PathPredictions, PathResult, measure_path
@@ -20,8 +21,10 @@ Parameters = tuple[float, ...]
 class OneStageMethod(Method):
     """A method that learns weights and predictor together, for every value of its own grids."""
 
+    several_labels: ClassVar[bool] = False
+    supports_class_weight: ClassVar[bool] = False
     max_certificate: ClassVar[float]
-    """Largest certificate of a solution; values of the path that miss it do not count."""
+    """Largest certificate of a valid solution; values of the path with a larger one are ignored."""
 
     @abstractmethod
     def learn_path(self, kernels: BaseKernels, target: Floats, values: Sequence[Parameters]) -> list[Learned]:
@@ -32,9 +35,9 @@ class OneStageMethod(Method):
         kernels
             The base kernels on the training samples, centered and scaled to trace one; none of them is constant.
         target
-            (n,): labels of the training samples.
+            Labels of the training samples, (n,).
         values
-            One number per grid of the method, from the most to the least regularised.
+            Values of the path, from the most to the least regularised; each has one number per grid of the method.
         """
 
 
@@ -51,54 +54,51 @@ def learn(
     method: OneStageMethod,
     problem: str,
     kernels: BaseKernels,
-    target: Floats,
-    train: Integers,
-    validation: Integers,
-    test: Integers,
+    split: Split,
     values: Sequence[Parameters],
     metrics: Sequence[str] = (),
+    metric: str = "",
 ) -> OneStageResult:
-    """Learn along the path and evaluate each value on the other two sets.
+    """Learn along the path and evaluate each value on the validation and test sets.
 
     Parameters
     ----------
     problem
         "regression" or "classification".
     kernels
-        The base kernels on the samples `train`; the held-out samples are `validation`, followed by `test`.
+        The base kernels on the training samples of the split, with `split.held_out` as held-out samples.
     values
         The method's parameters, from the most to the least regularised.
     metrics
-        Names of the metrics to evaluate besides the primary one.
+        Names of the metrics to evaluate at the best value.
+    metric
+        Name of the metric by which the best value is chosen; empty for the primary one of the problem.
 
     Raises
     ------
     NoWeightsError
-        If no kernel varies on the training set and has anything to do with its labels.
+        If no kernel varies on the training set and is aligned with its labels.
     NotSolvedError
         If no value of the path has a certificate of at most `max_certificate`.
     """
     varying = np.flatnonzero(kernels.varies)
     if not len(varying):
         raise NoWeightsError
-    alive = kernels.only(varying)
+    used = kernels.only(varying)
     with np.errstate(all="ignore"):  # a solution that overflows has no certificate
-        learned = method.learn_path(alive, target[train], values)
+        learned = method.learn_path(used, split.labels[split.train], values)
     solved = np.array([found.certificate <= method.max_certificate for found in learned])
     if not solved.any():
         least = min(found.certificate for found in learned)
         raise NotSolvedError(
-            f"{method.method_id} promises a certificate of {method.max_certificate:g}, and reached {least:.1e} at "
-            f"best, on all of its path; change its grid, [fit] {method.name}"
+            f"{method.method_id} requires a certificate of at most {method.max_certificate:g}, and the smallest one on "
+            f"its path is {least:.1e}; change its grid, [fit] {method.name}"
         )
     intercepts = np.where(solved, [found.intercept for found in learned], np.nan)
-    fitted = np.column_stack([alive.images(found.coefficients).sum(found.weights) for found in learned]) + intercepts
-    held_out = np.column_stack([alive.predict(found.weights, found.coefficients) for found in learned]) + intercepts
-    count = len(validation)
-    predicted = PathPredictions(
-        fitted, held_out[:count], held_out[count:], target[train], target[validation], target[test]
-    )
-    path = measure_path(problem, values, predicted, [found.certificate for found in learned], metrics)
+    fitted = np.column_stack([used.images(found.coefficients).sum(found.weights) for found in learned]) + intercepts
+    held_out = np.column_stack([used.predict(found.weights, found.coefficients) for found in learned]) + intercepts
+    predicted = PathPredictions.of(fitted[:, None], held_out[:, None], split)  # one column of labels
+    path = measure_path(problem, values, predicted, [found.certificate for found in learned], metrics, metric)
     best = learned[path.best]
     weights = np.zeros(kernels.count)
     weights[varying] = best.weights / best.weights.sum()

@@ -1,70 +1,130 @@
-"""Kernel ridge regression along a path of ridges, by one factorisation of the kernel.
-
-`K = Q T Q'` with T tridiagonal costs 4/3 n^3 operations once; then each ridge is a tridiagonal solve. At n = 2400
-that took 1.5 s for 16 ridges, where one eigendecomposition took 3.0 s and 16 Cholesky factorisations 3.3 s.
-"""
+"""Fit kernel ridge regression along a path of ridges, and certify each solution by its residual."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import lapack
 
 from kernel_pipeline.tasks.arrays import Floats, require_finite
-from kernel_pipeline.tasks.errors import NotPositiveDefiniteError
+from kernel_pipeline.tasks.errors import NotPositiveDefiniteError, NotSolvedError
+from kernel_pipeline.tasks.learners.fitted_path import FittedPath
+from kernel_pipeline.tasks.learners.iterative_ridge import MAX_RESIDUAL, iterate_path, relative_residuals
+from kernel_pipeline.tasks.learners.kernel_operator import InMemoryKernel
+from kernel_pipeline.tasks.learners.ridge_cost import choose_approach
+from kernel_pipeline.tasks.learners.tridiagonal import tridiagonal_path
 
 
-def ridge_path(kernel: Floats, target: Floats, held_out: Floats, ridges: Sequence[float]) -> Floats:
+def ridge_path(kernel: Floats, target: Floats, held_out: Floats, ridges: Sequence[float] | Floats) -> Floats:
     """Return predictions of held-out samples for every ridge.
 
     Parameters
     ----------
     kernel, held_out
-        (n, n) and (q, n): centered with the training means, so that the intercept is the mean of the target.
+        Kernels centered with the training means, (n, n) and (q, n); the intercept is then the mean of the target. They
+        are not changed.
+    target
+        Labels of the training samples, (n, outputs).
 
     Returns
     -------
-    (q, number of ridges)
-        NaN for a ridge that is too small to make `kernel + ridge I` positive definite.
+    (q, outputs, number of ridges)
+        NaN for a ridge that is too small to make `kernel + ridge I` positive definite, and for one whose solution has
+        a relative residual above `MAX_RESIDUAL`.
 
     Raises
     ------
-    NotPositiveDefiniteError
-        If that holds for every ridge.
+    NotPositiveDefiniteError, NotSolvedError
+        If there are no predictions for any ridge.
     """
-    require_finite("the kernel", kernel, held_out)
-    mean = float(target.mean())
-    coefficients = _solve_path(kernel, target - mean, ridges)
-    return np.asarray(held_out @ coefficients + mean)
+    return fit_ridge_path(np.array(kernel, dtype=np.float64, order="C"), target, ridges).predict(held_out)
 
 
-def _solve_path(kernel: Floats, target: Floats, ridges: Sequence[float]) -> Floats:
-    """Return `(K + ridge I)^-1 y` for every ridge, as columns."""
-    n = len(target)
-    if n == 1:  # LAPACK needs at least two samples; the second is independent of the first
-        return _tridiagonal_path(np.append(kernel[0], 1.0), np.zeros(1), np.append(target, 0.0), ridges)[:1]
-    work = int(lapack.dsytrd_lwork(n, lower=1)[0])
-    reflectors, diagonal, off_diagonal, tau, _ = lapack.dsytrd(kernel, lower=1, lwork=work)
-    # Q is 1 followed by the product of the reflectors below the subdiagonal: the layout of a QR factor.
-    reflectors = np.asfortranarray(reflectors[1:, :-1])
-    rotated = np.array(target, dtype=np.float64)
-    rotated[1:] = _multiply_by_q(reflectors, tau, rotated[1:, None], "T")[:, 0]
-    solutions = _tridiagonal_path(diagonal, off_diagonal, rotated, ridges)
-    solutions[1:] = _multiply_by_q(reflectors, tau, solutions[1:], "N")
-    return solutions
+@dataclass(frozen=True)
+class RidgePredictor:
+    """Coefficients of all outputs and ridges, from which predictions follow; it can be pickled."""
+
+    coefficients: Floats
+    """(n, outputs, number of ridges)"""
+    means: Floats
+    """Means of the target, (outputs,)."""
+
+    def predict(self, rows: Floats) -> Floats:
+        """Return predictions, (q, outputs, number of ridges), given centered rows of the kernel, (q, n)."""
+        require_finite("the kernel", rows)
+        n, _, ridges = self.coefficients.shape
+        flat = self.coefficients.reshape(n, -1)
+        return np.asarray((rows @ flat).reshape(len(rows), -1, ridges) + self.means[:, None])
 
 
-def _tridiagonal_path(diagonal: Floats, off_diagonal: Floats, target: Floats, ridges: Sequence[float]) -> Floats:
-    solutions = np.empty((len(target), len(ridges)), order="F")
-    for column, ridge in enumerate(ridges):
-        _, _, solution, failed_minor = lapack.dptsv(diagonal + ridge, off_diagonal, target[:, None])
-        solutions[:, column] = np.nan if failed_minor else solution[:, 0]
-    if np.isnan(solutions).all():
+def fit_ridge_path(square: Floats, target: Floats, ridges: Sequence[float] | Floats) -> FittedPath:
+    """Fit all ridges in place: besides the kernel, memory for at most 0.3 n^2 numbers is needed.
+
+    Parameters
+    ----------
+    square
+        As `kernel` of `ridge_path`, in C order. Its lower triangle is read, and its upper triangle is overwritten.
+
+    Returns
+    -------
+    Fits whose certificates are the relative residuals `|y - (K + l I) x| / |y|`, the largest one of all outputs.
+    """
+    require_finite("the kernel", square)
+    centered, values = target - target.mean(axis=0), np.asarray(ridges, dtype=np.float64)
+    return certified_fits(target, values, *_solve(square, centered, values))
+
+
+def certified_fits(target: Floats, ridges: Floats, coefficients: Floats, images: Floats) -> FittedPath:
+    """Return the fits for given solutions, with NaN for those that are not certified; the arrays are overwritten.
+
+    Parameters
+    ----------
+    target
+        Labels of the training samples, (n, outputs).
+    coefficients, images
+        Solutions x of `(K + l I) x = y` for centered labels y, and `K x`, (n, outputs, ridges).
+
+    Raises
+    ------
+    NotPositiveDefiniteError, NotSolvedError
+        If no solution is certified.
+    """
+    means = target.mean(axis=0)
+    residuals = relative_residuals(target - means, ridges, coefficients, images)
+    if np.isnan(residuals).all():
         raise NotPositiveDefiniteError(
-            f"the kernel has an eigenvalue below -{max(ridges):g}, the largest ridge; raise 'to' of [fit] krr"
+            f"the kernel has an eigenvalue below -{max(ridges):g}, the largest ridge; increase 'to' in [fit] krr"
         )
-    return solutions
+    if not (residuals <= MAX_RESIDUAL).any():
+        raise NotSolvedError(
+            f"the relative residual of every ridge is above {MAX_RESIDUAL:g}; the smallest one is "
+            f"{np.nanmin(residuals):.1e}. Increase 'to' in [fit] krr"
+        )
+    uncertified = ~(residuals <= MAX_RESIDUAL)
+    coefficients[:, :, uncertified] = np.nan
+    images[:, :, uncertified] = np.nan
+    return FittedPath(images + means[:, None], RidgePredictor(coefficients, means).predict, residuals)
 
 
-def _multiply_by_q(reflectors: Floats, tau: Floats, columns: Floats, transpose: str) -> Floats:
-    product, _, _ = lapack.dormqr("L", transpose, reflectors, tau, columns, lwork=64 * max(1, columns.shape[1]))
-    return np.asarray(product)
+def ridge_coefficients(square: Floats, target: Floats, ridges: Sequence[float]) -> tuple[Floats, Floats]:
+    """Return the coefficients of the training samples, (n, outputs, number of ridges), and the relative residuals.
+
+    The predictions are the products of centered rows of the kernel and coefficients, plus the means of the target. The
+    arguments are those of `fit_ridge_path`, whose solutions these are.
+    """
+    require_finite("the kernel", square)
+    centered, values = target - target.mean(axis=0), np.asarray(ridges, dtype=np.float64)
+    coefficients, images = _solve(square, centered, values)
+    return coefficients, relative_residuals(centered, values, coefficients, images)
+
+
+def _solve(square: Floats, target: Floats, ridges: Floats) -> tuple[Floats, Floats]:
+    """Return the solutions x for all outputs and ridges, and `K x`, both (n, outputs, ridges)."""
+    kernel = InMemoryKernel(square)
+    if choose_approach(len(square), ridges, target.shape[1]).is_tridiagonal:
+        solutions = tridiagonal_path(kernel, target, ridges)
+        kernel.mirror()
+        return solutions, (square @ solutions.reshape(len(target), -1)).reshape(solutions.shape)
+    order = np.argsort(-ridges, kind="stable")
+    back = np.argsort(order)
+    solutions, images = iterate_path(kernel, target, ridges[order])
+    return solutions[:, :, back], images[:, :, back]

@@ -1,1 +1,1 @@
-"""Sums over kernels, and the statistics, alignments and bounds computed from them."""
+"""Compute sums over kernels, and the statistics, alignments and bounds that follow from them."""

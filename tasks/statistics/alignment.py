@@ -1,56 +1,72 @@
-"""Centered alignment of kernel matrices with labels, and the predictor of the existence theorems."""
+"""Compute the centered alignment of kernel matrices with labels, and the predictor of the existence theorems."""
 
 import numpy as np
 
 from kernel_pipeline.tasks.arrays import Floats
+from kernel_pipeline.tasks.labels import center_labels, standardize_labels
+from kernel_pipeline.tasks.statistics.debiased import UNDEFINED, Estimates, alignment_estimates
+from kernel_pipeline.tasks.statistics.permutations import label_products
 
-# A kernel does not vary if its centered norm, relative to its own norm, is at most this: the rest is rounding.
-CONSTANT = 1e-13
+# A kernel is constant up to rounding if its centered norm is at most this fraction of its norm.
+CONSTANT_TOLERANCE = 1e-13
 
 
 def centered(kernel: Floats) -> Floats:
-    """Return the kernel matrix of centered features (equation 1); up to rounding it is symmetric if the kernel is."""
+    """Return the kernel matrix of centered features (equation 1); a symmetric one stays symmetric up to rounding."""
     means = kernel.mean(axis=0)
     return np.asarray(kernel - means[None, :] - kernel.mean(axis=1)[:, None] + means.mean())
 
 
-def alignment_with_labels(kernel: Floats, labels: Floats) -> float:
-    """Compute the centered alignment of a kernel with `y y'` (Definition 4) without forming `y y'`.
+def alignment_with_labels(kernel: Floats, labels: Floats, permuted: Floats | None = None) -> Estimates:
+    """Compute the centered alignment of a kernel with `Y Y'` (Definition 4), and its debiased estimate.
 
-    It is NaN where it is not defined, because the kernel or the labels do not vary.
+    `Y Y'` is not formed. The alignment is NaN if it is not defined, because the kernel or the labels are constant.
+
+    Parameters
+    ----------
+    labels
+        Block of labels, (n, columns).
+    permuted
+        Permutations of the labels, (N, n, columns), from which the null level of the alignment is estimated.
     """
-    if np.ptp(labels) == 0.0:
-        return float("nan")
-    deviations = labels - labels.mean()
+    deviations = center_labels(labels)
+    if not deviations.any():
+        return UNDEFINED
     matrix = centered(kernel)
     norm = float(np.linalg.norm(matrix))
-    if not norm > CONSTANT * float(np.linalg.norm(kernel)):
-        return float("nan")
-    return float(deviations @ matrix @ deviations) / (norm * float(deviations @ deviations))
+    if not norm > CONSTANT_TOLERANCE * float(np.linalg.norm(kernel)):
+        return UNDEFINED
+    products = sum(float(column @ matrix @ column) for column in np.ascontiguousarray(deviations.T))
+    level = None if permuted is None else label_products(matrix, permuted)
+    return alignment_estimates(products, norm, np.diag(matrix), deviations, level)
 
 
-def positive_part_alignment(kernel: Floats, labels: Floats) -> float:
-    """Compute the alignment of the positive part of a kernel, centered on its samples, with the labels."""
+def positive_part_alignment(kernel: Floats, labels: Floats, permuted: Floats | None = None) -> Estimates:
+    """Center a kernel, and compute the alignment of its positive part with the labels.
+
+    The parameters are those of `alignment_with_labels`.
+    """
     values, vectors = np.linalg.eigh(centered(kernel))
     kept = values > 0
-    return alignment_with_labels((vectors[:, kept] * values[kept]) @ vectors[:, kept].T, labels)
+    return alignment_with_labels((vectors[:, kept] * values[kept]) @ vectors[:, kept].T, labels, permuted)
 
 
-def alignment_predictor(train: Floats, others: Floats, labels: Floats) -> Floats:
+def alignment_predictor(norm: float, rows: Floats, labels: Floats) -> Floats:
     """Predict by `h_S` of the existence theorems (section 4.2), for labels scaled to mean 0 and variance 1.
 
     Parameters
     ----------
-    train, others
-        (n, n) and (q, n): the centered kernel of the training samples, and of other samples against them.
+    norm
+        Frobenius norm of the centered kernel of the training samples.
+    rows
+        (q, n): the centered kernel of some samples against the training samples.
     labels
         (n,)
 
     Returns
     -------
     (q,)
-        In units of the labels' standard deviation, from their mean. The mean of `y h_S` over the training samples is
-        the centered alignment.
+        Predictions relative to the mean of the labels, in units of their standard deviation. The mean of `y h_S` over
+        the training samples is the centered alignment.
     """
-    standard = (labels - labels.mean()) / labels.std()
-    return np.asarray((others @ standard) / float(np.linalg.norm(train)))
+    return np.asarray((rows @ standardize_labels(labels)) / norm)

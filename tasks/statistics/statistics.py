@@ -1,56 +1,61 @@
-"""From one set of sums to `M`, `a` and the traces of any training or test set.
+"""Compute `M`, `a` and the traces of any training or test set from the sums over tiles.
 
-With `r_k` the row sums of `E_k` over a set T of n samples, `t_k` their total and `ybar` the mean label on T
-(Lemma 1 of the paper, written out for sums):
+Let `E_k` be a kernel minus its shift, `r_k` its row sums over a set T of n samples, `t_k` their total and `ybar` the
+mean label on T. Lemma 1 of the paper, written in terms of sums, is
 
     M_kl    = <E_k, E_l> - (2/n) r_k . r_l + t_k t_l / n^2
     a_k     = y' E_k y - 2 ybar (r_k . y) + ybar^2 t_k
     trace_k = tr E_k - t_k / n
+
+For a block Y of label columns, `a_k = <K_k, Y Y'>` is the sum over its columns.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from kernel_pipeline.tasks.arrays import Booleans, Floats, Integers
+from kernel_pipeline.tasks.labels import center_labels, label_norm
 from kernel_pipeline.tasks.statistics.sums import Sums
 
-# A kernel does not vary if its centered trace is at most this fraction of the sums from which it is computed: the rest
-# is rounding. The sums are of E = K - shift, so a wide kernel, whose K is constant up to rounding, still varies.
-CONSTANT = 1e-13
-# Squares of smaller numbers lose digits, and `M` with them.
-SMALLEST_TRACE = float(np.sqrt(np.finfo(float).tiny / np.finfo(float).eps))
+# A kernel is constant up to rounding if its centered trace is at most this fraction of the sums from which it is
+# computed. The sums are those of E = K - shift, so a wide kernel, whose K is constant up to rounding, still varies.
+CONSTANT_TOLERANCE = 1e-13
+# The squared norm of a combined kernel counts as 0 if it is at most this fraction of its largest possible value.
+CANCELLATION_TOLERANCE = 1e-12
+# Squares of smaller numbers, and therefore `M`, lose precision.
+MIN_TRACE = float(np.sqrt(np.finfo(float).tiny / np.finfo(float).eps))
 
 
 @dataclass(frozen=True)
 class Statistics:
-    """What alignment needs to know of p kernels on one set of samples."""
+    """Statistics of p kernels on one set of samples, from which alignments are computed."""
 
     M: Floats
-    """(p, p): <K_k, K_l> of the centered kernels."""
+    """Products <K_k, K_l> of the centered kernels, (p, p)."""
     a: Floats
-    """(p,): <K_k, y y'> of the centered kernels."""
+    """Products <K_k, Y Y'> of the centered kernels with the labels, (p,)."""
     trace: Floats
-    """(p,): of the centered kernels; 0 for a kernel that is constant on the set."""
+    """Traces of the centered kernels, (p,); 0 for a kernel that is constant on the set."""
     label_norm: float
-    """||yc yc'||_F = yc . yc, with yc the centered labels."""
+    """||Yc Yc'||_F, with Yc the centered labels; yc . yc for one column."""
 
     @property
     def varies(self) -> Booleans:
-        """(p,): which kernels are not constant."""
+        """Return which kernels are not constant, (p,)."""
         return np.asarray(self.trace > 0)
 
     def own_alignments(self) -> Floats:
-        """Centered alignment of each kernel with the labels (Definition 4 of the paper).
+        """Return the centered alignment of each kernel with the labels (Definition 4 of the paper).
 
-        NaN where it is not defined: for a constant kernel, and for constant labels.
+        It is NaN if it is not defined: for a constant kernel, and for constant labels.
         """
         norms = np.sqrt(np.maximum(np.diag(self.M), 0.0)) * self.label_norm
         return np.divide(self.a, norms, out=np.full_like(norms, np.nan), where=norms > 0)
 
     def scaled(self, trace: Floats) -> "Statistics":
-        """The statistics of the kernels `K_k / trace_k`, 0 where trace is 0."""
+        """Return the statistics of the kernels `K_k / trace_k`; 0 for kernels whose trace is 0."""
         inverse = np.divide(1.0, trace, out=np.zeros_like(trace), where=trace > 0)
         return Statistics(
             M=self.M * np.outer(inverse, inverse),
@@ -60,97 +65,121 @@ class Statistics:
         )
 
 
-def statistics(sums: Sums, target: Floats, index: int, folds: Iterable[int], bounds: Integers) -> Statistics:
-    """Compute the statistics of the samples in `folds`, for target number `index`.
+def statistics(
+    sums: Sums, labels: Floats, columns: Sequence[int], folds: Iterable[int], bounds: Integers
+) -> Statistics:
+    """Compute the statistics of the samples in `folds` for a block of label columns.
 
     Parameters
     ----------
     sums
-        Sums of the kernels, from which any constant may have been subtracted: centering ignores it.
-    target
-        The labels that the sums were taken with. They may be shifted by any constant, which changes nothing that is
-        centered: taking off their mean first keeps digits where it is large.
+        Sums of the kernels. Constants that were subtracted from the kernels do not affect centered statistics.
+    labels
+        The labels with which the sums were computed, (m, number of columns). A constant shift does not affect centered
+        statistics, so a large mean should be subtracted first, to preserve precision.
+    columns
+        Columns of the block.
+    folds, bounds
+        Folds whose samples are used, and the start of each fold, followed by m.
     """
-    part = _restrict(sums, index, folds, bounds)
-    y = target[part.inside]
-    n, r, t = len(y), part.rows, part.rows.sum(axis=1)
-    ybar = float(y.mean())
-    yc = y - ybar
+    part = _restrict(sums, columns, folds, bounds)
+    block = labels[part.samples][:, list(columns)]
+    n, r, t = len(block), part.rows, part.rows.sum(axis=1)
 
     M = part.products - (2.0 / n) * (r @ r.T) + np.outer(t, t) / n**2
-    a = part.labels - 2.0 * ybar * (r @ y) + ybar**2 * t
+    a = np.zeros_like(t)
+    for products, y in zip(part.label_products, np.ascontiguousarray(block.T), strict=True):
+        if np.ptp(y) > 0.0:  # a constant column contains only rounding errors after centering
+            ybar = float(y.mean())
+            a += products - 2.0 * ybar * (r @ y) + ybar**2 * t
     trace = part.diagonal - t / n
-    constant = trace <= np.maximum(CONSTANT * (np.abs(part.diagonal) + np.abs(t) / n), SMALLEST_TRACE)
+    constant = trace <= np.maximum(CONSTANT_TOLERANCE * (np.abs(part.diagonal) + np.abs(t) / n), MIN_TRACE)
     M[constant, :] = M[:, constant] = 0.0
     a[constant] = trace[constant] = 0.0
-    if np.ptp(y) == 0.0:  # constant labels: what centering leaves of them is rounding
-        yc, a = np.zeros_like(y), np.zeros_like(a)
     return Statistics(
         M=(M + M.T) / 2.0,
-        a=np.maximum(a, 0.0),  # a >= 0 for positive semi-definite kernels; below 0 is rounding
+        a=np.maximum(a, 0.0),  # a >= 0 for positive semi-definite kernels; negative values are rounding errors
         trace=trace,
-        label_norm=float(yc @ yc),
+        label_norm=label_norm(center_labels(block)),
     )
 
 
 def uncentered_alignments(
     sums: Sums,
-    target: Floats,
-    index: int,
+    labels: Floats,
+    columns: Sequence[int],
     folds: Iterable[int],
     bounds: Integers,
     shifts: Floats,
-    offset: float,
+    offsets: Floats,
 ) -> Floats:
     """Compute the alignment of each kernel with the labels without centering (Cristianini et al. 2001).
 
-    The sums are of `E = K - shift` and of `target`, where the labels are `target + offset`; both shifts are undone. The
-    alignment is NaN where it is not defined, because the kernel or all labels are 0.
+    The sums are those of `E = K - shift` and of `labels`, from which `offsets` were subtracted; both shifts are added
+    back. The alignment is NaN if it is not defined, because the kernel or all labels are 0.
 
     Parameters
     ----------
+    sums, labels, columns, folds, bounds
+        As for `statistics`.
     shifts
-        (p,)
+        Shift of each kernel, (p,).
+    offsets
+        Constant that was subtracted from each label column.
     """
-    part = _restrict(sums, index, folds, bounds)
-    y = target[part.inside]
-    n, r, t = len(y), part.rows, part.rows.sum(axis=1)
-    labels = y + offset
-    products = part.labels + 2.0 * offset * (r @ y) + offset**2 * t + shifts * labels.sum() ** 2
+    part = _restrict(sums, columns, folds, bounds)
+    block = labels[part.samples][:, list(columns)]
+    n, r, t = len(block), part.rows, part.rows.sum(axis=1)
+    original = block + offsets[list(columns)]
+    products = np.zeros_like(t)
+    for label_products, y, offset, total in zip(
+        part.label_products, np.ascontiguousarray(block.T), offsets[list(columns)], original.T.sum(axis=1), strict=True
+    ):
+        products += label_products + 2.0 * offset * (r @ y) + offset**2 * t + shifts * total**2
     norms = np.sqrt(np.diag(part.products) + 2.0 * shifts * t + shifts**2 * n**2)
-    norms *= float(labels @ labels)
+    norms *= label_norm(original)
     return np.asarray(np.divide(products, norms, out=np.full_like(norms, np.nan), where=norms > 0))
 
 
+def centered_diagonals(sums: Sums, folds: Iterable[int], bounds: Integers) -> Floats:
+    """Return the diagonals of the kernels, centered on the samples in `folds`, (p, n)."""
+    chosen = np.array(sorted(folds))
+    inside = _samples(chosen, bounds)
+    rows = sums.rows[chosen].sum(axis=0)[:, inside] / len(inside)
+    return np.asarray(sums.diagonal[:, inside] - 2.0 * rows + rows.mean(axis=1, keepdims=True))
+
+
 def diagonals(sums: Sums, folds: Iterable[int], bounds: Integers, shifts: Floats) -> Floats:
-    """Return `K(x, x)` of the samples in `folds`, not centered, (p, n)."""
+    """Return `K(x, x)` of the samples in `folds`, without centering, (p, n)."""
     return np.asarray(sums.diagonal[:, _samples(folds, bounds)] + shifts[:, None])
 
 
 @dataclass(frozen=True)
 class Degenerate:
-    """Kernels of which a user should know that they are extreme."""
+    """Masks of degenerate kernels, which are reported to the user. Each field has shape (p,)."""
 
     constant: Booleans
-    """(p,): the centered kernel is 0; it gets no weight."""
+    """Whether the centered kernel is 0, so that its weight is 0."""
     flat: Booleans
-    """(p,): `K` is a constant up to rounding; `E = K - shift`, which holds the rest of its digits, is not."""
+    """Whether `K` is constant up to rounding, while `E = K - shift`, which is more precise, is not."""
     identity: Booleans
-    """(p,): the centered kernel is a multiple of the centered identity, up to rounding of its norm."""
+    """Whether the centered kernel is a multiple of the centered identity, up to rounding of its norm."""
 
 
 def degenerate(trace: Floats, squared_norms: Floats, diagonal: Floats, samples: int) -> Degenerate:
-    """Find kernels that are constant, or constant or the identity up to rounding, on a training set.
+    """Find kernels that are constant or proportional to the identity on a training set, up to rounding.
 
     Parameters
     ----------
     trace
-        (p,): of the centered kernels, 0 for those without any variance.
+        Traces of the centered kernels, (p,); 0 for constant kernels.
     squared_norms
-        (p,): `<K_k, K_k>` of the centered kernels, scaled to trace one. It is at least 1 / (n - 1), the value of the
+        `<K_k, K_k>` of the centered kernels, scaled to trace one, (p,). They are at least 1 / (n - 1), the value of the
         centered identity.
     diagonal
-        (p,): the mean of `K(x, x)`, not centered.
+        Mean of `K(x, x)` without centering, (p,).
+    samples
+        Number of training samples n.
     """
     eps = np.finfo(float).eps
     return Degenerate(
@@ -161,12 +190,13 @@ def degenerate(trace: Floats, squared_norms: Floats, diagonal: Floats, samples: 
 
 
 @dataclass(frozen=True)
-class _Part:
-    """The sums over one set of samples, and which samples these are."""
+class _SubsetSums:
+    """Sums over one set of samples, and the indices of these samples."""
 
-    inside: Integers
+    samples: Integers
     products: Floats
-    labels: Floats
+    label_products: Floats
+    """y' E_k y of each label column, (number of columns, p)."""
     rows: Floats
     diagonal: Floats
 
@@ -176,20 +206,32 @@ def _samples(folds: Iterable[int], bounds: Integers) -> Integers:
     return np.concatenate([np.arange(bounds[fold], bounds[fold + 1]) for fold in sorted(folds)])
 
 
-def _restrict(sums: Sums, index: int, folds: Iterable[int], bounds: Integers) -> _Part:
+def _restrict(sums: Sums, columns: Sequence[int], folds: Iterable[int], bounds: Integers) -> _SubsetSums:
+    """Return the sums over all pairs of the given folds."""
     chosen = np.array(sorted(folds))
     inside = _samples(chosen, bounds)
     pairs = np.ix_(chosen, chosen)
-    return _Part(
-        inside=inside,
+    return _SubsetSums(
+        samples=inside,
         products=sums.products[pairs].sum(axis=(0, 1)),
-        labels=sums.labels[index][pairs].sum(axis=(0, 1)),
+        label_products=np.stack([sums.labels[column][pairs].sum(axis=(0, 1)) for column in columns]),
         rows=sums.rows[chosen].sum(axis=0)[:, inside],
         diagonal=sums.diagonal[:, inside].sum(axis=1),
     )
 
 
 def alignment(stats: Statistics, mu: Floats) -> float:
-    """Centered alignment of `sum_k mu_k K_k` with the labels; NaN if that kernel or the labels do not vary."""
-    norm = max(float(mu @ stats.M @ mu), 0.0) ** 0.5 * stats.label_norm
+    """Return the centered alignment of `sum_k mu_k K_k` with the labels; NaN if one of them is constant.
+
+    The statistics may be debiased; the products of different kernels can then be negative and cancel the squares.
+    """
+    norm = alignment_norm(stats, mu)
     return float(mu @ stats.a) / norm if norm > 0 else float("nan")
+
+
+def alignment_norm(stats: Statistics, mu: Floats) -> float:
+    """Return the norms of `sum_k mu_k K_k` and of the labels, multiplied; 0 if the alignment is not defined."""
+    square = float(mu @ stats.M @ mu)
+    if not square > CANCELLATION_TOLERANCE * float(np.abs(mu) @ np.sqrt(np.maximum(np.diag(stats.M), 0.0))) ** 2:
+        return 0.0
+    return float(np.sqrt(square)) * stats.label_norm

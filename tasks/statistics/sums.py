@@ -1,11 +1,12 @@
-"""One pass over a tile: its kernels, and the sums from which the statistics of every trial follow.
+"""Compute the kernels of a tile, and the sums from which the statistics of all trials are derived, in one pass.
 
-The sums are additive over tiles, split by fold, and taken over the shifted kernels `E = K - shift`.
+The sums are those of the shifted kernels `E = K - shift`. They are computed separately for each pair of folds, and the
+sums of several tiles are added. A tile is processed in blocks that are small enough for the cache of the processor.
 """
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -13,30 +14,30 @@ import numpy as np
 from kernel_pipeline.tasks.arrays import Floats, Integers
 from kernel_pipeline.tasks.kernels.family import Fill
 
-# All p kernels of a square must stay in cache while they are multiplied with each other.
-SQUARE_BYTES = 1 << 20
+# Size of the p kernels of a block, which should stay in the cache while they are multiplied with each other.
+BLOCK_BYTES = 1 << 20
 
 
 @dataclass
 class Sums:
-    """Sums over some tiles. F folds, p kernels, T targets, m samples.
+    """Sums over some tiles, for F folds, p kernels, T label columns and m samples.
 
-    A pair of folds (f, g) with f < g holds the sum over the blocks (f, g) and (g, f); the other half of the array is
-    zero.
+    The entries of the pairs of folds (f, g) and (g, f) together are the sum over the blocks (f, g) and (g, f). If the
+    folds are contiguous, entries with f > g are zero.
     """
 
     products: Floats
-    """(F, F, p, p): inner products of kernels k and l over the entries of a pair of folds."""
+    """Inner products of kernels k and l over a pair of folds, (F, F, p, p)."""
     labels: Floats
-    """(T, F, F, p): y' E_k y over a pair of folds."""
+    """y' E_k y over a pair of folds, (T, F, F, p)."""
     rows: Floats
-    """(F, p, m): sums of each row over the columns of a fold."""
+    """Sums of each row over the columns of a fold, (F, p, m)."""
     diagonal: Floats
-    """(p, m): the diagonal entries; 0 for samples whose diagonal tile is not among the tiles."""
+    """Diagonal entries, (p, m); 0 for samples whose diagonal tile is not among the tiles."""
 
     @classmethod
     def zeros(cls, folds: int, kernels: int, targets: int, samples: int) -> "Sums":
-        """Return the sums over no tile."""
+        """Return sums that are all zero."""
         return cls(**{name: np.zeros(shape) for name, shape in cls.shapes(folds, kernels, targets, samples).items()})
 
     @staticmethod
@@ -53,6 +54,10 @@ class Sums:
         """Return the four arrays by name."""
         return vars(self)
 
+    def reordered(self, place: Integers) -> "Sums":
+        """Return the sums for the same samples in another order: sample `place[i]` becomes sample i."""
+        return replace(self, rows=self.rows[:, :, place], diagonal=self.diagonal[:, place])
+
     def __iadd__(self, other: "Sums") -> "Sums":
         for name, values in self.arrays().items():
             values += getattr(other, name)
@@ -65,76 +70,112 @@ def add_tile(
     targets: Floats,
     bounds: Integers,
     tile: tuple[slice, slice],
-    values: Floats,
+    values: Floats | None = None,
 ) -> None:
-    """Compute the tile (rows, columns) of all kernels into `values` and add its sums to `sums`.
+    """Compute the tile (rows, columns) of all kernels, and add its sums to `sums`.
 
     Parameters
     ----------
     fill
-        Computes blocks of the shifted kernels; it is called with blocks on or above the diagonal, in which rows and
-        columns are the same samples or do not overlap.
+        Function that computes blocks of the shifted kernels. It is called with blocks on or above the diagonal, in
+        which rows and columns are the same samples or do not overlap.
     targets
-        (m, T), in fold order.
+        Labels in fold order, (m, T).
     bounds
         Start of each fold, followed by m.
     tile
-        On or above the diagonal: the same slice twice, or rows before columns.
+        Rows and columns of the tile, on or above the diagonal: the same slice twice, or rows before columns.
     values
-        (p, rows, columns). An argument, because the operating system clears new memory: a new array for each tile
-        would cost as much as its kernels.
+        Array for the kernels, (p, rows, columns); None if only the sums are needed. It is reused between tiles,
+        because the operating system clears new memory, which takes as long as computing the kernels.
     """
-    rows, columns = tile
-    p = len(sums.diagonal)
-    side = max(16, int((SQUARE_BYTES / (8 * p)) ** 0.5))
-    memory = np.empty(p * side * side)
-    for f, above in _pieces(rows, bounds, side):
-        for g, left in _pieces(columns, bounds, side):
-            if left.start < above.start:
-                continue  # the mirror image of another square
-            mirrored = left.start > above.start
-            shape = (p, above.stop - above.start, left.stop - left.start)
-            square = memory[: math.prod(shape)].reshape(shape)
-            fill(above, left, square)
-            values[:, _within(above, rows), _within(left, columns)] = square
-            if mirrored and rows == columns:
-                values[:, _within(left, rows), _within(above, columns)] = square.transpose(0, 2, 1)
-            _add_square(sums, square, targets, (f, above), (g, left), mirrored)
+    for block in blocks(fill, len(sums.diagonal), bounds, tile):
+        if values is not None:
+            copy_block(values, tile, block)
+        _add_block(sums, block, targets)
 
 
-def _add_square(
-    sums: Sums,
-    square: Floats,
-    targets: Floats,
-    row_piece: tuple[int, slice],
-    column_piece: tuple[int, slice],
-    mirrored: bool,
-) -> None:
-    (f, above), (g, left) = row_piece, column_piece
-    times = 2.0 if mirrored else 1.0
-    p, height, width = square.shape
-    flat = square.reshape(p, -1)
-    sums.products[f, g] += times * (flat @ flat.T)
-    # Matrix-vector products take a third of the time of a sum over an axis.
-    lines = square.reshape(p * height, width)
-    sums.rows[g, :, above] += (lines @ np.ones(width)).reshape(p, height)
+def compute_tile(fill: Fill, bounds: Integers, tile: tuple[slice, slice], values: Floats) -> None:
+    """Compute the tile (rows, columns) of all kernels into `values`, with the same bytes as `add_tile`."""
+    for block in blocks(fill, len(values), bounds, tile):
+        copy_block(values, tile, block)
+
+
+def block_side(kernels: int) -> int:
+    """Return the largest number of rows and columns of a block, given the number of kernels."""
+    return max(16, int((BLOCK_BYTES / (8 * kernels)) ** 0.5))
+
+
+@dataclass(frozen=True)
+class Block:
+    """The kernels of a part of a tile, whose rows are in one fold and whose columns are in one fold."""
+
+    row_fold: int
+    rows: slice
+    column_fold: int
+    columns: slice
+    values: Floats
+    """Values of all kernels, (p, rows, columns). The array is reused for the next block."""
+
+    @property
+    def is_diagonal(self) -> bool:
+        """Return whether rows and columns are the same samples."""
+        return bool(self.rows.start == self.columns.start)
+
+
+def blocks(fill: Fill, kernels: int, bounds: Integers, tile: tuple[slice, slice]) -> Iterator[Block]:
+    """Yield the blocks of a tile on and above the diagonal; those below it follow from the symmetry of kernels."""
+    tile_rows, tile_columns = tile
+    side = block_side(kernels)
+    buffer = np.empty(kernels * side * side)
+    for row_fold, rows in _fold_parts(tile_rows, bounds, side):
+        for column_fold, columns in _fold_parts(tile_columns, bounds, side):
+            if columns.start < rows.start:
+                continue
+            shape = (kernels, rows.stop - rows.start, columns.stop - columns.start)
+            values = buffer[: math.prod(shape)].reshape(shape)
+            fill(rows, columns, values)
+            yield Block(row_fold, rows, column_fold, columns, values)
+
+
+def copy_block(values: Floats, tile: tuple[slice, slice], block: Block) -> None:
+    """Copy a block to its place in a tile, and to the mirrored place if the tile is on the diagonal."""
+    tile_rows, tile_columns = tile
+    values[:, _relative(block.rows, tile_rows), _relative(block.columns, tile_columns)] = block.values
+    if not block.is_diagonal and tile_rows == tile_columns:
+        mirrored = block.values.transpose(0, 2, 1)
+        values[:, _relative(block.columns, tile_rows), _relative(block.rows, tile_columns)] = mirrored
+
+
+def _add_block(sums: Sums, block: Block, targets: Floats) -> None:
+    """Add the sums of a block, and those of its mirror image if it is not on the diagonal."""
+    folds = block.row_fold, block.column_fold
+    factor = 1.0 if block.is_diagonal else 2.0
+    p, height, width = block.values.shape
+    flat = block.values.reshape(p, -1)
+    sums.products[folds] += factor * (flat @ flat.T)
+    # Matrix-vector products are three times as fast as sums over an axis.
+    all_rows = block.values.reshape(p * height, width)
+    sums.rows[block.column_fold, :, block.rows] += (all_rows @ np.ones(width)).reshape(p, height)
     for number, target in enumerate(targets.T):
-        sums.labels[number, f, g] += times * ((lines @ target[left]).reshape(p, height) @ target[above])
-    if mirrored:
-        sums.rows[f, :, left] += np.ones(height) @ square
+        row_products = (all_rows @ target[block.columns]).reshape(p, height)
+        sums.labels[(number, *folds)] += factor * (row_products @ target[block.rows])
+    if block.is_diagonal:
+        sums.diagonal[:, block.rows] += np.diagonal(block.values, axis1=1, axis2=2)
     else:
-        sums.diagonal[:, above] += np.diagonal(square, axis1=1, axis2=2)
+        sums.rows[block.row_fold, :, block.columns] += np.ones(height) @ block.values
 
 
-def _pieces(span: slice, bounds: Integers, side: int) -> Iterator[tuple[int, slice]]:
-    """Cut a span at the bounds of folds and into equal parts of at most `side`; yield the fold and the part."""
-    for fold, (begin, end) in enumerate(pairwise(bounds)):
-        lo, hi = max(int(begin), span.start), min(int(end), span.stop)
-        if lo < hi:
-            cuts = np.linspace(lo, hi, -(-(hi - lo) // side) + 1).astype(int)
-            for start, stop in pairwise(cuts.tolist()):
-                yield fold, slice(start, stop)
+def _fold_parts(span: slice, bounds: Integers, side: int) -> Iterator[tuple[int, slice]]:
+    """Split a span at the bounds of folds and into equal parts of at most `side`; yield each fold and part."""
+    for fold, (fold_start, fold_stop) in enumerate(pairwise(bounds)):
+        start, stop = max(int(fold_start), span.start), min(int(fold_stop), span.stop)
+        if start < stop:
+            cuts = np.linspace(start, stop, -(-(stop - start) // side) + 1).astype(int)
+            for part_start, part_stop in pairwise(cuts.tolist()):
+                yield fold, slice(part_start, part_stop)
 
 
-def _within(part: slice, whole: slice) -> slice:
+def _relative(part: slice, whole: slice) -> slice:
+    """Return a part of a span as a slice that is relative to the start of the span."""
     return slice(part.start - whole.start, part.stop - whole.start)

@@ -1,1 +1,1 @@
-"""Kernel weights: closed forms, quadratic programs and column generation."""
+"""Determine kernel weights by closed forms, quadratic programs and column generation."""

@@ -1,7 +1,8 @@
-"""`min_{v >= 0} v'Mv - 2 v'a` for very many kernels, without ever forming M.
+"""Solve `min_{v >= 0} v'Mv - 2 v'a` for very many kernels by column generation, without forming M.
 
-Solve on a working set, price all kernels by the gradient `Mv - a`, add those with a negative price, and stop when there
-are none. The last pricing is the certificate: it holds for all kernels, not only for those of the working set.
+Each round solves the program on a working set, computes the gradient `Mv - a` of all kernels, and adds those with a
+negative entry; the method stops when there are none. The last gradient is the certificate: it covers all kernels, not
+only those of the working set.
 """
 
 from collections.abc import Callable
@@ -13,24 +14,29 @@ from kernel_pipeline.tasks.kernels.base_kernels import dense_solver
 from kernel_pipeline.tasks.weights.qp import active_set, kkt_residual
 
 TOLERANCE = 1e-10
+# Initial size of the working set; the limit on the kernels that join it in one round is never below this number.
 FIRST_SET = 1000
-ROUNDS = 100
-# Far more than any problem needs; it ends a cycle of exchanges that rounding may cause.
+MAX_ROUNDS = 100
+# Limit on the number of exchanges, far above what problems need; it ends cycles that rounding errors may cause.
 EXCHANGES_PER_KERNEL = 3
 
-# Return M of some kernels.
+# Function that returns M of some kernels.
 Products = Callable[[Integers], Floats]
-# Return M v of all kernels.
+# Function that returns M v of all kernels.
 Pricing = Callable[[Floats], Floats]
 
 
 def solve_by_columns(a: Floats, products: Products, pricing: Pricing) -> tuple[Floats, float]:
-    """Return the solution and its KKT residual relative to max|a|, over all kernels.
+    """Solve the program, and return the solution and its KKT residual over all kernels, relative to max|a|.
 
     Parameters
     ----------
     a
-        (p,): not negative; 0 for kernels that are to be left out.
+        Products of the kernels with the labels, (p,), not negative; kernels with 0 are left out.
+    products
+        Function that returns M of some kernels.
+    pricing
+        Function that returns `Mv` of all kernels.
     """
     scale = float(a.max(initial=0.0))
     v = np.zeros_like(a)
@@ -38,7 +44,7 @@ def solve_by_columns(a: Floats, products: Products, pricing: Pricing) -> tuple[F
         return v, 0.0
     working = np.argsort(-a, kind="stable")[:FIRST_SET]
     working = working[a[working] > 0]
-    for _ in range(ROUNDS):
+    for _ in range(MAX_ROUNDS):
         solution = _solve(products(working), a[working], v[working])
         support, weights = working[solution > 0], solution[solution > 0]
         v[:] = 0.0
@@ -47,20 +53,20 @@ def solve_by_columns(a: Floats, products: Products, pricing: Pricing) -> tuple[F
         residual = (
             max(float(np.abs(gradient[support]).max(initial=0.0)), float(-np.minimum(gradient, 0.0).min())) / scale
         )
-        paying = np.setdiff1d(np.flatnonzero((gradient < -TOLERANCE * scale) & (a > 0)), support)
-        if not len(paying):
+        entering = np.setdiff1d(np.flatnonzero((gradient < -TOLERANCE * scale) & (a > 0)), support)
+        if not len(entering):
             break
-        # Up to as many as have weight, so that the working set reaches its size in a few rounds.
-        chosen = paying[np.argsort(gradient[paying], kind="stable")][: max(FIRST_SET, len(support))]
+        # As many kernels as have a positive weight may join, so that the set reaches its final size in a few rounds.
+        chosen = entering[np.argsort(gradient[entering], kind="stable")][: max(FIRST_SET, len(support))]
         working = np.concatenate([support, chosen])
     return v, residual
 
 
 def _solve(M: Floats, a: Floats, start: Floats) -> Floats:
-    """Solve the program for one M, from the positive weights of `start`.
+    """Solve the program for one M, starting from the positive weights of `start`.
 
-    Block pivoting is faster. It fails where M is singular, with many more kernels than pairs of samples, since it
-    exchanges whole blocks and meets sets of dependent kernels; then the active-set method is used.
+    Block pivoting is faster, but it exchanges whole blocks of kernels, and fails for a singular M when a block is
+    linearly dependent, as with many more kernels than pairs of samples. Then the active-set method is used.
     """
     solution = block_pivoting(M, a, start > 0)
     if kkt_residual(M, a, solution) <= TOLERANCE:
@@ -75,7 +81,7 @@ def block_pivoting(M: Floats, a: Floats, passive: Booleans) -> Floats:
     Parameters
     ----------
     passive
-        Which weights are positive in the first iteration.
+        Whether each weight is positive in the first iteration.
     """
     tolerance = 1e-13 * float(np.abs(a).max())
     passive, fewest, patience = passive.copy(), len(a) + 1, 3
@@ -93,7 +99,7 @@ def block_pivoting(M: Floats, a: Floats, passive: Booleans) -> Floats:
             fewest, patience = count, 3
         elif patience > 0:
             patience -= 1
-        else:  # one at a time, which ends except for rounding; the caller checks the result
+        else:  # one kernel at a time, which terminates in exact arithmetic; the caller checks the result
             wrong[np.flatnonzero(wrong)[:-1]] = False
         passive ^= wrong
     return np.maximum(solution, 0.0)

@@ -1,4 +1,4 @@
-"""The solution of least norm of a symmetric positive semi-definite system, which may be singular."""
+"""Compute the minimum-norm solution of a symmetric positive semi-definite system, which may be singular."""
 
 import numpy as np
 import scipy.linalg
@@ -6,19 +6,19 @@ from scipy.linalg import lapack
 
 from kernel_pipeline.tasks.arrays import Floats, require_finite
 
-# A matrix that is worse conditioned is treated as singular, and directions below its rounding are left out.
+# A matrix with a smaller inverse condition number is treated as singular.
 MIN_INVERSE_CONDITION = 1e-10
-# Rounding of M, which is a difference of sums, in units of eps: with kernels that are nearly equal, the solution in a
-# direction below it would be noise times a large number.
+# Rounding error of M, which is a difference of sums, in units of eps. Nearly equal kernels have eigenvalues below it,
+# whose eigenvectors would contribute amplified noise to the solution.
 ROUNDING = 64
-# Part of the right-hand side that may be left over when a singular system is solved; less is rounding.
-REACHED = 1e-12
+# Part of the right-hand side outside the range of M that is attributed to rounding, relative to its largest entry.
+RANGE_TOLERANCE = 1e-12
 
 
 def minimum_norm_solution(M: Floats, a: Floats) -> tuple[Floats, float]:
-    """Return `M^-1 a`, of least norm where M is singular, and its residual.
+    """Return `M^-1 a`, or the minimum-norm solution if M is singular, and its residual.
 
-    Kernels without variance (a zero on the diagonal of M) get exactly 0.
+    Constant kernels (a zero on the diagonal of M) get exactly 0.
 
     Returns
     -------
@@ -30,37 +30,37 @@ def minimum_norm_solution(M: Floats, a: Floats) -> tuple[Floats, float]:
     v = np.zeros_like(a)
     if scale == 0.0:
         return v, 0.0
-    if len(alive := np.flatnonzero(np.diag(M) > 0)):
-        v[alive], _ = solve_least_norm(M[np.ix_(alive, alive)], a[alive], MIN_INVERSE_CONDITION, ROUNDING)
+    if len(varying := np.flatnonzero(np.diag(M) > 0)):
+        v[varying], _ = solve_least_norm(M[np.ix_(varying, varying)], a[varying], MIN_INVERSE_CONDITION, ROUNDING)
     return v, float(np.abs(M @ v - a).max() / scale)
 
 
 def solve_least_norm(
     M: Floats, a: Floats, min_inverse_condition: float = 0.0, rounding: float = 1.0
 ) -> tuple[Floats, Floats]:
-    """Solve `Mx = a` by Cholesky factorisation, and by eigenvectors where M is singular.
+    """Solve `Mx = a` by Cholesky factorisation, or by an eigendecomposition if M is singular.
 
     Parameters
     ----------
     min_inverse_condition
-        Inverse condition number below which M is treated as singular; 0 to rely on the factorisation alone.
+        Inverse condition number below which M is treated as singular; with 0, only if the factorisation fails.
     rounding
-        Eigenvalues up to this many times `eps p` of the largest one count as 0.
+        Eigenvalues of at most `rounding * eps * p` times the largest one count as 0.
 
     Returns
     -------
-    x, unreached
-        The solution of least norm, and the part of a that is outside the range of M, 0 where it is all inside.
+    x, outside
+        The minimum-norm solution, and the part of a that is outside the range of M; 0 if there is none.
     """
     x = _solve_by_cholesky(M, a, min_inverse_condition)
     if x is not None:
         return x, np.zeros_like(a)
     values, vectors = np.linalg.eigh(M)
-    reached = values > rounding * np.finfo(float).eps * len(a) * values[-1]
-    inside, outside = vectors[:, reached], vectors[:, ~reached]
-    x = inside @ ((inside.T @ a) / values[reached])
-    rest = outside @ (outside.T @ a)
-    return x, np.where(np.abs(rest) > REACHED * np.abs(a).max(), rest, 0.0)
+    in_range = values > rounding * np.finfo(float).eps * len(a) * values[-1]
+    basis, complement = vectors[:, in_range], vectors[:, ~in_range]
+    x = basis @ ((basis.T @ a) / values[in_range])
+    outside = complement @ (complement.T @ a)
+    return x, np.where(np.abs(outside) > RANGE_TOLERANCE * np.abs(a).max(), outside, 0.0)
 
 
 def _solve_by_cholesky(M: Floats, a: Floats, min_inverse_condition: float) -> Floats | None:

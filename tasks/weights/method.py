@@ -1,9 +1,10 @@
-"""Methods: the open set of rules that determine the weights `mu` of the base kernels.
+"""Define methods, which determine the weights `mu` of the base kernels, and their registry.
 
-A method is a frozen dataclass in a module of its own that registers itself with `register`. Its fields are its
-parameters (see `kernel_pipeline.tasks.parameters`), and its class attributes say what it can be used for. It derives
-from one of three kinds: `WeightRule`, `OneStageMethod` (in `kernel_pipeline.tasks.learners.one_stage`) or
-`SingleKernelMethod`. To make a method part of the package, add its module to the tuple below.
+A method is a frozen dataclass in its own module that registers itself with `register`. Its fields are its
+parameters (see `kernel_pipeline.tasks.parameters`), and its class attributes state where it can be used. It derives
+from one of four base classes: `WeightRule`, `OneStageMethod` (in `kernel_pipeline.tasks.learners.one_stage`),
+`SingleKernelMethod` or `ReferenceMethod` (in `kernel_pipeline.tasks.learners.reference`). To make a method part of the
+package, add its module to `METHODS`.
 """
 
 from abc import ABC, abstractmethod
@@ -12,28 +13,30 @@ from typing import ClassVar, TypeVar
 
 from kernel_pipeline.tasks.arrays import Floats
 from kernel_pipeline.tasks.registry import Registry
-from kernel_pipeline.tasks.weights.evidence import Evidence
+from kernel_pipeline.tasks.weights.kernel_statistics import KernelStatistics
 
 PROBLEMS = ("regression", "classification")
-# M of 5,000 kernels has 200 MB.
+# M of 5,000 kernels takes 200 MB.
 MAX_KERNELS_WITH_M = 5000
+BASELINES = ("best-single", "linear", "majority", "mean")
+"""Names of the methods that are added to every sweep, unless its config has `baselines = false`."""
 
 
 @dataclass(frozen=True)
 class Grid:
-    """Default of a grid of parameter values 2 ** (start..stop) of a one-stage method.
+    """Default grid of parameter values 2 ** (start..stop) of a one-stage method.
 
     Parameters
     ----------
     start, stop, step
-        Exponents: the least, the greatest (included) and the difference between two of them.
+        Smallest and largest exponent (both included), and the difference between consecutive ones.
     description
         Meaning of the values, for the schema of configs.
     name
         Key of the grid in the method's table of a config; empty for the only grid of a method.
     descending
-        Whether the largest value comes first. The values of the last grid of a method, which vary fastest, must go
-        from the most to the least regularised.
+        Whether the largest value comes first. The values of the last grid of a method, which vary fastest, must be
+        ordered from the most to the least regularised.
     """
 
     start: int
@@ -49,25 +52,35 @@ class Method(ABC):
     """One method with its parameters, which are the fields of its dataclass."""
 
     name: ClassVar[str]
-    """Name in configs."""
+    """Name of the method in configs."""
     problems: ClassVar[tuple[str, ...]] = PROBLEMS
     """Problems that the method supports."""
     needs_m: ClassVar[bool] = False
-    """Whether it forms the p x p matrix M, which limits the number of kernels."""
+    """Whether the method forms the p x p matrix M, which limits the number of kernels."""
     gives_weights: ClassVar[bool] = True
-    """Whether its cells have weights, and so rows in the tables."""
+    """Whether the cells of the method have weights of the base kernels."""
+    has_rows: ClassVar[bool] = True
+    """Whether the cells of the method have rows in the tables, and predictions."""
+    reads_features: ClassVar[bool] = False
+    """Whether it needs the features of the samples, which a dataset of precomputed kernels does not have."""
+    is_regularised: ClassVar[bool] = True
+    """Whether it has a regularisation path: its own grids, or that of the learner."""
     grids: ClassVar[tuple[Grid, ...]] = ()
     """Default grids of a method that has regularisation parameters of its own."""
+    several_labels: ClassVar[bool] = True
+    """Whether the method supports more than two classes and several outputs."""
+    supports_class_weight: ClassVar[bool] = True
+    """Whether its classifiers support `class_weight`."""
     preload: ClassVar[tuple[str, ...]] = ()
-    """Modules that take long to import, to be imported while workers start."""
+    """Modules that are slow to import, and are imported while workers start."""
     version: ClassVar[int] = 1
-    """Raised when the algorithm changes its results, so that existing runs recompute them."""
+    """Version of the algorithm, which is increased when its results change, so that existing runs recompute them."""
 
     @property
     def method_id(self) -> str:
-        """Name in tables and arrays: the method's name and the parameters that are set.
+        """Return the name in tables and arrays: the method's name and the parameters that are set.
 
-        A method whose parameters are not numbers overrides it; letters, digits and . _ - are allowed.
+        A method whose parameters are not numbers overrides this; letters, digits and . _ - are allowed.
         """
         values = ((field.name, getattr(self, field.name)) for field in fields(self))
         return "-".join(
@@ -83,7 +96,7 @@ class Method(ABC):
             Whether the base kernels are of rank one.
         """
         if problem not in self.problems:
-            return f"it is for {' and '.join(self.problems)}"
+            return f"it supports only {' and '.join(self.problems)}"
         if self.needs_m and n_kernels > MAX_KERNELS_WITH_M:
             return f"it needs a matrix of {n_kernels:,} x {n_kernels:,}; {MAX_KERNELS_WITH_M:,} kernels at most"
         return None
@@ -92,33 +105,31 @@ class Method(ABC):
 class WeightRule(Method):
     """A two-stage method: weights from alignment statistics, then a fit of the combined kernel."""
 
+    any_sign: ClassVar[bool] = False
+    """Whether weights may be negative; fits of such kernels need their positive part, and more memory."""
+
     @abstractmethod
-    def weights(self, evidence: Evidence) -> tuple[Floats, float]:
+    def weights(self, statistics: KernelStatistics) -> tuple[Floats, float]:
         """Determine the weights of the trace-one kernels.
 
         Returns
         -------
         weights, certificate
-            Weights whose absolute values sum to one, so that `K_mu` has trace one where none is negative; and how far
-            they are from solving the rule's own problem, 0 for a closed form.
+            Weights whose absolute values sum to one, so that `K_mu` has trace one if none is negative; and the residual
+            of the problem that the rule solves, 0 for a closed form.
 
         Raises
         ------
         NoWeightsError, NotSolvedError
-            If there are no such weights, or they are not found.
+            If there are no such weights, or they were not found.
         """
 
 
 class SingleKernelMethod(Method):
-    """A method that fits base kernels one at a time; it gives no weights."""
+    """A method that fits all base kernels separately; if it has rows, they report the best kernel of each trial.
 
-    gives_weights: ClassVar[bool] = False
-
-    def unsupported_reason(self, problem: str, n_kernels: int, rank_one: bool) -> str | None:
-        """Return why the method cannot be used for a problem of a dataset; None if it can."""
-        if rank_one:
-            return "a rank-one kernel alone is a single feature"
-        return super().unsupported_reason(problem, n_kernels, rank_one)
+    All such methods of a sweep share the same fits.
+    """
 
 
 METHODS: Registry[type[Method]] = Registry(
@@ -128,11 +139,18 @@ METHODS: Registry[type[Method]] = Registry(
         "kernel_pipeline.tasks.weights.align",
         "kernel_pipeline.tasks.weights.alignf",
         "kernel_pipeline.tasks.weights.alignf_linear",
+        "kernel_pipeline.tasks.weights.alignf_plus",
+        "kernel_pipeline.tasks.weights.alignf_ridge",
+        "kernel_pipeline.tasks.weights.hsic",
         "kernel_pipeline.tasks.weights.best_kernel",
         "kernel_pipeline.tasks.learners.l1_svm",
         "kernel_pipeline.tasks.learners.l2_krr",
         "kernel_pipeline.tasks.learners.align_krr",
         "kernel_pipeline.tasks.learners.each_kernel",
+        "kernel_pipeline.tasks.learners.best_single",
+        "kernel_pipeline.tasks.learners.linear",
+        "kernel_pipeline.tasks.learners.majority",
+        "kernel_pipeline.tasks.learners.mean",
     ),
 )
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from kernel_pipeline.tasks.arrays import Floats
 from kernel_pipeline.tasks.errors import NotSolvedError, NoWeightsError
-from kernel_pipeline.tasks.weights.evidence import Evidence
+from kernel_pipeline.tasks.weights.kernel_statistics import KernelStatistics
 
 
 def proportional(values: Floats) -> Floats:
@@ -22,7 +22,7 @@ def proportional(values: Floats) -> Floats:
 
 
 def relative(values: Floats) -> Floats:
-    """Divide values by the largest one, which keeps their powers in range.
+    """Divide values by the largest one, so that their powers do not overflow.
 
     Raises
     ------
@@ -35,20 +35,20 @@ def relative(values: Floats) -> Floats:
     return values / largest
 
 
-def all_on_the_largest(values: Floats) -> Floats:
-    """Give all weight to the largest value, which must be positive; to the first of several."""
+def largest_only(values: Floats) -> Floats:
+    """Put all weight on the largest value, which must be positive; on the first if there are several."""
     weights = np.zeros_like(values)
     best = int(np.argmax(values))
     weights[best] = values[best] > 0
     return proportional(weights)
 
 
-def defined_alignments(evidence: Evidence) -> Floats:
-    """Return the alignment of each kernel, 0 where it is not defined."""
-    return np.nan_to_num(evidence.own_alignments(), nan=0.0)
+def defined_alignments(statistics: KernelStatistics) -> Floats:
+    """Return the alignment of each kernel; 0 if it is not defined."""
+    return np.nan_to_num(statistics.own_alignments(), nan=0.0)
 
 
-def solved(v: Floats, residual: float, tolerance: float) -> tuple[Floats, float]:
+def certified_weights(v: Floats, residual: float, tolerance: float) -> tuple[Floats, float]:
     """Scale the solution of an optimisation problem to weights, if it is accurate enough.
 
     Parameters
@@ -59,7 +59,7 @@ def solved(v: Floats, residual: float, tolerance: float) -> tuple[Floats, float]
     Returns
     -------
     weights, certificate
-        As `WeightRule.weights` returns them.
+        The values that `WeightRule.weights` returns.
 
     Raises
     ------
@@ -68,8 +68,8 @@ def solved(v: Floats, residual: float, tolerance: float) -> tuple[Floats, float]
     """
     if not residual <= tolerance:
         raise NotSolvedError(
-            f"the weights were found only to a residual of {residual:.1e}, and {tolerance:g} is promised. The kernels "
-            "are too nearly dependent on this training set: use fewer kernels, more samples or `align`, or scale "
+            f"the residual of the weights is {residual:.1e}, and at most {tolerance:g} is allowed. The kernels are "
+            "nearly linearly dependent on this training set: use fewer kernels, more samples or `align`, or scale "
             "features whose sizes differ by many orders of magnitude"
         )
     return proportional(v), residual

@@ -1,8 +1,8 @@
-"""The quadratic program of alignment maximisation, `min_{v >= 0} v'Mv - 2 v'a`, with its certificate.
+"""Solve the quadratic program of alignment maximisation, `min_{v >= 0} v'Mv - 2 v'a`, and certify the solution.
 
-OSQP solves it; an active-set method then refines the solution on the set of positive weights, because M may be so
-ill-conditioned (5e17 for 20 Gaussians) that no first-order method reaches the last digits. The status that a solver
-reports is not relied upon: the KKT residual is computed from M, a and v alone.
+OSQP solves the program; an active-set method then refines the solution on the set of positive weights, because M may be
+so ill-conditioned (5e17 for 20 Gaussians) that first-order methods are not accurate enough. The certificate does not
+depend on the status that a solver reports: the KKT residual is computed from M, a and v only.
 """
 
 import numpy as np
@@ -12,16 +12,16 @@ from kernel_pipeline.tasks.arrays import Floats, require_finite
 from kernel_pipeline.tasks.weights.linear_system import solve_least_norm
 
 TOLERANCE = 1e-9
-# Weights below this fraction of the largest one, for kernels of norm one, are zeros up to OSQP's rounding.
+# Weights of kernels of norm one below this fraction of the largest one are zero up to the accuracy of OSQP.
 NEGLIGIBLE = 1e-7
-# Each round moves one kernel in or out; no problem so far needed more than a few.
+# Each round adds or removes one kernel; typical problems need a few rounds.
 ROUNDS_PER_KERNEL = 3
 
 
 def kkt_residual(M: Floats, a: Floats, v: Floats) -> float:
-    """Return the distance of `v` from the optimum, relative to max|a|; 0 is exact.
+    """Return the violation of the KKT conditions by `v`, relative to max|a|; 0 for an exact solution.
 
-    The gradient `Mv - a` must be 0 where v > 0 and must not be negative where v = 0; v must not be negative.
+    The conditions are `v >= 0`, and `Mv - a = 0` where v > 0, `Mv - a >= 0` where v = 0.
     """
     scale = float(np.abs(a).max(initial=0.0))
     if scale == 0.0:
@@ -34,7 +34,7 @@ def kkt_residual(M: Floats, a: Floats, v: Floats) -> float:
 def nonnegative_qp(M: Floats, a: Floats) -> tuple[Floats, float]:
     """Solve `min_{v >= 0} v'Mv - 2 v'a` for a symmetric positive semi-definite M.
 
-    Kernels without variance (a zero on the diagonal of M) get weight 0.
+    Constant kernels (a zero on the diagonal of M) get weight 0.
 
     Returns
     -------
@@ -48,22 +48,22 @@ def nonnegative_qp(M: Floats, a: Floats) -> tuple[Floats, float]:
     """
     require_finite("M and a", M, a)
     v = np.zeros(len(a))
-    alive = np.flatnonzero(np.diag(M) > 0)
-    if a[alive].max(initial=0.0) <= 0.0:
+    varying = np.flatnonzero(np.diag(M) > 0)
+    if a[varying].max(initial=0.0) <= 0.0:
         return v, kkt_residual(M, a, v)
-    norms = np.sqrt(np.diag(M)[alive])  # in units of kernels with norm one, M has a unit diagonal
-    unit_M = M[np.ix_(alive, alive)] / np.outer(norms, norms)
-    unit_a = a[alive] / norms
+    norms = np.sqrt(np.diag(M)[varying])  # for kernels scaled to norm one, M has a unit diagonal
+    unit_M = M[np.ix_(varying, varying)] / np.outer(norms, norms)
+    unit_a = a[varying] / norms
     unit_a /= (size := float(unit_a.max()))
     proposal = _osqp(unit_M, unit_a)
     best = min((proposal, active_set(unit_M, unit_a, proposal)), key=lambda x: kkt_residual(unit_M, unit_a, x))
-    v[alive] = best * size / norms
+    v[varying] = best * size / norms
     return v, kkt_residual(M, a, v)
 
 
 def _osqp(M: Floats, a: Floats) -> Floats:
-    """Solve the program by OSQP; return zeros where it finds no solution."""
-    import osqp  # takes half a second
+    """Solve the program by OSQP; return zeros if it finds no solution."""
+    import osqp  # takes half a second, so it is imported only when needed
 
     p = len(a)
     solver = osqp.OSQP()
@@ -77,8 +77,8 @@ def _osqp(M: Floats, a: Floats) -> Floats:
             eps_abs=TOLERANCE,
             eps_rel=TOLERANCE,
             max_iter=20_000,
-            polishing=False,  # `active_set` does it better, and OSQP's own prints to the terminal
-            adaptive_rho_interval=50,  # counted in iterations, so that the same input gives the same bytes
+            polishing=False,  # `active_set` is more accurate, and OSQP's polishing prints to the terminal
+            adaptive_rho_interval=50,  # in iterations instead of seconds, so that results are reproducible
             verbose=False,
         )
     except osqp.OSQPException:  # rounding has made M indefinite
@@ -94,12 +94,12 @@ def _osqp(M: Floats, a: Floats) -> Floats:
 def active_set(M: Floats, a: Floats, start: Floats) -> Floats:
     """Solve the program by Lawson and Hanson's active-set method, started from the positive weights of `start`.
 
-    A kernel that enters is never a combination of those that are in, so that M may be singular.
+    A kernel that enters is never a linear combination of those in the set, so M may be singular.
 
     Parameters
     ----------
     M, a
-        In units in which M has a unit diagonal and the largest entry of a is 1.
+        Scaled so that M has a unit diagonal and the largest entry of a is 1.
     """
     v = start.copy()
     support = v > 0
@@ -107,14 +107,14 @@ def active_set(M: Floats, a: Floats, start: Floats) -> Floats:
     for _ in range(ROUNDS_PER_KERNEL * len(a) + 1):
         while support.any():
             inside = np.flatnonzero(support)
-            step, free = solve_least_norm(M[np.ix_(inside, inside)], a[inside])
+            step, outside = solve_least_norm(M[np.ix_(inside, inside)], a[inside])
             # Move from v towards the step until the first weight reaches 0, and remove that kernel. A step that
             # stays positive is taken completely, and continued along the part of a outside the range of M.
             move = step - v[inside]
             if (step > 0).all():
                 v[inside] = step
-                move = free
-                if not (free < 0).any():
+                move = outside
+                if not (outside < 0).any():
                     break
             falling = move < 0
             ratios = np.divide(-v[inside], move, out=np.full(len(inside), np.inf), where=falling)

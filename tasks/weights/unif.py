@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from kernel_pipeline.tasks.arrays import Floats
-from kernel_pipeline.tasks.weights.evidence import Evidence
+from kernel_pipeline.tasks.weights.kernel_statistics import KernelStatistics
 from kernel_pipeline.tasks.weights.method import WeightRule, register
 from kernel_pipeline.tasks.weights.proportional import proportional
 
@@ -18,5 +18,5 @@ class Unif(WeightRule):
 
     name: ClassVar[str] = "unif"
 
-    def weights(self, evidence: Evidence) -> tuple[Floats, float]:
-        return proportional(evidence.varies.astype(np.float64)), 0.0
+    def weights(self, statistics: KernelStatistics) -> tuple[Floats, float]:
+        return proportional(statistics.varies.astype(np.float64)), 0.0

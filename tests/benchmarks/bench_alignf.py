@@ -28,7 +28,7 @@ from kernel_pipeline.tasks.arrays import Floats
 from kernel_pipeline.tasks.folds import trials
 from kernel_pipeline.tasks.kernels.rank_one import RankOneKernels
 from kernel_pipeline.tasks.weights.qp import kkt_residual
-from kernel_pipeline.tasks.weights.rank_one_evidence import RankOneEvidence
+from kernel_pipeline.tasks.weights.rank_one_statistics import RankOneStatistics
 from tests.benchmarks.bench_sweeps import timed
 from tests.benchmarks.sentiment_counts import FOLDS, count_bigrams
 
@@ -62,7 +62,7 @@ def whole_problem(counts: Counts, labels: Floats) -> tuple[Floats, Floats]:
 
 
 def by_columns(counts: Counts, labels: Floats) -> tuple[Floats, str]:
-    v, certificate = RankOneEvidence(RankOneKernels.of(counts), labels).largest_alignment()
+    v, certificate = RankOneStatistics(RankOneKernels.of(counts), labels[:, None]).nonnegative_solution()
     return v, f"certificate {certificate:.1e}"
 
 

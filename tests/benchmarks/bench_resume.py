@@ -40,6 +40,7 @@ DATASETS = 200
 FOLDS = 10
 SWEEP = {
     "name": "many",
+    "baselines": False,
     "methods": ["unif", "align", "alignf", "best-kernel"],
     "protocol": {"folds": FOLDS},
     "fit": {"krr": {"from": -4, "to": 0, "step": 4}},
@@ -103,7 +104,7 @@ def measure_sweep(name: str, data_dir: Path) -> None:
         begin = time.perf_counter()
         report = check(plan, manifest.finished, LocalStorage(root), full=True)
         spent["digests by workers"] = (time.perf_counter() - begin) / worker_limits(Profile())[0]
-        files = sum(len(entry.digests) for entry in report.valid.values())
+        files = sum(len(entry.digests) for entry in report.valid.entries())
     for what, seconds in spent.items():
         print(f"{what}: {seconds:.3f} s")
     share = sum(spent.values()) / total

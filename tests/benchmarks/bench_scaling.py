@@ -32,9 +32,9 @@ from kernel_pipeline.run.worker_modules import worker_modules
 from kernel_pipeline.stages.task import STAGES
 from kernel_pipeline.store.ledger import Ledger
 from kernel_pipeline.store.local_storage import LocalStorage
-from kernel_pipeline.store.reports import Finished
+from kernel_pipeline.store.reports import TaskReport
 from tests.benchmarks import limits
-from tests.benchmarks.driver_cost import measure_driver, no_welcome
+from tests.benchmarks.driver_cost import accept_workers, measure_driver
 from tests.benchmarks.saturation import GB, Kind, print_saturation
 
 KERNELS = 4
@@ -55,7 +55,7 @@ class Measured:
     tiles: int
     stored: int
     """Bytes of Gram matrices."""
-    finished: dict[str, Finished]
+    finished: dict[str, TaskReport]
 
     def of(self, stage: str) -> list[float]:
         """The seconds of each task of a stage."""
@@ -65,7 +65,7 @@ class Measured:
 def sweep(rows: int) -> Config:
     family = {"family": "gaussian", "log2_gamma": [-3, KERNELS - 4]}
     made = {"name": "made", "source": "synthetic", "task": "regression", "rows": rows, "kernels": [family]}
-    return Config.model_validate({"name": "scaling", "methods": ["unif"], "dataset": [made]})
+    return Config.model_validate({"name": "scaling", "baselines": False, "methods": ["unif"], "dataset": [made]})
 
 
 def measure(config: Config, folder: Path, workers: int, stages: Iterable[str]) -> Measured:
@@ -81,14 +81,14 @@ def measure(config: Config, folder: Path, workers: int, stages: Iterable[str]) -
         done = {task.name for task in plan.tasks if task.stage not in stages}
         with Interrupt() as interrupt, open_cluster(Profile(jobs=workers), root) as cluster:
             schedule = Schedule(plan.tasks, done)
-            execution = Execution(cluster, schedule, run.store, run.record, no_welcome, interrupt, True, print)
+            execution = Execution(cluster, schedule, run.store, run.record, accept_workers, interrupt, True, print)
             begin = time.perf_counter()
             execution.run()
             seconds = time.perf_counter() - begin
         ledger.close()
         gram = [path for path in (root / "gram.zarr/made/gram").rglob("*") if path.is_file()]
         chunks = [path for path in gram if path.name != "zarr.json"]
-        return Measured(seconds, len(chunks), sum(path.stat().st_size for path in chunks), run.finished)
+        return Measured(seconds, len(chunks), sum(path.stat().st_size for path in chunks), run.finished.tasks)
 
 
 def print_limits(folder: Path, side: int) -> dict[str, dict[int, float]]:

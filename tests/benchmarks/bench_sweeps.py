@@ -19,9 +19,13 @@ from pathlib import Path
 HERE = Path(__file__).parent
 KINEMATICS = str(HERE / "kinematics-4000.toml")
 TWO_STAGE = 'methods=["unif", "align", "alignf", "best-kernel"]'
+NO_BASELINES = "baselines=false"
 # sweep: what the pipeline runs, and the plain script
 SWEEPS = {
-    "gaussian": (["paper-gaussian", "--set", TWO_STAGE], ["plain_gaussian.py", "paper-gaussian"]),
+    "gaussian": (
+        ["paper-gaussian", "--set", TWO_STAGE, "--set", NO_BASELINES],
+        ["plain_gaussian.py", "paper-gaussian"],
+    ),
     "kinematics": ([KINEMATICS], ["plain_gaussian.py", KINEMATICS]),
     "books": ([str(HERE / "books.toml")], ["plain_sentiment.py", "books"]),
 }

@@ -30,7 +30,7 @@ PAGE = os.sysconf("SC_PAGE_SIZE")
 # What the driver's own thread does; the time of an inner part is not counted in the outer one.
 PARTS = {
     "submit": (Execution, "_submit"),
-    "take in": (Execution, "_take_in"),
+    "process": (Execution, "_process"),
     "ledger lines": (Ledger, "append"),
     "ledger fsync": (os, "fsync"),
 }
@@ -85,7 +85,7 @@ def measure_driver(tiles: int, cells: int, datasets: int, workers: int | None) -
                 Schedule(plan.tasks, ()),
                 RunStore(LocalStorage(root)),
                 run.record,
-                no_welcome,
+                accept_workers,
                 interrupt,
                 False,
                 print,
@@ -93,7 +93,7 @@ def measure_driver(tiles: int, cells: int, datasets: int, workers: int | None) -
             )
             local = cluster.client.cluster
             assert local is not None
-            with _sampled(cost, lambda: (len(run.finished), len(local.scheduler.tasks))), _timed(cost):
+            with _sampled(cost, lambda: (len(run.finished.tasks), len(local.scheduler.tasks))), _timed(cost):
                 execution.run()
         if interrupt.requested:
             raise KeyboardInterrupt  # half a run measures nothing
@@ -103,7 +103,7 @@ def measure_driver(tiles: int, cells: int, datasets: int, workers: int | None) -
     return cost
 
 
-def no_welcome(_workers: Collection[str]) -> None:
+def accept_workers(_workers: Collection[str]) -> None:
     """Workers that were forked from us need no check."""
 
 

@@ -9,13 +9,15 @@ from itertools import islice
 from typing import Any
 
 from kernel_pipeline.config.sweep import Config
-from kernel_pipeline.plan.plan import DatasetPlan, Plan
+from kernel_pipeline.plan.dataset_plan import DatasetPlan
+from kernel_pipeline.plan.plan import Plan
 from kernel_pipeline.stages.cell_results import Alignments, CellResult, Theorems, TrialWeights, WeightsResult
 from kernel_pipeline.stages.fits import FitTask
 from kernel_pipeline.stages.reduce import ReduceTask
 from kernel_pipeline.stages.samples import make_targets
 from kernel_pipeline.stages.task import Output, Task
-from kernel_pipeline.stages.tiles import TilesTask, tiles_on_and_above_diagonal
+from kernel_pipeline.stages.tile_sources import tiles_on_and_above_diagonal
+from kernel_pipeline.stages.tiles import TilesTask
 from kernel_pipeline.stages.weights import WeightsTask
 from kernel_pipeline.store.arrays import GRAM, STATISTICS, WEIGHTS, RunStore
 from kernel_pipeline.store.dataset_info import DatasetInfo
@@ -67,7 +69,12 @@ def empty_plan(tiles: int, cells: int, datasets: int) -> Plan:
     family = {"family": "gaussian", "log2_gamma": [-1, 2]}
     made = {"source": "synthetic", "task": TASK, "rows": 1000, "kernels": [family]}
     config = Config.model_validate(
-        {"name": "empty", "methods": ["align"], "dataset": [{"name": name, **made} for name in names]}
+        {
+            "name": "empty",
+            "baselines": False,
+            "methods": ["align"],
+            "dataset": [{"name": name, **made} for name in names],
+        }
     )
     values = tuple(value for (value,) in config.fit.path(TASK))
     shares = [(_share(tiles, datasets, place), _share(cells, datasets, place)) for place in range(datasets)]
@@ -108,8 +115,9 @@ def _dataset(name: str, tiles: int, cells: int, values: tuple[float, ...], confi
         ),
     }
     return DatasetPlan(
+        fixed_test=False,
         info=info,
-        tasks_learned=(),  # there are no statistics for a table of kernels
+        problems=(),  # there are no statistics for a table of kernels
         rank_one=False,
         families=FAMILIES,
         folds=FOLDS,

@@ -18,6 +18,7 @@ import numpy as np
 from kernel_pipeline.cluster.settings import ENVIRONMENT
 from kernel_pipeline.store.arrays import GRAM, RunStore
 from kernel_pipeline.store.local_storage import LocalStorage
+from kernel_pipeline.tasks.kernels.family import Samples
 from kernel_pipeline.tasks.kernels.gaussian import GaussianFamily
 from kernel_pipeline.tasks.statistics.sums import Sums, add_tile
 
@@ -57,7 +58,7 @@ def tile(_folder: Path, side: int, kernels: int) -> Steps:
     features, targets = rng.random((samples, FEATURES)), rng.standard_normal((samples, 1))
     bounds = np.arange(FOLDS + 1) * side
     sums, values = Sums.zeros(FOLDS, kernels, 1, samples), np.empty((kernels, side, side))
-    fill = GaussianFamily((0, kernels - 1)).prepare(features)
+    fill = GaussianFamily((0, kernels - 1)).prepare(Samples(features))
     while True:
         add_tile(sums, fill, targets, bounds, (slice(0, side), slice(side, 2 * side)), values)
         yield values.nbytes

@@ -31,8 +31,7 @@ def main() -> None:
         grams = []
         for family in dataset.kernels:
             assert isinstance(family, GaussianFamily)
-            low, high = family.log2_gamma
-            grams += [rbf_kernel(np.asarray(samples.features), gamma=2.0**e) for e in range(low, high + 1)]
+            grams += [rbf_kernel(np.asarray(samples.features), gamma=gamma) for gamma in family.gammas()]
         errors: dict[str, list[float]] = {}
         for t in range(folds):
             parts = {"test": fold == t, "validation": fold == (t + 1) % folds}

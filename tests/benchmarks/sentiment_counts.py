@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse
 
 from kernel_pipeline.tasks.arrays import Floats, Integers
-from kernel_pipeline.tasks.folds import deal_folds
+from kernel_pipeline.tasks.folds import stratified_folds
 
 FOLDS = 5
 
@@ -43,5 +43,5 @@ def count_bigrams(folder: Path, domain: str, top: int | None = None) -> tuple[sc
     rows, columns, values = np.array(entries).T
     counts = scipy.sparse.csr_array((values.astype(np.float64), (rows, columns)), shape=(len(reviews), len(column)))
     shuffled = np.random.default_rng(0).permutation(len(reviews))
-    place, fold = deal_folds(np.where(ratings[shuffled] >= 4, 1.0, -1.0), FOLDS)
+    place, fold = stratified_folds(np.where(ratings[shuffled] >= 4, 1.0, -1.0), FOLDS)
     return counts[shuffled[place]], ratings[shuffled[place]], fold

@@ -1,18 +1,22 @@
 """Schedulers that are already running: which addresses are accepted, and how often a scheduler is contacted."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
 import pytest
+from click.testing import CliRunner
 from distributed import Client, LocalCluster
 
+from kernel_pipeline.cli.main import main
 from kernel_pipeline.cluster import address as module
 from kernel_pipeline.cluster import open_cluster, released, worker_limits
 from kernel_pipeline.cluster.address import Address, AddressProfile, Tls, scheduler_address
 from kernel_pipeline.cluster.errors import ClusterError, ProfileError
 from kernel_pipeline.cluster.settings import LOOPBACK_DASHBOARD
+from tests.helpers.build import put_config, synthetic_values
 
 
 @pytest.mark.parametrize(
@@ -69,14 +73,21 @@ def connection(profile: AddressProfile) -> Client:
     return profile.implementation._client
 
 
-def test_a_run_contacts_the_scheduler_once(tmp_path: Path) -> None:
-    connections: list[Client] = []
+@pytest.fixture
+def connections() -> Iterator[list[Client]]:
+    """All clients that are made, in their order."""
+    made: list[Client] = []
 
     def connect(*arguments: Any, **options: Any) -> Client:
-        connections.append(Client(*arguments, **options))
-        return connections[-1]
+        made.append(Client(*arguments, **options))
+        return made[-1]
 
-    with scheduler() as started, patch("distributed.Client", connect):
+    with patch("distributed.Client", connect):
+        yield made
+
+
+def test_a_connection_serves_the_checks_and_the_run(tmp_path: Path, connections: list[Client]) -> None:
+    with scheduler() as started:
         profile = AddressProfile(address=started.scheduler_address)
         assert worker_limits(profile) == worker_limits(profile)
         with open_cluster(profile, tmp_path) as opened:
@@ -87,6 +98,16 @@ def test_a_run_contacts_the_scheduler_once(tmp_path: Path) -> None:
         with open_cluster(profile, tmp_path) as again:  # as a run does that repairs its arrays
             assert again.client.submit(int, "7").result() == 7
     assert len(connections) == 2
+
+
+def test_a_sweep_contacts_the_scheduler_once(tmp_path: Path, connections: list[Client]) -> None:
+    config = put_config(tmp_path, synthetic_values())
+    with scheduler() as started:
+        address = started.scheduler_address
+        done = CliRunner().invoke(main, ["run", str(config), "--cluster", address, "--out", str(tmp_path / "run")])
+    assert done.exit_code == 0, done.output
+    assert len(connections) == 1
+    assert connections[0].status == "closed"
 
 
 def test_a_connection_that_no_run_uses_is_closed() -> None:

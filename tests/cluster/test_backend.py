@@ -1,5 +1,6 @@
 """What all backends have in common, and what is rejected before anything is started."""
 
+import subprocess
 import sys
 from pathlib import Path
 
@@ -8,17 +9,39 @@ from click.testing import CliRunner
 
 from kernel_pipeline.cli.main import main
 from kernel_pipeline.cluster import job_script
-from kernel_pipeline.cluster.backend import BACKENDS, Backend
+from kernel_pipeline.cluster.backend import BUILT_IN, Backend, find_backend
 from kernel_pipeline.cluster.profile import Profile, allowed_keys, make_profile
 from kernel_pipeline.config.profiles import find_profile, known_profiles
 
 
 def test_every_backend_states_keys_that_its_profiles_have() -> None:
-    for name, backend in BACKENDS.items():
+    for name in BUILT_IN:
+        backend = find_backend(name)
         model = backend.PROFILE or Profile
-        assert set(model.model_fields) >= backend.TAKES
-        assert set(allowed_keys(name)) >= backend.NEEDS
+        assert set(model.model_fields) >= backend.KEYS
+        assert set(allowed_keys(name)) >= backend.REQUIRED_KEYS
         assert model is Profile or model.model_fields["backend"].default == name
+
+
+@pytest.mark.parametrize("used", ["", "slurm"])
+def test_a_name_of_a_built_in_backend_is_taken_whether_it_was_used_or_not(used: str) -> None:
+    code = (
+        "from kernel_pipeline.cluster.backend import REGISTERED, Backend, backend_names, find_backend, register\n"
+        f"{used!r} and find_backend({used!r})\n"
+        "print(*REGISTERED)\n"
+        "try:\n"
+        "    register('slurm')(type('Mine', (Backend,), {}))\n"
+        "except ValueError as error:\n"
+        "    print(error)\n"
+        "register('mine')(type('Mine', (Backend,), {}))\n"
+        "print(backend_names()[0], backend_names()[-1], find_backend('slurm').__module__)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == [
+        used,
+        "there is already a cluster backend 'slurm'",
+        "local mine kernel_pipeline.cluster.slurm",
+    ]
 
 
 def test_only_backends_with_jobs_have_a_job_script(tmp_path: Path) -> None:
@@ -88,5 +111,5 @@ def test_a_network_interface_that_is_missing_is_named(tmp_path: Path, monkeypatc
     profile.write_text('backend = "slurm"\nmemory = "1 GiB"\nwalltime = "1:00:00"\ninterface = "ib9"\n')
     result = CliRunner().invoke(main, ["run", "--cluster", "mine.toml"])
     assert result.exit_code == 2
-    assert "Error: interface = 'ib9': this host has no such interface; it has: " in result.stderr
+    assert "Error: interface = 'ib9': this host has no such interface. Available: " in result.stderr
     assert list(tmp_path.iterdir()) == [profile]

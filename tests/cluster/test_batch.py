@@ -8,6 +8,7 @@ from click.testing import CliRunner
 
 from kernel_pipeline.cli.main import main
 from kernel_pipeline.cluster import batch
+from kernel_pipeline.cluster.errors import ClusterError
 from kernel_pipeline.cluster.slurm import Driver, SlurmProfile
 
 TIMED: dict[str, Any] = {"memory": "4 GiB", "walltime": "4:00:00", "queue": "long", "account": "me"}
@@ -40,3 +41,9 @@ def test_submit_needs_slurm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert result.exit_code == 2
     assert "`pipeline submit` works with Slurm only (--cluster slurm)" in result.stderr
     assert not list(tmp_path.iterdir())
+
+
+def test_a_host_without_slurm_is_named_as_the_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(ClusterError, match=r"sbatch cannot be run .* on a host of the Slurm cluster"):
+        batch.submit(tmp_path / "script.sh")

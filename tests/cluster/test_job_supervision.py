@@ -11,7 +11,7 @@ from distributed.deploy.spec import ProcessInterface
 
 from kernel_pipeline.cluster import job_supervision
 from kernel_pipeline.cluster.errors import ClusterError
-from kernel_pipeline.cluster.job_supervision import MAX_FAILED_STARTS, RESUBMIT_INTERVAL_S, Jobs, patient
+from kernel_pipeline.cluster.job_supervision import MAX_FAILED_STARTS, RESUBMIT_INTERVAL_S, Jobs, recording_rejections
 from kernel_pipeline.cluster.slurm import SlurmProfile
 
 
@@ -131,7 +131,7 @@ def test_a_closed_job_says_so() -> None:
             pass
 
     async def live() -> Any:
-        job = patient(Job)()
+        job = recording_rejections(Job)()
         await job
         rejection = job.rejection
         await job.close()

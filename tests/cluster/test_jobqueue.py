@@ -84,7 +84,7 @@ def test_plan_prints_the_script_and_writes_nothing(tmp_path: Path, monkeypatch: 
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     shown = CliRunner().invoke(main, ["plan", "--cluster", "slurm"])
     assert shown.exit_code == 0, shown.output
-    assert "The script of each of 4 jobs:" in shown.output
+    assert "Script of each of the 4 jobs:" in shown.output
     assert "#SBATCH -t 4:00:00" in shown.output
     assert f"{tmp_path}/runs/default-" in shown.output
     assert not list(tmp_path.iterdir())

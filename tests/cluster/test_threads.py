@@ -27,7 +27,7 @@ def test_threads_listen_on_nothing(tmp_path: Path) -> None:
         cluster.client.wait_for_workers(1, timeout=30)
         assert cluster.client.scheduler_info()["address"].startswith("inproc://")
         assert listening() == before
-    assert cluster.dashboard == "off (--dashboard serves one)"
+    assert cluster.dashboard == "off (enable it with --dashboard)"
 
 
 def test_a_dashboard_is_served_when_asked_for(tmp_path: Path) -> None:

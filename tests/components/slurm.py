@@ -4,6 +4,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import psutil
 import tomli_w
 
 PROFILE: dict[str, Any] = {
@@ -34,3 +35,14 @@ def write_profile(folder: Path, **changes: Any) -> Path:
     path = folder / "queue.toml"
     path.write_text(tomli_w.dumps(PROFILE | changes))
     return path
+
+
+def worker_processes(root: Path) -> list[psutil.Process]:
+    """Return the processes of the workers of a run, and those that watch over them."""
+    commands = {process: process.info["cmdline"] or [] for process in psutil.process_iter(["cmdline"])}
+    return [
+        member
+        for process, command in commands.items()
+        if "distributed.cli.dask_worker" in command and str(root) in " ".join(command)  # where its certificates are
+        for member in (process, *process.children(recursive=True))
+    ]

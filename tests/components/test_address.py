@@ -151,7 +151,7 @@ def test_a_run_outlives_its_scheduler(folder: Path, undisturbed: Path) -> None:
         assert wait_until(lambda: len(done_by(root)) >= ENOUGH_LINES, 60)
         servers.kill("scheduler")
         lost = end(process, SECONDS_TO_REFUSE)
-    assert_refused(lost, 5, "the connection to the scheduler was lost", "same command goes on")
+    assert_refused(lost, 5, "the connection to the scheduler was lost", "same command resumes")
     assert not (root / "lock").exists()
     before = done_by(root)
     assert before < done_by(undisturbed)
@@ -228,7 +228,7 @@ def test_workers_with_other_versions_are_refused_with_a_table_before_any_task(fo
         names = {address: name for name, address in servers.workers.items()}
         refused = end(run(servers.address, "run", folder))
         assert servers.stayed
-    assert_refused(refused, 5, "3 of 4 workers have other versions than this driver")
+    assert_refused(refused, 5, "3 of 4 workers have different versions from this driver")
     table = [re.split(r"\s{2,}", line.strip()) for line in refused.stderr.splitlines() if line.startswith("  ")]
     columns = [names.get(head, head) for head in table[0]]
     assert sorted(columns) == ["driver", "no-package", "other-numpy", "other-source"]
@@ -237,10 +237,10 @@ def test_workers_with_other_versions_are_refused_with_a_table_before_any_task(fo
     assert differ == {
         "numpy": {"other-numpy"},
         "kernel-pipeline": {"no-package"},
-        "its source": {"no-package", "other-source"},
+        "source of kernel-pipeline": {"no-package", "other-source"},
     }
     assert rows["numpy"]["other-numpy"] == "1.0"
-    assert rows["kernel-pipeline"]["no-package"] == rows["its source"]["no-package"] == "none"
+    assert rows["kernel-pipeline"]["no-package"] == rows["source of kernel-pipeline"]["no-package"] == "none"
     assert not any(name.startswith(STAGES) for name in done_by(folder / "run"))
 
 
@@ -256,5 +256,5 @@ def test_workers_that_do_not_see_the_run_directory_are_refused(folder: Path) -> 
         servers.wait_for_workers(1)
         refused = end(run(servers.address, "shared/run", folder))
         assert servers.stayed
-    assert_refused(refused, 5, "1 of 1 workers do not see the arrays in shared/run", "--out")
+    assert_refused(refused, 5, "1 of 1 workers cannot read the arrays in shared/run", "--out")
     assert not any(name.startswith(STAGES) for name in done_by(shared / "run"))

@@ -1,3 +1,4 @@
+import shutil
 from pathlib import Path
 
 import pytest
@@ -14,3 +15,10 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     done = pipeline("run", "tiny.toml", "--workers", "2", "--out", "run", cwd=folder)
     assert done.returncode == 0, done.stderr
     return folder / "run"
+
+
+@pytest.fixture
+def root(undisturbed: Path, tmp_path: Path) -> Path:
+    """A copy of the finished run, with its config beside it."""
+    shutil.copy(undisturbed.parent / "tiny.toml", tmp_path)
+    return shutil.copytree(undisturbed, tmp_path / "run")

@@ -34,10 +34,11 @@ from tests.faults.forge import (
 
 CONFIG: dict[str, Any] = {
     "name": "small",
+    "baselines": False,
     "methods": ["unif", "alignf"],
     "protocol": {"folds": 3},
     "fit": {"krr": {"from": -8, "to": 0, "step": 4}},
-    "storage": {"tile": 30},
+    "storage": {"tile": 30, "keep_combined": True},  # so that tests can damage them
     "dataset": [
         {
             "name": "wave",
@@ -52,6 +53,7 @@ LINE = '{"name": "x", "identity": "", "digests": {}, "seconds": 0.0, "peak_memor
 DIGEST = "00000000:4"
 COMMANDS: dict[str, tuple[str, ...]] = {
     "status": ("status", "ROOT"),
+    "report": ("report", "ROOT"),
     "verify": ("verify", "ROOT"),
     "runs": ("runs", "ABOVE"),
     "unlock": ("unlock", "ROOT"),
@@ -99,7 +101,7 @@ LINKS: dict[str, Forgery] = {
     )
 } | {
     f"{key} is a link to another file": linked(key)
-    for key in ("lock", "config.toml", "environment.json", "logs/driver.log", f"{ARRAY}/zarr.json")
+    for key in ("lock", "config.toml", "environment.json", "report.html", "logs/driver.log", f"{ARRAY}/zarr.json")
 }
 FIFOS: dict[str, Forgery] = {
     f"{key} is a FIFO": fifo(key)
@@ -109,6 +111,7 @@ FIFOS: dict[str, Forgery] = {
         "config.toml",
         "environment.json",
         "results/rows.csv",
+        "report.html",
         "logs/driver.log",
         "logs/submitted.json",
         f"{ARRAY}/zarr.json",

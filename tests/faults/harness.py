@@ -22,10 +22,11 @@ from tests.helpers.sweeps import pipeline
 
 TINY: dict[str, Any] = {
     "name": "tiny",
+    "baselines": False,
     "methods": ["unif", "alignf", "l2-krr", "each-kernel"],
     "protocol": {"folds": 3},
     "fit": {"krr": {"from": -12, "to": 0, "step": 6}, "l2-krr": {"from": 0, "to": 4, "step": 2}},
-    "storage": {"tile": 40},
+    "storage": {"tile": 40, "keep_combined": True},  # so that tests can damage them
     "dataset": [
         {
             "name": "wave",
@@ -179,7 +180,7 @@ def no_workers(
                 return
             batch = ready.pop(order.randrange(len(ready)) if order else 0)
             before_task(done)
-            entries = run_tasks(batch, run.store.anew(), [run.inputs_of(task) for task in batch])
+            entries = run_tasks(batch, run.store.fresh_copy(), [run.inputs_of(task) for task in batch])
             done += 1
             if most is not None and done > most:
                 raise CrashError  # what was just written has no line

@@ -16,7 +16,7 @@ import pytest
 from kernel_pipeline.cluster import Cluster
 from kernel_pipeline.run.interrupt import Interrupt
 from kernel_pipeline.run.worker_pool import WorkerPool
-from tests.benchmarks.driver_cost import no_welcome
+from tests.benchmarks.driver_cost import accept_workers
 from tests.faults.harness import done_by, wait_until, write_config
 from tests.faults.inject import TASK, Fault, FaultyRun
 
@@ -58,7 +58,9 @@ def test_the_first_signal_is_answered_by_its_handler() -> None:
     said: list[str] = []
     with Interrupt(said.append, owns_process=True) as interrupt:
         os.kill(os.getpid(), signal.SIGTERM)
-        assert said == ["Stopping: running tasks get at most 30 s to finish. A second request stops at once."]
+        assert said == [
+            "Stopping: running tasks have at most 30 s to finish. A second request stops the run immediately."
+        ]
         assert interrupt.requested
 
 
@@ -81,10 +83,10 @@ def test_tasks_in_flight_are_counted_and_abandoned_in_the_end(monkeypatch: pytes
             now[0] += 1
         assert interrupt.count_down(1)
     assert said[1:] == [
-        "2 tasks are still running; they have at most 30 s left",
-        "2 tasks are still running; they have at most 20 s left",
-        "2 tasks are still running; they have at most 10 s left",
-        "1 task is still running after 30 s and abandoned; the same command repeats that work",
+        "2 tasks are still running; at most 30 s left",
+        "2 tasks are still running; at most 20 s left",
+        "2 tasks are still running; at most 10 s left",
+        "1 task did not finish within 30 s and is abandoned; the same command resumes the run",
     ]
 
 
@@ -93,7 +95,7 @@ def test_a_scheduler_that_does_not_answer_is_reported_and_not_waited_for(monkeyp
     monkeypatch.setattr("kernel_pipeline.run.worker_pool.FROZEN_AFTER_S", 0.1)
     thaw, said = threading.Event(), list[str]()
     client = MagicMock(status="running", nthreads=lambda: thaw.wait(60) and {"tcp://a": 1})
-    pool = WorkerPool(Cluster(client=client, workers=1, dashboard=""), no_welcome, said.append)
+    pool = WorkerPool(Cluster(client=client, workers=1, dashboard=""), accept_workers, said.append)
 
     def reported() -> bool:
         pool.refresh()
@@ -121,8 +123,8 @@ def test_a_run_that_is_told_twice_stops_within_seconds(folder: Path) -> None:
         stopped = run.end(30)
         seconds = time.monotonic() - begin
     assert stopped.returncode == 130
-    assert "Stopped. The same command continues from here." in stopped.stderr
-    assert "2 tasks are still running; they have at most 30 s left" in stopped.stdout
+    assert "Stopped. The same command resumes the run." in stopped.stderr
+    assert "2 tasks are still running; at most 30 s left" in stopped.stdout
     assert seconds < 10, "5 s, and some for a machine with more to do"
 
 
@@ -133,9 +135,9 @@ def test_tasks_that_do_not_end_are_abandoned(folder: Path) -> None:
         os.kill(run.process.pid, signal.SIGTERM)
         stopped = run.end(60)
     assert stopped.returncode == 130, stopped.stderr
-    assert stopped.stdout.count("2 tasks are still running; they have at most") == 3
-    assert "2 tasks are still running after 30 s and abandoned" in stopped.stdout
-    assert "of 28 tasks are left. `pipeline resume run`, or the same command, continues the run" in stopped.stderr
+    assert stopped.stdout.count("2 tasks are still running; at most") == 3
+    assert "2 tasks did not finish within 30 s and are abandoned" in stopped.stdout
+    assert "of 31 tasks are left. `pipeline resume run`, or the same command, resumes the run" in stopped.stderr
     assert not any(name.startswith("fits/wave") for name in done_by(folder / "run"))
     assert not (folder / "run/lock").exists()
 
@@ -160,5 +162,5 @@ def test_a_frozen_scheduler_is_reported_and_the_run_can_be_stopped(
         collector.join()
     said = output.read_text()
     assert "the scheduler has not answered for 3" in said
-    assert "Stopping: running tasks get at most 30 s to finish" in said
+    assert "Stopping: running tasks have at most 30 s to finish" in said
     assert run.process.returncode == 130

@@ -27,6 +27,7 @@ FLOWERS: dict[str, Any] = {
 BEFORE: dict[str, Any] = TINY | {
     "name": "before",
     "protocol": {"folds": 4},
+    "baselines": False,
     "methods": ["unif", "l2-krr", "each-kernel", {"method": "align", "q": 1.5}],
     "dataset": [
         TINY["dataset"][0] | {"rows": 50, "kernels": [{"family": "gaussian", "log2_gamma": [-3, -2]}]},

@@ -3,13 +3,13 @@
 import json
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from kernel_pipeline.store.ledger import Ledger
 from kernel_pipeline.store.local_storage import LocalStorage
-from kernel_pipeline.store.reports import Finished
 from tests.faults.harness import (
     added,
     assert_same,
@@ -84,12 +84,6 @@ def chunk(root: Path, kind: str, which: int = 0) -> str:
     return str(chunks[-which].relative_to(root))
 
 
-@pytest.fixture
-def root(undisturbed: Path, tmp_path: Path) -> Path:
-    shutil.copy(undisturbed.parent / "tiny.toml", tmp_path)
-    return shutil.copytree(undisturbed, tmp_path / "run")
-
-
 def assert_named(root: Path, *keys: str) -> str:
     """Verify names just these files, and changes nothing."""
     before = listing(root)
@@ -119,7 +113,7 @@ def test_verify_names_both_of_two_chunks_that_changed_places(root: Path, kind: s
     one, other = chunk(root, kind), chunk(root, kind, 1)
     swap(root / one, root / other)
     said = assert_named(root, one, other)
-    assert all(f"{key} holds what belongs to " in said for key in (one, other))
+    assert all(f"{key} holds the content of " in said for key in (one, other))
 
 
 def test_verify_names_an_edited_description_a_foreign_file_and_a_damaged_table(root: Path) -> None:
@@ -207,9 +201,9 @@ def test_damage_that_a_quick_check_misses_is_healed_when_the_tables_read_it(root
 
 def test_a_line_for_a_chunk_that_is_not_there_is_a_missing_chunk(root: Path) -> None:
     ledger = Ledger(LocalStorage(root))
-    entry = ledger.read()["fits/wave/regression/l2-krr/0"]  # on which nothing builds
+    entry = ledger.read().tasks["fits/wave/regression/l2-krr/0"]  # on which nothing builds
     absent = "weights.zarr/wave/regression/l2-krr/c/9/0"
     size = next(iter(entry.digests.values())).partition(":")[2]
-    ledger.append(Finished(**entry.values() | {"digests": entry.digests | {absent: f"00000000:{size}"}}))
+    ledger.append(replace(entry, digests=entry.digests | {absent: f"00000000:{size}"}))
     ledger.close()
     assert f"{absent} is missing" in assert_named(root, absent)

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from kernel_pipeline.run.verification import foreign_files
+from kernel_pipeline.run.foreign_files import foreign_files
 from kernel_pipeline.store.ledger import Ledger
 from kernel_pipeline.store.local_storage import LocalStorage
 from tests.faults.harness import assert_same, command, done_by, rewrite_ledger, strays, wait_until
-from tests.helpers.sweeps import pipeline, start
+from tests.helpers.sweeps import entries_of, pipeline, start
 
 pytestmark = pytest.mark.faults
 
@@ -47,7 +47,7 @@ def fill(disk: Path, leave: int) -> Path:
 def forget(root: Path, *stages: str) -> None:
     """Make a finished run one that has not done these stages of `wave`, nor its tables."""
     forgotten = [f"{stage}/wave/" for stage in stages]
-    for name, entry in Ledger(LocalStorage(root)).read().items():
+    for name, entry in entries_of(root).items():
         if name.startswith((*forgotten, "tables")):
             for key in entry.digests:
                 (root / key).unlink()
@@ -56,10 +56,9 @@ def forget(root: Path, *stages: str) -> None:
 
 def pages(root: Path, stage: str) -> int:
     """What the files of a stage of `wave` take."""
-    entries = Ledger(LocalStorage(root)).read()
     sizes = [
         int(digest.rpartition(":")[2])
-        for name, entry in entries.items()
+        for name, entry in entries_of(root).items()
         for digest in entry.digests.values()
         if name.startswith(f"{stage}/wave/")
     ]
@@ -71,7 +70,7 @@ def assert_in_words(done: subprocess.CompletedProcess[str], root: Path) -> None:
     assert "Traceback" not in done.stdout + done.stderr
     assert f"Error: cannot write {root}" in done.stderr
     assert "The remaining arrays need about " in done.stderr
-    assert "the same command continues" in done.stderr
+    assert "the same command resumes" in done.stderr
 
 
 def test_a_disk_that_fills_up_in_any_stage_stops_the_run_in_words_and_more_space_lets_it_go_on(

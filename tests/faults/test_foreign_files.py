@@ -63,7 +63,7 @@ def test_clean_and_resume_leave_foreign_files(root: Path) -> None:
     assert "combined.zarr/wave/notes.txt does not belong to this run, and is left in place" in shown
     assert_left(root)
     assert [path.name for path in (root / "combined.zarr/wave").iterdir()] == ["notes.txt"]
-    assert not (root / "data.zarr/wave").exists()
+    assert not (root / "data.zarr/wave/features").exists()
 
 
 def test_tables_that_are_written_again_do_not_adopt_foreign_files(root: Path) -> None:
@@ -81,7 +81,7 @@ def test_a_folder_with_files_in_the_place_of_a_chunk_is_refused_and_an_empty_one
     (root / DAMAGED).unlink()
     (root / DAMAGED).mkdir()
     (root / DAMAGED / "mine.txt").touch()
-    assert "is a folder with files in it, where the run has a file" in said("resume", root, code=4)
+    assert "is a folder that contains files, in place of a file of the run" in said("resume", root, code=4)
     assert (root / DAMAGED / "mine.txt").exists()
 
 
@@ -90,8 +90,8 @@ def test_only_config_and_environment_are_restored(root: Path) -> None:
         (root / key).unlink()
     restored = said("resume", root)
     assert [line for line in restored.splitlines() if "is restored" in line] == [
-        "config.toml is not as it was written, and is restored",
-        "environment.json is not as it was written, and is restored",
+        "config.toml differs from the ledger, and is restored",
+        "environment.json differs from the ledger, and is restored",
     ]
 
 
@@ -101,6 +101,6 @@ def test_a_run_directory_may_be_reached_through_a_link(root: Path) -> None:
     link = root.parent / "link"
     assert f"{DAMAGED} is missing" in said("verify", link, code=4)
     said("resume", link)
-    assert "files are as they were written." in said("verify", link)
+    assert "files are intact." in said("verify", link)
     said("clean", link)
     assert not (root / "combined.zarr/wave").exists()

@@ -45,7 +45,7 @@ def test_a_file_with_the_name_of_a_shipped_config_is_read_and_that_is_said(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     write_config(tmp_path, config_values() | {"name": "mine"}).rename(tmp_path / "default")
-    said = "note: using the file 'default' of this folder, not the shipped config of that name\n"
+    said = "note: using the file 'default' in this folder, not the shipped config of the same name\n"
     for arguments in (("config", "show", "default"), ("plan", "default"), ("run", "default")):
         assert said in command(*arguments).stderr, arguments
     explicit = command("config", "show", "./default")

@@ -24,8 +24,11 @@ def test_sizes_that_a_directory_claims_do_not_take_memory(tmp_path: Path) -> Non
         root, _ = prepare(tmp_path / "run", tmp_path / str(number), SIZES[size])
         lines.append(arguments(name, root, config))
     limited = [sys.executable, "-m", "tests.faults.limited"]
-    done_all = subprocess.run(limited, input=json.dumps(lines), capture_output=True, text=True, check=False)
-    first, *found = map(json.loads, done_all.stdout.splitlines())
+    top = Path(__file__).parents[2]  # not the working directory, which other tests may have changed
+    done_all = subprocess.run(limited, input=json.dumps(lines), capture_output=True, text=True, check=False, cwd=top)
+    results = [json.loads(line) for line in done_all.stdout.splitlines()]
+    assert results, f"exit code {done_all.returncode}: {done_all.stderr[-2000:]}"
+    first, *found = results
     assert first["code"] == 0, first
     failures = [
         f"{size}: {name}: {result}"

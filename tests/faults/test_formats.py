@@ -20,12 +20,6 @@ EARLIER = {"run-format-2.zip": 2, "run-format-3.zip": 3}
 FIT = "fits/wave/regression/unif/0"
 
 
-@pytest.fixture
-def root(undisturbed: Path, tmp_path: Path) -> Path:
-    shutil.copy(undisturbed.parent / "tiny.toml", tmp_path)
-    return shutil.copytree(undisturbed, tmp_path / "run")
-
-
 def assert_refused(root: Path, *words: str) -> None:
     """All commands that read a directory refuse it in these words, and change nothing."""
     before = listing(root)
@@ -58,7 +52,7 @@ def test_a_damaged_config_or_environment_is_named_and_restored_by_what_goes_on(
     assert command("status", root).exit_code == 0  # the ledger has it too
     resumed = command("resume", root)
     assert resumed.exit_code == 0, resumed.output
-    assert f"{name} is not as it was written, and is restored" in resumed.output
+    assert f"{name} differs from the ledger, and is restored" in resumed.output
     assert (root / name).read_bytes() == (undisturbed / name).read_bytes()
 
 
@@ -168,7 +162,7 @@ def test_a_directory_that_an_earlier_day_left_is_read_as_ever(name: str, version
     assert version is None or f"written by an earlier version (format {version})" in status.output
     verified = command("verify", unpacked)
     assert verified.exit_code == 0, verified.output
-    assert "files are as they were written." in verified.output
+    assert "files are intact." in verified.output
     assert "All 0 files" not in verified.output
     listed = command("runs", unpacked.parent)
     assert f"{unpacked}" in listed.output
@@ -213,9 +207,9 @@ def newer(root: Path) -> None:
     (root / "ledger.jsonl").write_bytes(b"".join(line[:-1] + b', "new": 1}\n' for line in content))
 
 
-def test_a_directory_of_a_newer_format_is_refused_in_words(unpacked: Path) -> None:
+def test_a_directory_of_a_newer_format_is_refused_with_a_clear_message(unpacked: Path) -> None:
     newer(unpacked)
-    assert_refused(unpacked, "has format 99, which a newer version of this software wrote", "Update it")
+    assert_refused(unpacked, "has format 99, which a newer version of this software wrote", "Update this software")
     listed = command("runs", unpacked.parent)
     assert listed.exit_code == 0
     assert "has format 99" in listed.output

@@ -129,7 +129,7 @@ def test_seeds_that_were_always_allowed_give_the_data_that_they_always_gave(tmp_
 def test_tiles_are_counted_before_they_are_listed(tmp_path: Path) -> None:
     code, output = planned(tmp_path, synthetic_values(rows=20_000) | {"storage": {"tile": 1}})
     assert code == 2, output
-    assert "dataset 'made': [storage] tile = 1 cuts 20,000 rows into 200,010,000 tiles" in output
+    assert "dataset 'made': [storage] tile = 1 divides 20,000 rows into 200,010,000 tiles" in output
     assert "Set tile = 25 or more" in output
 
 

@@ -18,7 +18,7 @@ A_LONG_TASK = 600.0
 # Both workers are held in a task, with more that waits for them.
 HELD = Fault(TASK, "wait", of="fits/wave", times=2, seconds=A_LONG_TASK)
 BEGUN = Fault(TASK, "sleep", times=0)  # only counted
-TOLD = Fault("kernel_pipeline.run.worker:stop_taking", "sleep", times=0)
+TOLD = Fault("kernel_pipeline.run.worker:stop_starting_tasks", "sleep", times=0)
 FAULTS = [HELD, BEGUN, TOLD]
 WARNINGS = [
     pytest.param(signal.SIGINT, True, id="Ctrl-C"),
@@ -38,7 +38,7 @@ def warn(run: FaultyRun, number: signal.Signals, all_processes: bool) -> None:
 
 
 def assert_goes_on(folder: Path, undisturbed: Path, stopped: subprocess.CompletedProcess[str]) -> None:
-    """It stopped in words, and the next command does the rest."""
+    """Check that the run stopped with a clear message and that the next command completes it."""
     assert stopped.returncode == 130, stopped.stderr
     assert "Traceback" not in stopped.stderr
     assert not (folder / "run/lock").exists()
@@ -61,13 +61,13 @@ def test_a_run_that_is_told_to_stop_finishes_what_is_in_flight_and_begins_no_mor
         run.let_go()
         stopped = run.end()
     assert "`pipeline resume run`" in stopped.stderr
-    assert "Stopping: running tasks get at most 30 s to finish" in stopped.stdout
+    assert "Stopping: running tasks have at most 30 s to finish" in stopped.stdout
     assert run.calls(FAULTS.index(BEGUN)) == begun
     after = done_by(folder / "run")
     assert before < after
     assert sum(name.startswith("fits/wave") for name in after) == 2
     left = len(done_by(undisturbed)) - len(after) - 1  # the tables are no task
-    assert f"{left} of 28 tasks are left" in stopped.stderr
+    assert f"{left} of 31 tasks are left" in stopped.stderr
     assert not (folder / "run/results").exists()
     assert_goes_on(folder, undisturbed, stopped)
 
@@ -83,7 +83,7 @@ def test_a_run_that_is_told_twice_stops_at_once(folder: Path, undisturbed: Path)
         stopped = run.end()
         seconds = time.monotonic() - begin
     assert seconds < 30
-    assert "Stopped. The same command continues from here." in stopped.stderr
+    assert "Stopped. The same command resumes the run." in stopped.stderr
     assert not any(name.startswith("fits/wave") for name in done_by(folder / "run"))
     assert_goes_on(folder, undisturbed, stopped)
 
@@ -109,7 +109,7 @@ def test_a_run_that_is_told_twice_stops_at_once(folder: Path, undisturbed: Path)
         ),
     ],
 )
-def test_a_run_that_is_told_to_stop_before_it_has_workers_stops_in_words(
+def test_a_run_that_is_told_to_stop_before_it_has_workers_stops_with_a_clear_message(
     folder: Path, undisturbed: Path, number: signal.Signals, fault: Fault
 ) -> None:
     with FaultyRun(*RUN, cwd=folder, faults=[fault]) as run:
@@ -119,7 +119,7 @@ def test_a_run_that_is_told_to_stop_before_it_has_workers_stops_in_words(
         stopped = run.end()
     assert stopped.returncode == 130, stopped.stderr
     assert "Traceback" not in stopped.stderr, stopped.stderr
-    assert "continues" in stopped.stderr
+    assert "resumes the run" in stopped.stderr
     assert not any(name.startswith(("tiles", "reduce")) for name in done_by(folder / "run"))
     assert not (folder / "run/lock").exists()
     _, done = run_with(*RUN, cwd=folder)

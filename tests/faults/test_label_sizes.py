@@ -56,7 +56,7 @@ def test_labels_of_any_size_are_learned_as_those_of_ordinary_size(
     for table, columns in (
         ("rows", IN_UNITS),
         ("path", ["train_error", "test_error"]),
-        ("bounds", ["predictor_error", "theorem14_evaluated", "theorem17_evaluated"]),
+        ("bounds", ["predictor_error", "theorem14_evaluated", "theorem16_evaluated", "theorem17_evaluated"]),
     ):
         np.testing.assert_allclose(other[table][columns] / scale, usual[table][columns], rtol=1e-8)
     shown = ["alignment_train", "alignment_test", "uncentered_alignment_train"]

@@ -71,7 +71,7 @@ def test_few_processes_are_refused_by_name(tmp_path: Path) -> None:
         check=False,
         timeout=30,
     )
-    assert "the limit of 24 processes and threads of a user (`ulimit -u`) leaves" in done.stderr
+    assert "the limit of 24 processes and threads per user (`ulimit -u`) leaves" in done.stderr
 
 
 def test_the_processes_of_a_user_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -106,7 +106,7 @@ def test_workers_that_cannot_start_name_the_limit(monkeypatch: pytest.MonkeyPatc
     with pytest.raises(LimitError, match=r"Nanny failed to start.*limit of this system"):
         PrivateCluster(n_workers=1)
     limited(monkeypatch, RLIMIT_NPROC=30)
-    with pytest.raises(LimitError, match=r"30 processes and threads of a user \(`ulimit -u`\)"):
+    with pytest.raises(LimitError, match=r"30 processes and threads per user \(`ulimit -u`\)"):
         PrivateCluster(n_workers=1)
 
 
@@ -165,5 +165,5 @@ def test_a_command_names_the_limit_that_it_meets(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr("kernel_pipeline.config.loading.shipped_configs", fails)
     result = CliRunner().invoke(main, ["configs"])
     assert result.exit_code == 1
-    assert "40 processes and threads of a user (`ulimit -u`)" in result.stderr
+    assert "40 processes and threads per user (`ulimit -u`)" in result.stderr
     assert "Traceback" not in result.stderr

@@ -11,7 +11,7 @@ import pytest
 from kernel_pipeline.errors import RefusedError
 from kernel_pipeline.store import lock, object_lock
 from kernel_pipeline.store.lock import Holder
-from kernel_pipeline.store.system import FIRST_PROCESSES
+from kernel_pipeline.store.system import INITIAL_PID_NAMESPACE
 
 if TYPE_CHECKING:
     from kernel_pipeline.store.object_storage import ObjectStorage
@@ -55,7 +55,7 @@ def held_by(holder: Holder) -> "ObjectStorage":
 
 def system(monkeypatch: pytest.MonkeyPatch, **facts: str) -> None:
     """Let this process see other facts of its system."""
-    seen = {"machine": "m1", "boot": "b1", "processes": FIRST_PROCESSES} | facts
+    seen = {"machine": "m1", "boot": "b1", "processes": INITIAL_PID_NAMESPACE} | facts
     monkeypatch.setattr(lock, "system_facts", lambda: seen)
 
 

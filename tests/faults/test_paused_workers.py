@@ -35,7 +35,7 @@ def test_a_worker_that_stays_paused_is_restarted(folder: Path, undisturbed: Path
         done = run.end(SECONDS)
     assert done.returncode == 0, done.stderr
     assert "worker 0 is paused: it uses" in done.stdout
-    assert "of its 1 GiB, and is restarted; its tasks are tried again" in done.stdout
+    assert "of its 1 GiB; it is restarted, and its tasks are retried" in done.stdout
     assert_undisturbed(folder / "run", undisturbed)
 
 
@@ -47,5 +47,5 @@ def test_a_task_that_always_fills_the_memory_is_set_aside(folder: Path, undistur
     rows = [pd.read_csv(root / "results/rows.csv", dtype=str) for root in (folder / "run", undisturbed)]
     failed = (rows[1]["dataset"] == "wave") & (rows[1]["method"] == "unif") & (rows[1]["trial"] == "1")
     (status,) = rows[0]["status"][failed]
-    assert status.startswith("failed: it needs more memory than a worker has: the last of 3 that ran it used ")
+    assert status.startswith("failed: it needs more memory than a worker has: the last of 3 workers to run it used ")
     pd.testing.assert_frame_equal(rows[0][~failed], rows[1][~failed])

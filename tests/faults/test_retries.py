@@ -111,7 +111,7 @@ def test_cleaning_frees_datasets_that_the_config_no_longer_has(undisturbed: Path
         assert command("run", config, "--out", root).exit_code == 0
         assert command("run", only, "--out", root, "--accept-changes").exit_code == 0
     assert command("clean", root).exit_code == 0
-    assert not (root / "data.zarr/columns").exists()
+    assert not (root / "data.zarr/columns/columns").exists()
     assert command("clean", root).output.startswith("Freed 0 B;")
 
 

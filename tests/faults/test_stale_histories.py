@@ -1,6 +1,5 @@
 """Any history of changes, crashes, stale writes, resumes and repairs: what `verify` accepts are the right tables."""
 
-import os
 import random
 import shutil
 import tempfile
@@ -9,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
 
@@ -22,11 +20,9 @@ from kernel_pipeline.run.sweeps import resume_sweep, run_sweep
 from kernel_pipeline.store.digests import is_chunk
 from kernel_pipeline.store.local_storage import LocalStorage
 from tests.faults.harness import CrashError, no_workers
-from tests.faults.test_stateful import CONFIG, FOLDER, contents
+from tests.faults.test_stateful import CONFIG, FOLDER, contents, history_settings
 
 pytestmark = pytest.mark.faults
-
-EXAMPLES = int(os.environ.get("STATEFUL_EXAMPLES", "12"))
 
 
 def _config(**changes: Any) -> Config:
@@ -143,12 +139,4 @@ class StaleHistories(RuleBasedStateMachine):
 
 
 TestStaleHistories = pytest.mark.faults(StaleHistories.TestCase)
-TestStaleHistories.settings = settings(
-    max_examples=EXAMPLES,
-    stateful_step_count=10,
-    deadline=None,
-    derandomize="STATEFUL_EXAMPLES" not in os.environ,
-    phases=[phase for phase in Phase if phase not in (Phase.shrink, Phase.explain)],  # it would take minutes
-    database=None,
-    suppress_health_check=list(HealthCheck),
-)
+TestStaleHistories.settings = history_settings(steps=10)

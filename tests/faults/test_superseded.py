@@ -2,7 +2,7 @@
 
 import json
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -14,15 +14,15 @@ from kernel_pipeline.run.driver import Run
 from kernel_pipeline.stages import tiles
 from kernel_pipeline.store.arrays import GRAM, STATISTICS, WEIGHTS, RunStore
 from kernel_pipeline.store.digests import content_digest
+from kernel_pipeline.store.ledger_entries import LedgerEntry
 from kernel_pipeline.store.local_storage import LocalStorage
-from kernel_pipeline.store.reports import Finished
 from tests.faults.harness import CrashError, added, assert_same, command, lines, no_workers, tables
 
 pytestmark = pytest.mark.faults
 
 TILE = "gram.zarr/wave/gram/c/0/0/0"
 TILES, REDUCE = "tiles/wave/0", "reduce/wave/regression"
-BUILT_ON_OTHERS = "was computed from something that has since been computed again with another result"
+BUILT_ON_OTHERS = "was computed from results that have changed since"
 
 
 @pytest.fixture
@@ -160,7 +160,7 @@ def test_other_values_with_a_valid_checksum_are_noticed_by_whoever_reads_them(
     """They come once, right after the task that wrote the right ones has its line."""
     root, real, times = tmp_path / "run", Run.record, count()
 
-    def record(run: Run, entries: list[Finished]) -> None:
+    def record(run: Run, entries: Sequence[LedgerEntry]) -> None:
         real(run, entries)
         if after in {entry.name for entry in entries} and not next(times):
             overwrite(root, group, name, chunk)
@@ -169,7 +169,7 @@ def test_other_values_with_a_valid_checksum_are_noticed_by_whoever_reads_them(
     with no_workers():
         done = command("run", undisturbed.parent / "tiny.toml", "--out", root)
     assert done.exit_code == 0, done.output
-    assert "than the ledger says" in done.output
+    assert "differs from the ledger" in done.output
     assert lines(root)[after] == 2
     assert_same(root, undisturbed)
 
@@ -182,7 +182,7 @@ def test_tables_of_an_earlier_state_are_found_and_written_again(root: Path, undi
     rewrite(root, change)
     found = command("verify", root)
     assert found.exit_code == 4, found.output
-    assert "results holds tables of an earlier state of this run" in found.output
+    assert "results contains tables of an earlier state of this run" in found.output
     with no_workers():
         assert command("verify", root, "--repair").exit_code == 0
     assert_same(root, undisturbed)

@@ -52,7 +52,7 @@ def test_a_run_whose_output_cannot_be_written_is_finished_and_says_so(unfinished
     done = shell("pipeline resume run --cluster threads > /dev/full", unfinished.parent)
     assert done.returncode == 0, done.stderr
     assert done.stderr == (
-        "note: the standard output cannot be written: No space left on device. The command continues without it\n"
+        "note: cannot write to standard output: No space left on device. The command continues without output\n"
     )
     assert_same(unfinished, undisturbed)
 
@@ -67,7 +67,7 @@ def test_a_run_without_an_output_is_finished(unfinished: Path, undisturbed: Path
 def test_a_command_that_only_prints_fails_if_it_cannot(undisturbed: Path, arguments: str) -> None:
     done = shell(f"pipeline {arguments} > /dev/full", undisturbed.parent)
     assert done.returncode == 1, done.stderr
-    assert "the standard output cannot be written: No space left on device" in done.stderr
+    assert "cannot write to standard output: No space left on device" in done.stderr
     assert "Traceback" not in done.stderr
     assert "run:" not in done.stderr
     read_in_part = shell(f"(sleep 1; pipeline {arguments}) | true", undisturbed.parent)
@@ -75,7 +75,7 @@ def test_a_command_that_only_prints_fails_if_it_cannot(undisturbed: Path, argume
     assert read_in_part.stderr == ""
 
 
-def test_a_run_with_too_few_open_files_is_refused_in_words(unfinished: Path) -> None:
+def test_a_run_with_too_few_open_files_is_refused_with_a_clear_message(unfinished: Path) -> None:
     ledger = (unfinished / "ledger.jsonl").read_bytes()
     done = shell("ulimit -n 32; pipeline resume run --workers 2", unfinished.parent)
     assert done.returncode == 5, done.stderr

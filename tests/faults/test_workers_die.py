@@ -10,14 +10,19 @@ import pandas as pd
 import pytest
 
 from kernel_pipeline.stages.task import STAGES
-from tests.faults.harness import assert_same, done_by, lines, wait_until, write_config
+from kernel_pipeline.stages.weights import MAX_KERNELS_ALL_TRIALS
+from tests.faults.harness import TINY, assert_same, done_by, lines, wait_until, write_config
 from tests.faults.inject import ALWAYS, TASK, Fault, FaultyRun, assert_undisturbed, run_with
 from tests.helpers.sweeps import pipeline
 
 pytestmark = pytest.mark.faults
 
-# The sweep, the data of two datasets, 28 tasks, the tables.
-LINES_BEFORE_TASKS, TASKS = 3, 28
+# The sweep, the data of two datasets, 31 tasks, the tables.
+LINES_BEFORE_TASKS, TASKS = 3, 31
+MANY_KERNELS = {
+    "rows": 24,
+    "kernels": [{"family": "gaussian", "log2_gamma": [-500, MAX_KERNELS_ALL_TRIALS - 500]}],
+}
 # A task takes so much longer, so that workers are killed at work.
 SLOWER = Fault(TASK, "sleep", times=ALWAYS, seconds=0.08)
 RUN = ("run", "tiny.toml", "--workers", "2", "--out")
@@ -109,6 +114,20 @@ def test_a_task_that_always_kills_its_worker_is_set_aside_and_all_else_is_done(f
     assert_same(root, undisturbed)
     twice = {name, "tables"}
     assert lines(root) == {entry: 2 if entry in twice else 1 for entry in done_by(undisturbed)}
+
+
+def test_a_solve_that_kills_its_worker_takes_no_other_trial_with_it_where_kernels_are_many(tmp_path: Path) -> None:
+    write_config(tmp_path, TINY | {"methods": ["unif", "align"], "dataset": [TINY["dataset"][0] | MANY_KERNELS]})
+    deadly = Fault(TASK, "kill", of="weights/wave/regression/align/1-1", times=ALWAYS)
+    run, done = run_with(*RUN, tmp_path / "run", cwd=tmp_path, faults=[deadly])
+    assert done.returncode == 3, done.stderr
+    assert run.calls() == 3
+    found = rows(tmp_path / "run").set_index(["method", "trial"])["status"]
+    assert found.pop(("align", "1")) == (
+        "weights/wave/regression/align/1-1: failed: its worker died 3 times: killed, or out of memory"
+    )
+    assert set(found) == {"ok"}
+    assert set(found.index) == {("align", "0"), ("align", "2"), *(("unif", trial) for trial in "012")}
 
 
 @pytest.mark.slow

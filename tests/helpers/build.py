@@ -1,4 +1,4 @@
-"""Small configs and files for the tests of this folder."""
+"""Build small configs and files for tests."""
 
 import copy
 import gzip
@@ -29,9 +29,10 @@ LABELS = np.array([1.0 if i % 2 else -1.0 for i in range(9)])
 
 
 def config_values(**dataset: Any) -> dict[str, Any]:
-    """The values of a config with one file dataset, three folds and one method."""
+    """Return the values of a config with one file dataset, three folds and one method."""
     return {
         "name": "small",
+        "baselines": False,
         "methods": ["unif"],
         "protocol": {"folds": 3},
         "dataset": [
@@ -49,9 +50,10 @@ def config_values(**dataset: Any) -> dict[str, Any]:
 
 
 def synthetic_values(**dataset: Any) -> dict[str, Any]:
-    """The values of a config with one synthetic dataset: 10 rows, 5 features, 2 kernels, 2 methods, 3 folds."""
+    """Return the values of a config with a synthetic dataset: 10 rows, 5 features, 2 kernels, 2 methods, 3 folds."""
     return {
         "name": "small",
+        "baselines": False,
         "methods": ["unif", "alignf"],
         "protocol": {"folds": 3},
         "storage": {"tile": 4},
@@ -74,27 +76,31 @@ def parsed(values: dict[str, Any]) -> Config:
 
 
 def file_dataset(**dataset: Any) -> FileDataset:
-    """The dataset of `config_values`."""
+    """Return the dataset of `config_values`."""
     found = parsed(config_values(**dataset)).dataset[0]
     assert isinstance(found, FileDataset)
     return found
 
 
-def load(folder: Path, seed: int = 0, folds: int = 3, **dataset: Any) -> PreparedDataset:
-    """Make the one dataset of a config ready."""
+def load(
+    folder: Path, seed: int = 0, folds: int = 3, dataset_folds: int | str | None = None, **dataset: Any
+) -> PreparedDataset:
+    """Prepare the only dataset of a config; `dataset_folds` is the key `folds` of the dataset."""
+    if dataset_folds is not None:
+        dataset["folds"] = dataset_folds
     values = config_values(**dataset) | {"seed": seed, "protocol": {"folds": folds}}
     config = parsed(values)
     return load_samples(config, config.dataset[0], folder)
 
 
 def dense(samples: PreparedDataset) -> Floats:
-    """The features of samples that are not kept sparse."""
+    """Return the features of samples that are not stored as a sparse matrix."""
     assert isinstance(samples.features, np.ndarray)
     return samples.features
 
 
 def put(folder: Path, content: str | bytes, name: str = "things.csv") -> Path:
-    """Write a file; one that ends in .gz is compressed."""
+    """Write a file; it is compressed if its name ends with .gz."""
     data = content.encode() if isinstance(content, str) else content
     path = folder / name
     path.write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
@@ -102,7 +108,7 @@ def put(folder: Path, content: str | bytes, name: str = "things.csv") -> Path:
 
 
 def refused(folder: Path, content: str, **dataset: Any) -> str:
-    """What is said of a file that must not be accepted."""
+    """Return the error message for a file that must be rejected."""
     put(folder, content)
     with pytest.raises(DataError) as caught:
         load(folder, **dataset)
@@ -117,7 +123,7 @@ def put_config(folder: Path, values: dict[str, Any], name: str = "sweep.toml") -
 
 
 def listing(folder: Path) -> dict[str, bytes | None]:
-    """Everything under a folder, with the content of files."""
+    """Return all paths below a folder, with the content of files and None for directories."""
     return {
         str(path.relative_to(folder)): path.read_bytes() if path.is_file() else None
         for path in sorted(folder.rglob("*"))
@@ -125,7 +131,7 @@ def listing(folder: Path) -> dict[str, bytes | None]:
 
 
 def leaves(value: Any, place: tuple[str | int, ...] = ()) -> Iterator[tuple[tuple[str | int, ...], Any]]:
-    """Every value of a config with its place; a list of numbers or texts is one value."""
+    """Iterate over the values of a config and their paths; a list of numbers or strings is one value."""
     if isinstance(value, dict):
         for key, inner in value.items():
             yield from leaves(inner, (*place, key))
@@ -137,7 +143,7 @@ def leaves(value: Any, place: tuple[str | int, ...] = ()) -> Iterator[tuple[tupl
 
 
 def changed(values: dict[str, Any], place: tuple[str | int, ...], value: Any) -> dict[str, Any]:
-    """A copy of the values of a config with another value, or a new one, at a place."""
+    """Return a copy of the values of a config in which one value is replaced or added."""
     result = copy.deepcopy(values)
     inner: Any = result
     for part in place[:-1]:

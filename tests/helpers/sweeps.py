@@ -1,4 +1,4 @@
-"""Small sweeps, and two ways to run them: the command line, and one task after the other in this process."""
+"""Define small sweeps, and run them with the command line or task by task in this process."""
 
 import io
 import os
@@ -24,21 +24,22 @@ from kernel_pipeline.run.driver import Options
 from kernel_pipeline.run.manifest import write_manifest
 from kernel_pipeline.run.stored_data import create_arrays
 from kernel_pipeline.run.sweeps import resume_sweep
-from kernel_pipeline.run.verification import data_entry
 from kernel_pipeline.run.worker import run_tasks
 from kernel_pipeline.store.arrays import RunStore
 from kernel_pipeline.store.ledger import Ledger
+from kernel_pipeline.store.ledger_entries import DataEntry, LedgerEntry
 from kernel_pipeline.store.local_storage import LocalStorage
 from kernel_pipeline.store.paths import LEDGER
-from kernel_pipeline.store.reports import Finished
+from kernel_pipeline.store.reports import TaskReport
 
 SMALL: dict[str, Any] = {
     "name": "small",
     "seed": 3,
+    "baselines": False,
     "methods": ["unif", "align", "alignf", "best-kernel"],
     "protocol": {"folds": 4},
     "fit": {"krr": {"from": -20, "to": 0, "step": 4}, "svm": {"from": 0, "to": 12, "step": 4}},
-    "storage": {"tile": 37},
+    "storage": {"tile": 37, "keep_combined": True},  # so that tests can damage them
     "dataset": [
         {
             "name": "wave",
@@ -65,29 +66,26 @@ def small_config(**changes: Any) -> Config:
 
 
 def smaller_config(**changes: Any) -> Config:
-    """Of the same datasets fewer rows, in two tiles a side, and two methods in three trials: 34 tasks."""
+    """Return a config with the same datasets, fewer rows (2 x 2 tiles), two methods and three trials: 34 tasks."""
     datasets = [dataset | {"rows": 50} for dataset in SMALL["dataset"]]
     return small_config(methods=["unif", "alignf"], protocol={"folds": 3}, dataset=datasets, **changes)
 
 
 def plan_in(root: Path, config: Config, data: Path | None = None) -> tuple[Plan, list[PreparedDataset]]:
-    """Plan a sweep and make its run directory, with the data stored and no task done."""
+    """Plan a sweep and create its run directory, with the stored data and without finished tasks."""
     samples = [load_samples(config, dataset, data or root) for dataset in config.dataset]
     plan = make_plan(config, [loaded.info for loaded in samples])
     root.mkdir(parents=True, exist_ok=True)
     ledger = Ledger(LocalStorage(root))
     write_manifest(LocalStorage(root), plan, data or root, ledger)
     for dataset, loaded in zip(plan.datasets, samples, strict=True):
-        digests, result = (
-            create_arrays(RunStore(LocalStorage(root)), dataset, loaded),
-            {"outline": dataset.info.values()},
-        )
-        ledger.append(Finished(data_entry(dataset.name), data_identity(dataset), digests, result, 0.0, 0))
+        digests = create_arrays(RunStore(LocalStorage(root)), dataset, loaded)
+        ledger.append(DataEntry(info=dataset.info, identity=data_identity(dataset), digests=digests))
     ledger.close()
     return plan, samples
 
 
-def run_here(root: Path, config: Config) -> tuple[Plan, list[PreparedDataset], dict[str, Finished]]:
+def run_here(root: Path, config: Config) -> tuple[Plan, list[PreparedDataset], dict[str, TaskReport]]:
     """Run every task in this process, in the order of the plan."""
     plan, samples = plan_in(root, config)
     finished = {task.name: run_tasks([task], RunStore(LocalStorage(root)))[0] for task in plan.tasks}
@@ -95,44 +93,49 @@ def run_here(root: Path, config: Config) -> tuple[Plan, list[PreparedDataset], d
     return plan, samples, finished
 
 
-def write_results(root: Path, plan: Plan, finished: Mapping[str, Finished]) -> pd.DataFrame:
-    """Write the tables of finished tasks; gives the rows."""
+def write_results(root: Path, plan: Plan, finished: Mapping[str, TaskReport]) -> pd.DataFrame:
+    """Write the tables of finished tasks; return the rows."""
     context = TableContext(plan, finished, RunStore(LocalStorage(root)))
     write_tables(LocalStorage(root), context)
-    return context.whole("rows")
+    return context.required_table("rows")
 
 
 def resume_here(root: Path) -> tuple[int, str]:
-    """Go on with a run that has nothing left to run; gives the exit code and what is said."""
-    said = io.StringIO()
+    """Resume a run that has no pending tasks; return the exit code and the output."""
+    output = io.StringIO()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("kernel_pipeline.run.options.open_cluster", None)  # no worker may be started
-        console = Console(file=said, width=200)
+        console = Console(file=output, width=200)
         outcome = resume_sweep(LocalStorage(root), None, Options(), [RunView(console)])
         print_outcome(console, outcome)
-        return outcome.exit_code, said.getvalue()
+        return outcome.exit_code, output.getvalue()
 
 
 def fail(root: Path, plan: Plan, name: str, reason: str) -> set[str]:
-    """Make a finished run one in which a task failed; gives the names of what could not run then."""
+    """Change a finished run into one in which a task failed; return the names of the tasks that depend on it."""
     task = next(task for task in plan.tasks if task.name == name)
     (dataset,) = (dataset for dataset in plan.datasets if dataset.name == task.dataset)
-    behind = set(dataset.graph.first_marked({name}))
-    forget(root, name, *behind)
-    note(root, Finished(name, task.identity, {}, {}, 0.0, 0, failed=f"failed: {reason}"))
-    return behind
+    dependents = set(dataset.graph.first_marked({name}))
+    forget(root, name, *dependents)
+    note(root, TaskReport(task=name, identity=task.identity, failed=f"failed: {reason}"))
+    return dependents
 
 
-def note(root: Path, *entries: Finished) -> None:
-    """Add to the ledger of a run directory."""
+def note(root: Path, *entries: LedgerEntry) -> None:
+    """Append entries to the ledger of a run directory."""
     ledger = Ledger(LocalStorage(root))
     ledger.append(*entries)
     ledger.close()
 
 
-def forget(root: Path, *names: str) -> dict[str, Finished]:
-    """Take entries out of the ledger of a run directory; gives the others."""
-    entries = Ledger(LocalStorage(root)).read()
+def entries_of(root: Path) -> dict[str, LedgerEntry]:
+    """Return the current entries of the ledger of a run directory, by name."""
+    return {entry.name: entry for entry in Ledger(LocalStorage(root)).read().entries()}
+
+
+def forget(root: Path, *names: str) -> dict[str, LedgerEntry]:
+    """Remove entries from the ledger of a run directory, and return the others."""
+    entries = entries_of(root)
     for name in names:
         del entries[name]
     (root / LEDGER).unlink()
@@ -141,7 +144,7 @@ def forget(root: Path, *names: str) -> dict[str, Finished]:
 
 
 def flip(path: Path) -> None:
-    """Change a bit inside a chunk, which its size and the checksum at its end do not tell."""
+    """Change a bit inside a chunk, which changes neither its size nor the checksum at its end."""
     content = bytearray(path.read_bytes())
     content[9] ^= 4
     path.write_bytes(content)
@@ -150,12 +153,12 @@ def flip(path: Path) -> None:
 def start(
     *arguments: str | Path, cwd: Path, root: Path | None = None, within: Sequence[str] = ()
 ) -> subprocess.Popen[str]:
-    """Start the command line as a process of its own, with the packages under `root` (this source tree without it).
+    """Start the command line in a new process, with the packages below `root`; by default, this source tree.
 
     Parameters
     ----------
     within
-        What begins a command that runs it elsewhere.
+        Beginning of the command, such as a program that runs the rest of it in another namespace.
     """
     packages = root or Path(__file__).parents[2]
     return subprocess.Popen(

@@ -1,6 +1,6 @@
 """An iterative solver whose number of passes is not known in advance: the largest eigenvalue of the first kernel.
 
-Each pass multiplies the stored tiles with a vector, one task per batch of tiles; a step sums the products and asks for
+Each pass multiplies the stored tiles with a vector, one task per batch of tiles; a step sums the products and requests
 another pass until the eigenvalue no longer changes.
 """
 
@@ -16,10 +16,11 @@ import numpy as np
 import pytest
 
 from kernel_pipeline.plan import plan as planning
-from kernel_pipeline.plan.plan import DatasetPlan
+from kernel_pipeline.plan.dataset_plan import DatasetPlan
 from kernel_pipeline.stages.task import Output, Task
 from kernel_pipeline.stages.task_results import TaskResult
-from kernel_pipeline.stages.tiles import TilesTask, tile_slices
+from kernel_pipeline.stages.tile_sources import tile_slices
+from kernel_pipeline.stages.tiles import TilesTask
 from kernel_pipeline.store.array_metadata import ArrayPlan
 from kernel_pipeline.store.arrays import GRAM, STATISTICS, RunStore
 from kernel_pipeline.store.inputs import Input, tiles_of, trials_of, whole
@@ -62,12 +63,12 @@ class SolverTask(Task):
     version: ClassVar[int] = 1
 
     number: int
-    """Of the pass."""
+    """Number of the pass."""
     batches: tuple[tuple[tuple[int, int], ...], ...]
     """The tiles of each batch."""
     tile: int
     killer: str = ""
-    """A file: the first task that does not find it there writes it and kills its worker."""
+    """Path of a file; a task that does not find it creates it and kills its own worker. Empty for none."""
 
     @property
     def vectors(self) -> str:
@@ -89,7 +90,7 @@ class SolverTask(Task):
 
 @dataclass(frozen=True, kw_only=True)
 class PassTask(SolverTask):
-    """Multiplies a batch of tiles with the vector of the pass."""
+    """Multiply a batch of tiles with the vector of the pass."""
 
     batch: int
 
@@ -122,7 +123,7 @@ class PassTask(SolverTask):
 
 @dataclass(frozen=True, kw_only=True)
 class StepTask(SolverTask):
-    """Sums the products of a pass and asks for another one until the eigenvalue has settled."""
+    """Sum the products of a pass and request another one until the eigenvalue has converged."""
 
     is_open_ended: ClassVar[bool] = True
     result_type: ClassVar[type[TaskResult]] = StepResult
@@ -158,7 +159,7 @@ class StepTask(SolverTask):
 
 @dataclass(frozen=True, kw_only=True)
 class EigenvalueTask(SolverTask):
-    """Reads the solution."""
+    """Read the solution."""
 
     result_type: ClassVar[type[TaskResult]] = VectorResult
 
@@ -183,7 +184,7 @@ def common_fields(task: SolverTask) -> dict[str, Any]:
 
 @contextmanager
 def toy_solver(killer: str = "") -> Iterator[None]:
-    """Let every plan contain the solver for the dataset `wave`."""
+    """Add the solver to all plans of the dataset `wave` inside the block."""
     plan_dataset = planning._plan_dataset
 
     def with_solver(*arguments: Any) -> DatasetPlan:

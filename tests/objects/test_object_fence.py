@@ -12,7 +12,7 @@ from kernel_pipeline.store.arrays import GRAM, RunStore
 from kernel_pipeline.store.fence import Fence
 from kernel_pipeline.store.lock import Holder
 from kernel_pipeline.store.object_storage import ObjectStorage
-from kernel_pipeline.store.reports import Finished
+from kernel_pipeline.store.reports import TaskReport
 from tests.faults.harness import TINY, command, no_workers, tables, write_config
 from tests.objects.harness import assert_same
 
@@ -62,7 +62,7 @@ def test_arrays_elsewhere_carry_the_lock_of_the_run_as_long_as_it_lasts(
     above, seen = place(), []
     record = Run.record
 
-    def look(run: Run, entries: list[Finished]) -> None:
+    def look(run: Run, entries: list[TaskReport]) -> None:
         held = Holder.of(run.store.root.read("lock"))
         assert held is not None
         seen.append(held.token == run.store.fence.token != "")
@@ -116,7 +116,7 @@ def test_other_values_with_a_valid_checksum_are_noticed_by_whoever_reads_them(
     real = Run.record
     written: list[str] = []
 
-    def record(run: Run, entries: list[Finished]) -> None:
+    def record(run: Run, entries: list[TaskReport]) -> None:
         real(run, entries)
         if "tiles/wave/0" in {entry.name for entry in entries} and not written:
             key, other = (f"gram.zarr/wave/gram/c/0/{place}" for place in ("0/0", "1/1"))
@@ -127,5 +127,5 @@ def test_other_values_with_a_valid_checksum_are_noticed_by_whoever_reads_them(
     with no_workers():
         done = command("run", reference.parent / "tiny.toml", "--out", root.address)
     assert done.exit_code == 0, done.output
-    assert "than the ledger says" in done.output
+    assert "differs from the ledger" in done.output
     assert_same(root, reference)

@@ -17,15 +17,15 @@ from kernel_pipeline.store import object_logs
 from kernel_pipeline.store.ledger import Ledger
 from kernel_pipeline.store.lock import Holder
 from kernel_pipeline.store.object_storage import ObjectStorage
-from kernel_pipeline.store.reports import Finished
+from kernel_pipeline.store.reports import TaskReport
 
 pytestmark = pytest.mark.components
 
 CONTENDERS = 8
 
 
-def entry(name: str) -> Finished:
-    return Finished(name=name, identity="i", digests={"gram.zarr/k": "ab:2"}, result={}, seconds=1.0, peak_memory=5)
+def entry(name: str, seconds: float = 1.0) -> TaskReport:
+    return TaskReport(task=name, identity="i", digests={"gram.zarr/k": "ab:2"}, seconds=seconds, peak_memory=5)
 
 
 def dead_process() -> int:
@@ -146,20 +146,18 @@ def test_segments_are_one_ledger(root: ObjectStorage) -> None:
     ledger.append()
     ledger.append(entry("b"), entry("c"))
     again = Ledger(root)
-    again.append(Finished(**entry("a").values() | {"seconds": 2.0}))
+    again.append(entry("a", 2.0))
     assert list(root.keys("ledger")) == [f"ledger/0000000{number}.jsonl" for number in (1, 2, 3)]
-    assert Ledger(root).read() == {name: entry(name) for name in "bc"} | {
-        "a": Finished(**entry("a").values() | {"seconds": 2.0})
-    }
+    assert Ledger(root).read().tasks == {"a": entry("a", 2.0), "b": entry("b"), "c": entry("c")}
 
 
 def test_a_second_writer_is_told(root: ObjectStorage) -> None:
     one, other = Ledger(root), Ledger(root)
     one.append(entry("a"))
     other.append(entry("b"))
-    with pytest.raises(RefusedError, match=f"{root} is being written by another run.*00000002.jsonl is there already"):
+    with pytest.raises(RefusedError, match=f"{root} is being written by another run.*00000002.jsonl exists already"):
         one.append(entry("c"))
-    assert list(Ledger(root).read()) == ["a", "b"]
+    assert list(Ledger(root).read().tasks) == ["a", "b"]
 
 
 def test_a_segment_whose_put_was_answered_too_late_is_our_own(root: ObjectStorage) -> None:
@@ -181,16 +179,16 @@ def test_a_spoiled_segment_is_refused_until_it_is_dropped(how: str, root: Object
     with pytest.raises(RefusedError, match=f"{root}/ledger, line 2 is not .*`pipeline verify {root} --repair`"):
         Ledger(root).read()
     assert Ledger(root).drop_garbage() == [2]
-    assert list(Ledger(root).read()) == ["a", "c"]
+    assert list(Ledger(root).read().tasks) == ["a", "c"]
     Ledger(root).append(entry("d"))
-    assert list(Ledger(root).read()) == ["a", "c", "d"]
+    assert list(Ledger(root).read().tasks) == ["a", "c", "d"]
 
 
 def test_a_run_that_someone_removes_is_noticed(root: ObjectStorage) -> None:
     ledger = Ledger(root)
     ledger.append(entry("a"))
     root.remove_files("", lambda _: True)
-    with pytest.raises(StorageError, match="was moved or removed while the run went on"):
+    with pytest.raises(StorageError, match="was moved or removed during the run"):
         ledger.append(entry("b"))
     assert not root.exists()
 

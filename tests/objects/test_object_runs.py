@@ -34,7 +34,7 @@ def test_a_sweep_gives_the_bytes_of_a_local_one_and_leaves_nothing_here(
     config = reference.parent / "tiny.toml"
     _, done = run_with("run", config, "--workers", "2", "--out", root.address, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert f"The tables are in {root}/results" in done.stdout
+    assert f"the tables are in {root}/results" in done.stdout
     assert_same(root, reference)
     logs = [key.rpartition("/")[2] for key in root.keys("logs")]
     assert logs == ["driver.log", "worker-0.log", "worker-1.log"]
@@ -65,7 +65,7 @@ def test_of_two_drivers_that_resume_a_killed_run_one_ends_it_and_the_other_is_re
     refused, winner = (ended, rivals[::-1]) if ended[0].returncode == 4 else (ended[::-1], rivals)
     assert f"{root} is in use by process {winner[0].process.pid} on {socket.gethostname()}" in refused[0].stderr
     assert_same(root, reference)
-    assert b"start: 28 of 28 tasks" in next(log for key, log in files(root).items() if key.endswith("driver.log"))
+    assert b"start: 31 of 31 tasks" in next(log for key, log in files(root).items() if key.endswith("driver.log"))
     assert not (scratch / "kernel-pipeline").exists()
 
 
@@ -100,7 +100,7 @@ def test_a_wrong_secret_or_bucket_is_one_error_at_once_and_nothing_is_written(
     assert time.monotonic() - begin < 20
     assert done.returncode == 4
     (line,) = done.stderr.splitlines()
-    words = "refuses access (SignatureDoesNotMatch)" if what == "secret" else "there is no such bucket"
+    words = "refuses access (SignatureDoesNotMatch)" if what == "secret" else "the bucket does not exist"
     assert line.startswith(f"Error: {address} cannot be used: ")
     assert words in line
     assert "of-someone-else" not in line

@@ -46,6 +46,7 @@ PAPER = {
 # The methods of the two tables, and of the shipped paths the parts where the least errors lie: a third of the time.
 SETTINGS = (
     "methods=['unif', 'align', 'alignf', 'l1-svm', 'l2-krr', 'each-kernel']",
+    "baselines=false",
     "fit.svm={from=6, to=18, step=4}",
     "fit.l1-svm={from=10, to=14, step=4}",
     "fit.l2-krr={from=6, to=30, step=12}",

@@ -34,11 +34,11 @@ def centered(kernel: Extended) -> Extended:
 
 
 def centered_label_kernel(labels: Floats) -> Extended:
-    """U yy' U, as (Uy)(Uy)': the squares of a large mean would take the digits with them."""
+    """U Y Y' U, as (UY)(UY)': the squares of a large mean would take the digits with them."""
     n = len(labels)
     U = np.eye(n, dtype=np.longdouble) - np.ones((n, n), dtype=np.longdouble) / n
-    y = U @ labels.astype(np.longdouble)
-    return np.asarray(np.outer(y, y))
+    y = U @ labels.reshape(n, -1).astype(np.longdouble)
+    return np.asarray(y @ y.T)
 
 
 def frobenius(K: Extended, L: Extended) -> np.longdouble:
@@ -46,8 +46,9 @@ def frobenius(K: Extended, L: Extended) -> np.longdouble:
 
 
 def uncentered_alignment(K: Extended, labels: Floats) -> float:
-    """<K, yy'> / (||K|| ||yy'||), of matrices as they are."""
-    label_kernel = np.outer(labels, labels).astype(np.longdouble)
+    """<K, Y Y'> / (||K|| ||Y Y'||), of matrices as they are."""
+    block = labels.reshape(len(labels), -1).astype(np.longdouble)
+    label_kernel = block @ block.T
     norms = np.sqrt(frobenius(K, K) * frobenius(label_kernel, label_kernel))
     return float(frobenius(K, label_kernel) / norms)
 

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kernel_pipeline.tasks.folds import deal_folds, fold_bounds, trials
+from kernel_pipeline.tasks.folds import fold_bounds, stratified_folds, trials
 
 many_folds = st.integers(2, 10)
 
@@ -13,7 +13,7 @@ many_folds = st.integers(2, 10)
 def test_folds_are_contiguous_even_and_lose_nobody(folds: int, more: int, classes: int, seed: int) -> None:
     count = folds + more
     target = np.random.default_rng(seed).integers(0, classes, size=count).astype(np.float64)
-    place, fold = deal_folds(target, folds)
+    place, fold = stratified_folds(target, folds)
     assert place.dtype == fold.dtype == np.int64
     np.testing.assert_array_equal(np.sort(place), np.arange(count))
     assert (np.diff(fold) >= 0).all()
@@ -27,7 +27,7 @@ def test_folds_are_contiguous_even_and_lose_nobody(folds: int, more: int, classe
 def test_two_classes_are_shared_out_evenly(folds: int, rare: int, common: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     target = rng.permutation(np.repeat([1.0, -1.0], [rare, common]))
-    place, fold = deal_folds(target, folds)
+    place, fold = stratified_folds(target, folds)
     for label in (1.0, -1.0):
         shares = np.bincount(fold[target[place] == label], minlength=folds)
         assert shares.max() - shares.min() <= 1
@@ -36,14 +36,14 @@ def test_two_classes_are_shared_out_evenly(folds: int, rare: int, common: int, s
 def test_other_targets_are_dealt_one_after_the_other() -> None:
     # The samples come in random order, so this is a random split: sorting by a target would be none.
     target = np.array([3.0, 1.0, 2.0, 9.0, 7.0, 8.0, 4.0])
-    place, fold = deal_folds(target, 3)
+    place, fold = stratified_folds(target, 3)
     np.testing.assert_array_equal(place, [0, 3, 6, 1, 4, 2, 5])
     np.testing.assert_array_equal(fold, [0, 0, 0, 1, 1, 2, 2])
 
 
 def test_classes_are_dealt_in_the_order_of_their_samples() -> None:
     target = np.array([1.0, -1.0, 1.0, -1.0, -1.0, 1.0])
-    place, fold = deal_folds(target, 2)
+    place, fold = stratified_folds(target, 2)
     np.testing.assert_array_equal(place, [1, 4, 2, 3, 0, 5])
     np.testing.assert_array_equal(fold, [0, 0, 0, 1, 1, 1])
 
@@ -60,6 +60,15 @@ def test_trials(folds: int) -> None:
     assert sorted(trial.validation for trial in rotation) == list(range(folds))
 
 
+@pytest.mark.parametrize("folds", range(3, 11))
+def test_trials_with_a_fixed_test_set(folds: int) -> None:
+    rotation = trials(folds, fixed_test=True)
+    assert len(rotation) == folds
+    assert {trial.test for trial in rotation} == {folds}
+    assert [trial.validation for trial in rotation] == list(range(folds))
+    assert all(sorted((trial.validation, *trial.train)) == list(range(folds)) for trial in rotation)
+
+
 @settings(max_examples=40, deadline=None)
 @given(sizes=st.lists(st.integers(1, 9), min_size=1, max_size=10))
 def test_fold_bounds(sizes: list[int]) -> None:
@@ -70,7 +79,7 @@ def test_fold_bounds(sizes: list[int]) -> None:
 
 
 def test_bounds_of_dealt_folds_cut_out_each_fold() -> None:
-    _, fold = deal_folds(np.random.default_rng(0).normal(size=23), 5)
+    _, fold = stratified_folds(np.random.default_rng(0).normal(size=23), 5)
     bounds = fold_bounds(fold)
     for f in range(5):
         np.testing.assert_array_equal(np.flatnonzero(fold == f), np.arange(bounds[f], bounds[f + 1]))

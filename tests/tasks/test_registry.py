@@ -8,7 +8,10 @@ import pytest
 
 from kernel_pipeline.tasks.registry import Registry
 
-BUILT_IN = ["unif", "align", "alignf", "alignf-linear", "best-kernel", "l1-svm", "l2-krr", "align-krr", "each-kernel"]
+BUILT_IN = [
+    *("unif", "align", "alignf", "alignf-linear", "alignf-plus", "alignf-ridge", "hsic", "best-kernel"),
+    *("l1-svm", "l2-krr", "align-krr", "each-kernel", "best-single", "linear", "majority", "mean"),
+]
 
 
 @pytest.mark.parametrize("first", ["weights.method", "learners.l1_svm", "weights.best_kernel"])
@@ -28,7 +31,7 @@ def test_a_name_is_registered_once() -> None:
     entry = object()
     registry.register("a")(entry)
     registry.register("a")(entry)
-    with pytest.raises(ValueError, match="there already is a thing 'a'"):
+    with pytest.raises(ValueError, match="there is already a thing 'a'"):
         registry.register("a")(object())
     registry.unregister("a")
     assert list(registry) == []
@@ -49,4 +52,4 @@ def test_entries_that_were_registered_before_the_first_read_follow(monkeypatch: 
     registry.register("built-in")(BuiltIn)
     assert list(registry) == ["built-in", "late"]
     assert len(registry) == 2
-    assert registry.unknown("lat") == "there is no thing 'lat'; there are: built-in, late. Did you mean 'late'?"
+    assert registry.unknown("lat") == "there is no thing 'lat'. Available: built-in, late. Did you mean 'late'?"

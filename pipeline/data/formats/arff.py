@@ -1,4 +1,4 @@
-"""The ARFF format of Weka and OpenML."""
+"""Read the ARFF format of Weka and OpenML."""
 
 from __future__ import annotations
 

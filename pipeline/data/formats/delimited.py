@@ -1,41 +1,158 @@
-"""Text files with one row per line: columns are separated by commas or by whitespace."""
+"""Read text files with one row per line, whose columns are separated by a character or by whitespace."""
 
 from __future__ import annotations
 
+import csv
+import re
 import warnings
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from kernel_pipeline.data.formats.format import FORMATS, Format, ReadOptions
+from kernel_pipeline.data.formats.format import FORMATS, Detected, Format, ReadOptions
+from kernel_pipeline.text import NUMBER
 
 if TYPE_CHECKING:
     import pandas as pd
 
 MISSING_VALUES = ["", "?", "nan", "NaN", "NA"]
-"""Cells without a value; pandas has a longer list, but a class may be called None."""
+"""Missing values in any column; the others of `column_encoding.MISSING_WORDS`, such as None, may be labels."""
+WHITESPACE = r"\s+"
+OTHER_SEPARATORS = (";", "\t", "|")
+"""Separators of a csv file whose first line has no comma."""
+ABSENT = "\x1f"
+"""A character that does not occur in text, used as the separator to read a line as one cell."""
+QUOTED = re.compile(r'"[^"]*"')
+LINES_EXAMINED = 100
+"""Number of lines from which it is decided whether the first line is a header."""
 
 
-def _reader(separator: str) -> Callable[[Path, ReadOptions], pd.DataFrame]:
-    def read(path: Path, options: ReadOptions) -> pd.DataFrame:
-        import pandas as pd
-
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", pd.errors.ParserWarning)  # rows that are longer than the header
-            return pd.read_csv(
-                path,
-                sep=separator,
-                header=0 if options.header else None,
-                index_col=False,
-                skipinitialspace=True,
-                skip_blank_lines=True,
-                keep_default_na=False,
-                na_values=MISSING_VALUES,
-                low_memory=False,
-            )
-
-    return read
+def _read(path: Path, options: ReadOptions) -> pd.DataFrame:
+    frame = _parse(path, options, header=0 if options.header else None, low_memory=False)
+    return frame if options.decimal == "." else _with_decimal_points(frame)
 
 
-FORMATS.register("csv")(Format(_reader(",")))
-FORMATS.register("table")(Format(_reader(r"\s+")))
+def _with_decimal_points(frame: pd.DataFrame) -> pd.DataFrame:
+    """Replace decimal commas in columns of numbers that pandas reads as text, since some of their cells are text."""
+    import pandas as pd
+
+    from kernel_pipeline.data.number_text import has_decimal_comma, is_mostly_numbers
+
+    for column in frame:
+        values = frame[column]
+        if not pd.api.types.is_numeric_dtype(values) and is_mostly_numbers(values):
+            points = values.str.replace(",", ".", regex=False)
+            frame[column] = values.mask(has_decimal_comma(values), points)
+    return frame
+
+
+def _parse(path: Path, options: ReadOptions, **arguments: Any) -> pd.DataFrame:
+    import pandas as pd
+
+    with warnings.catch_warnings(), _explain_encoding(options):
+        warnings.simplefilter("error", pd.errors.ParserWarning)  # rows that are longer than the header
+        frame: pd.DataFrame = pd.read_csv(
+            path,
+            sep=options.separator,
+            decimal=options.decimal,
+            encoding=options.encoding,
+            index_col=False,
+            skipinitialspace=True,
+            skip_blank_lines=True,
+            keep_default_na=False,
+            na_values=MISSING_VALUES,
+            **arguments,
+        )
+        return frame
+
+
+@contextmanager
+def _explain_encoding(options: ReadOptions) -> Iterator[None]:
+    """Raise an error that names the key to set if a file has another encoding."""
+    try:
+        yield
+    except UnicodeError as error:
+        raise ValueError(
+            f"its encoding is not {options.encoding!r} ({error}). Set the encoding of the file, such as "
+            "encoding = 'latin-1' or encoding = 'utf-16'"
+        ) from None
+
+
+def _detect_csv(path: Path, options: ReadOptions) -> Detected:
+    """Find the separator in the first line, then detect the header."""
+    if options.separator is not None:
+        return _detect(path, options)
+    found = _find_separator(path, options)
+    if options.decimal == found:
+        raise ValueError(
+            f"decimal = {found!r} is also the separator of the columns; set separator to another character, such as "
+            "separator = ';'"
+        )
+    detected = _detect(path, replace(options, separator=found))
+    if found == ",":
+        return detected
+    note = f"the columns of {path.name} are separated by {found!r}, as in its first line; set separator to change this"
+    return replace(detected, notes=(note, *detected.notes))
+
+
+def _find_separator(path: Path, options: ReadOptions) -> str:
+    """Return the separator in the first line, outside of quotes; a comma takes precedence and is the default."""
+    whole = replace(options, separator=ABSENT, decimal=".")
+    line = _parse(path, whole, header=None, nrows=1, dtype=str, quoting=csv.QUOTE_NONE)
+    text = QUOTED.sub("", str(line.iloc[0, 0])) if line.size else ""
+    return next((mark for mark in (",", *OTHER_SEPARATORS) if mark in text), ",")
+
+
+def _detect(path: Path, options: ReadOptions, separator: str | None = None) -> Detected:
+    """Decide whether the first line contains the names of the columns; check that names are distinct."""
+    options = replace(options, separator=separator or options.separator)
+    head = _parse(path, options, header=None, nrows=LINES_EXAMINED, dtype=str)
+    header = options.header
+    notes: tuple[str, ...] = ()
+    if header is None and _is_header(head):
+        header = True
+        notes = (
+            f"the first line of {path.name} is read as the names of the columns, since it has text above numbers; set "
+            "header = false to read it as a sample",
+        )
+    if header and len(head):
+        _check_names(head.iloc[0].dropna().tolist())
+    return Detected(replace(options, header=bool(header)), notes)
+
+
+def _is_header(head: pd.DataFrame) -> bool:
+    """Return whether a line of text without numbers is above a column that consists mostly of numbers."""
+    import pandas as pd
+
+    from kernel_pipeline.data.column_encoding import MISSING_WORDS
+    from kernel_pipeline.data.number_text import MOSTLY_NUMBERS
+
+    head = head.mask(head.isin(MISSING_WORDS))
+    head = head.apply(lambda column: column.str.replace(",", ".", regex=False))
+    is_number = head.apply(pd.to_numeric, errors="coerce").notna()
+    first, below = head.iloc[0], slice(1, None)
+    if len(head) < 2 or is_number.iloc[0].any():
+        return False
+    share = is_number[below].sum() / head[below].notna().sum().clip(lower=1)  # single cells may be mistakes
+    return bool(((share >= MOSTLY_NUMBERS) & first.notna()).any())
+
+
+def _check_names(names: list[str]) -> None:
+    """Raise a `ValueError` if columns have the same name; numbers are likely values of a file without a header."""
+    counts = Counter(name for name in names if not NUMBER.fullmatch(name))
+    name, count = max(counts.items(), key=lambda item: item[1], default=("", 0))
+    if count > 1:
+        raise ValueError(
+            f"its first line has the name {name!r} {count} times; names of columns must be distinct. Rename one in the "
+            "file, or set header = false if the first line is a sample"
+        )
+
+
+FORMATS.register("csv")(Format(_read, detect=_detect_csv, keys=frozenset({"separator", "decimal", "encoding"})))
+FORMATS.register("table")(
+    Format(_read, detect=partial(_detect, separator=WHITESPACE), keys=frozenset({"decimal", "encoding"}))
+)

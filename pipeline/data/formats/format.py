@@ -1,4 +1,4 @@
-"""The interface of a file format, and the registry of formats."""
+"""Define the interface of file formats, and their registry."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from kernel_pipeline.errors import DataError, PipelineError
 from kernel_pipeline.tasks.registry import Registry
 
-if TYPE_CHECKING:  # a config is validated with the names of the formats alone
+if TYPE_CHECKING:  # validating a config needs only the names of the formats
     import pandas as pd
     import scipy.sparse
 
@@ -20,14 +20,28 @@ if TYPE_CHECKING:  # a config is validated with the names of the formats alone
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """What a format may need to know besides the path of the file."""
+    """Options for reading a file, in addition to its path."""
 
     dataset: str
     """Name of the dataset, for error messages."""
-    header: bool = False
-    """Whether the first line contains the names of the columns."""
+    header: bool | None = None
+    """Whether the first line contains the names of the columns; None if the format has to detect it."""
     drop: Sequence[int | str] = ()
     """Columns that are dropped later, so they must be in the frame even if they are empty."""
+    separator: str | None = None
+    """Character between two columns; None if the format has to detect it."""
+    decimal: str = "."
+    """Decimal separator of numbers."""
+    encoding: str = "utf-8"
+    """Encoding of text files."""
+
+
+@dataclass(frozen=True)
+class Detected:
+    """Options that were found in a file, and remarks about them for the user."""
+
+    options: ReadOptions
+    notes: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -44,21 +58,25 @@ class SparseColumns:
 
 @dataclass(frozen=True)
 class Format:
-    """How to read files of one format.
+    """Functions that read files of one format.
 
-    The functions may raise any exception: `explain_errors` turns it into an error message.
+    They may raise any exception: `explain_errors` turns it into an error message.
     """
 
     read: Callable[[Path, ReadOptions], pd.DataFrame]
     """Read a file as a data frame."""
     marks_target: bool = False
-    """Whether the format itself says what the target is; it is the last column of the frame then."""
+    """Whether the format defines the target, which is then the last column of the frame."""
     read_sparse: Callable[[Path], SparseColumns] | None = None
-    """Read a file as a sparse matrix, if the format supports it."""
+    """Read a file as a sparse matrix, if the format supports it; columns that are empty may be left out."""
+    detect: Callable[[Path, ReadOptions], Detected] | None = None
+    """Detect the options that the config does not set, before the file is read."""
+    keys: frozenset[str] = frozenset()
+    """Which of the keys `separator`, `decimal` and `encoding` a dataset may have."""
 
 
 FORMATS: Registry[Format] = Registry("file format")
-"""Formats by the name that the key `format` of a dataset holds."""
+"""Formats by the value of the key `format` of a dataset."""
 
 
 @contextmanager

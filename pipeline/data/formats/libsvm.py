@@ -1,4 +1,4 @@
-"""The libsvm (svmlight) format: one row per line, the label followed by `index:value` pairs."""
+"""Read the libsvm (svmlight) format: one row per line, the label followed by `index:value` pairs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MAX_COLUMNS = 5_000_000
-"""Largest number of columns that are not empty; each of them is a kernel with a name."""
+"""Maximum number of columns that are not empty, each of which is a kernel with a name."""
 
 
 def read_sparse(path: Path, keep: Sequence[int] = ()) -> SparseColumns:

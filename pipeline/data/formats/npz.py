@@ -1,4 +1,4 @@
-"""The npz format of numpy, with the arrays `features` of shape (m, d) and `target` of shape (m,)."""
+"""Read the npz format of numpy, with the arrays `features` of shape (m, d) and `target` of shape (m,)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Data sources, one module each.
+"""Read data sources, one module each.
 
 The module of a source defines the model of its datasets (the keys of a config) and its reader. To add a source, write
 such a module and add its name to `BUILT_IN`. All modules are imported when a config is validated, so they import pandas

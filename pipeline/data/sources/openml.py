@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from kernel_pipeline.config.datasets import SOURCES, TableDataset
+from kernel_pipeline.config.datasets import SOURCES, TableDataset, TargetColumns
 from kernel_pipeline.data.raw_table import READERS, RawTable
 from kernel_pipeline.errors import DataError
 
@@ -18,7 +18,9 @@ class OpenmlDataset(TableDataset):
 
     source: Literal["openml"]
     id: int | str = Field(description="id or name of the dataset on openml.org")
-    target: int | str = Field("", description="name of the target column; default: the target that OpenML names")
+    target: TargetColumns = Field(
+        "", description="name of the target column, or a list of them; default: the target that OpenML names"
+    )
 
 
 @READERS.register("openml")
@@ -26,7 +28,7 @@ def _read(dataset: OpenmlDataset, folder: Path, seed: int) -> RawTable:
     import pandas as pd
     from sklearn.datasets import fetch_openml
 
-    from kernel_pipeline.data.frames import from_frame
+    from kernel_pipeline.data.tables import from_table
 
     which = {"data_id": dataset.id} if isinstance(dataset.id, int) else {"name": dataset.id}
     try:
@@ -43,12 +45,4 @@ def _read(dataset: OpenmlDataset, folder: Path, seed: int) -> RawTable:
         raise DataError(
             f"dataset {dataset.name!r}: OpenML does not name a target for {dataset.id!r}; set target = 'COLUMN'"
         )
-    return from_frame(
-        pd.concat([bunch.data, bunch.target], axis=1),
-        dataset.name,
-        target=dataset.target,
-        positive=dataset.positive,
-        drop=dataset.drop,
-        encode=dataset.encode,
-        missing=dataset.missing,
-    )
+    return from_table(pd.concat([bunch.data, bunch.target], axis=1), dataset)

@@ -14,7 +14,7 @@ class SklearnDataset(NumbersDataset):
     """A dataset that is installed with scikit-learn."""
 
     source: Literal["sklearn"]
-    id: Literal["breast_cancer", "diabetes", "digits", "iris", "wine"]
+    id: Literal["breast_cancer", "diabetes", "digits", "iris", "linnerud", "wine"]
     positive: Positive = None
 
 
@@ -28,5 +28,8 @@ def _read(dataset: SklearnDataset, folder: Path, seed: int) -> RawTable:
     bunch = getattr(datasets, f"load_{dataset.id}")()
     frame = pd.DataFrame(bunch.data, columns=getattr(bunch, "feature_names", None))
     names = getattr(bunch, "target_names", None)
+    if names is not None and bunch.target.ndim == 2:  # several outputs
+        frame[list(names)] = bunch.target
+        return from_frame(frame, dataset.name, target=list(names), positive=dataset.positive)
     frame[TARGET] = bunch.target if names is None else np.asarray(names)[bunch.target].astype(str)
     return from_frame(frame, dataset.name, positive=dataset.positive)

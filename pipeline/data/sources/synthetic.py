@@ -6,7 +6,7 @@ from typing import Literal
 import numpy as np
 from pydantic import Field
 
-from kernel_pipeline.config.datasets import SOURCES, NumbersDataset, TaskName
+from kernel_pipeline.config.datasets import SOURCES, NumbersDataset, Problem
 from kernel_pipeline.data.raw_table import READERS, RawTable
 
 LEGACY_SEEDS = 2**32
@@ -18,7 +18,7 @@ class SyntheticDataset(NumbersDataset):
     """The regression problem `make_friedman1`; its classes are the targets above and below the median."""
 
     source: Literal["synthetic"]
-    task: list[TaskName] = Field(min_length=1, max_length=1, description="one task")
+    task: list[Problem] = Field(min_length=1, max_length=1, description="one task")
     rows: int = Field(1000, ge=1, description="number of samples")
     features: int = Field(10, ge=5, description="number of columns; the target depends on the first five")
     noise: float = Field(1.0, ge=0, allow_inf_nan=False, description="standard deviation of the noise of the target")

@@ -3,56 +3,44 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 
-from kernel_pipeline.config.datasets import SOURCES, DocumentsDataset, Positive
+from kernel_pipeline.config.datasets import SOURCES, Positive
+from kernel_pipeline.config.text_datasets import DocumentsDataset, RawTextDataset
 from kernel_pipeline.data.raw_table import READERS, RawTable
 from kernel_pipeline.errors import DataError
-
-if TYPE_CHECKING:
-    from kernel_pipeline.data.documents import Documents
 
 BLANK_LABEL = "0"
 """Label of a blank line, which is dropped later because it has no word."""
 
 
 @SOURCES.register("text")
-class TextDataset(DocumentsDataset):
+class TextDataset(DocumentsDataset, RawTextDataset):
     """A file with one document per line, which begins with its label; files that end in .gz are decompressed."""
 
     source: Literal["text"]
     positive: Positive = None
 
     def source_files(self) -> list[str]:
-        """Return the file."""
+        """Return the path of the file."""
         return [self.path]
 
 
 @READERS.register("text")
 def _read(dataset: TextDataset, folder: Path, seed: int) -> RawTable:
-    from kernel_pipeline.data.documents import from_documents
-
-    return from_documents(_count_words(dataset, folder / dataset.path), dataset, positive=dataset.positive)
-
-
-def _count_words(dataset: TextDataset, path: Path) -> Documents:
     import pandas as pd
-    import scipy.sparse
-    from sklearn.feature_extraction.text import CountVectorizer
 
-    from kernel_pipeline.data.documents import Documents, no_words
+    from kernel_pipeline.data.data_directory import data_path
+    from kernel_pipeline.data.documents import from_documents
+    from kernel_pipeline.data.word_counts import count_words
 
+    path = data_path(folder, dataset.path)
     labels, texts = _split_lines(dataset, path)
     _check_labels(labels, path, dataset.name)
-    length = 2 if dataset.column_choice.kind == "bigrams" else 1
-    vectorizer = CountVectorizer(ngram_range=(length, length))
-    try:
-        counts = scipy.sparse.csr_array(vectorizer.fit_transform(texts), dtype=np.float64)
-    except ValueError:  # the vocabulary is empty
-        raise no_words(dataset, [path]) from None
-    return Documents(counts, vectorizer.get_feature_names_out().tolist(), pd.Series(labels), [(path, len(texts))])
+    documents = count_words(texts, pd.Series(labels), dataset, path)
+    return from_documents(documents, dataset, missing=dataset.missing, positive=dataset.positive)
 
 
 def _split_lines(dataset: TextDataset, path: Path) -> tuple[list[str], list[str]]:

@@ -1,1 +1,1 @@
-"""Figures of a finished run, and the registry to which new ones are added."""
+"""Draw the figures of a finished run."""

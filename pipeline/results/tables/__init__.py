@@ -1,1 +1,1 @@
-"""The built-in result tables, one module each."""
+"""Build the result tables, one per module."""

@@ -9,19 +9,22 @@ from kernel_pipeline.results.table import Table, register
 
 
 class Bounds(Table):
-    """Right-hand sides of the theorems; kernels with negative weights have none."""
+    """Right-hand sides of the theorems; kernels with negative weights have no row."""
 
     name = "bounds"
     columns = columns(
         "dataset",
         "task",
         "method",
+        "repeat",
         "trial",
         "alignment_train",
         "predictor_error",
         "theorem12_evaluated",
         "theorem13_evaluated",
         "theorem14_evaluated",
+        "theorem15_evaluated",
+        "theorem16_evaluated",
         "theorem17_evaluated",
     )
 
@@ -42,6 +45,8 @@ def _row(cell: Cell) -> dict[str, object]:
         "theorem12_evaluated": theorems.theorem12,
         "theorem13_evaluated": theorems.theorem13,
         "theorem14_evaluated": theorems.theorem14,
+        "theorem15_evaluated": theorems.theorem15,
+        "theorem16_evaluated": theorems.theorem16,
         "theorem17_evaluated": theorems.theorem17,
     }
 

@@ -1,4 +1,4 @@
-"""`correlation`: how alignment and accuracy of the base kernels of a dataset are correlated (the paper's Table 1)."""
+"""`correlation`: correlation of alignment and accuracy over the base kernels of a dataset (Table 1 of the paper)."""
 
 import numpy as np
 import pandas as pd
@@ -9,19 +9,19 @@ from kernel_pipeline.results.table import Table, register
 
 
 class Correlation(Table):
-    """Correlations over the base kernels that were fitted alone; a run without such fits has no table."""
+    """Correlations over the base kernels that were fitted separately; a run without such fits has no table."""
 
     name = "correlation"
     columns = columns("dataset", "task", "kernels", "centered", "uncentered")
 
     def rows(self, context: TableContext) -> pd.DataFrame | None:
-        return correlate(context.whole("kernels"))
+        return correlate(context.required_table("kernels"))
 
 
 def correlate(kernels: pd.DataFrame) -> pd.DataFrame | None:
-    """Return the correlation of alignment and accuracy, centered and not; None if no kernel was fitted alone.
+    """Return the correlation of centered and uncentered alignment with accuracy; None without fits of single kernels.
 
-    Both are means over the trials; the accuracy is 1 - error.
+    Alignment and accuracy, which is 1 - error, are means over the trials.
     """
     if "error" not in kernels:
         return None
@@ -46,7 +46,7 @@ def correlate(kernels: pd.DataFrame) -> pd.DataFrame | None:
 
 
 def _correlation(first: pd.Series, second: pd.Series) -> float:
-    """Return Pearson's correlation; NaN if one of the two does not vary."""
+    """Return Pearson's correlation; NaN if one of the two is constant."""
     if len(first) < 2 or first.nunique() == 1 or second.nunique() == 1:
         return float("nan")
     return float(np.corrcoef(first, second)[0, 1])

@@ -1,25 +1,25 @@
-"""`kernels`: one row per base kernel and trial, with the kernel's own error where the config asks for it."""
+"""`kernels`: one row per base kernel and trial, with the errors of the kernel if it is fitted separately."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from kernel_pipeline.plan.dataset_plan import DatasetPlan
 from kernel_pipeline.plan.failures import failures
-from kernel_pipeline.plan.plan import DatasetPlan
 from kernel_pipeline.results.checks import read_result
 from kernel_pipeline.results.columns import columns
 from kernel_pipeline.results.context import TableContext, concatenate
 from kernel_pipeline.results.table import Table, register
 from kernel_pipeline.stages.kernel_results import KernelFits
-from kernel_pipeline.stages.one_stage import EachKernelTask
+from kernel_pipeline.stages.single_kernels import TEST_ERROR, VALIDATION_ERROR, SingleKernelsTask
 from kernel_pipeline.store.arrays import STATISTICS, RunStore
-from kernel_pipeline.store.reports import Finished
-from kernel_pipeline.tasks.arrays import Floats
+from kernel_pipeline.store.reports import OK, TaskReport
 
 MAX_KERNELS = 5000
-"""The table leaves out datasets with more kernels than this; the arrays hold all of them."""
+"""Datasets with more kernels are left out of the table; the arrays contain all kernels."""
 ARRAYS = {
     "alignment": "alignment_train",
     "alignment_test": "alignment_test",
@@ -27,68 +27,78 @@ ARRAYS = {
     "unnormalised": "unnormalised_alignment_train",
     "theorem12": "theorem12_evaluated",
 }
-"""Column of each stored array."""
-KEYS = ("dataset", "task", "trial", "kernel")
+DEBIASED = {
+    "alignment_debiased": "debiased_alignment_train",
+    "alignment_test_debiased": "debiased_alignment_test",
+}
+"""Column of each stored array; those of `DEBIASED` are the last of the table."""
+KEYS = ("dataset", "task", "repeat", "trial", "kernel")
 
 
 class Kernels(Table):
     """Alignments of every base kernel."""
 
     name = "kernels"
-    columns = columns(*KEYS, *ARRAYS.values(), "error", "status")
-    optional = ("error", "status")
+    columns = columns(*KEYS, *ARRAYS.values(), "error", "validation_error", "status", *DEBIASED.values())
+    optional = ("error", "validation_error", "status")
 
     def rows(self, context: TableContext) -> pd.DataFrame:
-        empty = pd.DataFrame(columns=[*KEYS, *ARRAYS.values()])
+        empty = pd.DataFrame(columns=[*KEYS, *ARRAYS.values(), *DEBIASED.values()])
         found = [
             _kernels(context.store, dataset, problem, context.finished)
             for dataset in context.plan.datasets
-            if len(dataset.kernels) <= MAX_KERNELS and _has_statistics(dataset, context.finished)
-            for problem in dataset.tasks_learned
+            if len(dataset.kernels) <= MAX_KERNELS and has_statistics(dataset, context.finished)
+            for problem in dataset.problems
         ]
         return concatenate([empty, *found])
 
 
-def _has_statistics(dataset: DatasetPlan, finished: Mapping[str, Finished]) -> bool:
+def has_statistics(dataset: DatasetPlan, finished: Mapping[str, TaskReport]) -> bool:
+    """Return whether the statistics of all problems of a dataset are finished."""
     return all(task.name in finished and not finished[task.name].failed for task in dataset.stages["reduce"])
 
 
-def _kernels(store: RunStore, dataset: DatasetPlan, problem: str, finished: Mapping[str, Finished]) -> pd.DataFrame:
+def _kernels(store: RunStore, dataset: DatasetPlan, problem: str, finished: Mapping[str, TaskReport]) -> pd.DataFrame:
     """Return the rows of one dataset and problem."""
     arrays = {
         column: store.read(STATISTICS, f"{dataset.name}/{problem}/{array}", undefined=True).ravel()
-        for array, column in ARRAYS.items()
+        for array, column in (ARRAYS | DEBIASED).items()
     }
     keys = {
         "dataset": dataset.name,
         "task": problem,
-        "trial": np.repeat(np.arange(dataset.folds), len(dataset.kernels)),
-        "kernel": np.tile(np.array(dataset.kernels, dtype=object), dataset.folds),
+        "repeat": np.repeat(np.arange(dataset.trials) // dataset.folds, len(dataset.kernels)),
+        "trial": np.repeat(np.arange(dataset.trials) % dataset.folds, len(dataset.kernels)),
+        "kernel": np.tile(np.array(dataset.kernels, dtype=object), dataset.trials),
     }
     table = pd.DataFrame(keys | arrays)
-    fits = _own_fits(dataset, problem, finished)
-    return table if fits is None else table.assign(error=fits[0].ravel(), status=fits[1].ravel())
+    tasks = [task for task in dataset.tasks if isinstance(task, SingleKernelsTask) and task.problem == problem]
+    return table.assign(**_own_fits(store, dataset, tasks, finished)) if tasks else table
 
 
 def _own_fits(
-    dataset: DatasetPlan, problem: str, finished: Mapping[str, Finished]
-) -> tuple[Floats, NDArray[np.object_]] | None:
-    """Return test errors and statuses of the kernels alone, (trials, p) each; None if they were not requested."""
-    tasks = [task for task in dataset.of(EachKernelTask) if task.problem == problem]
-    if not tasks:
-        return None
-    errors = np.full((dataset.folds, len(dataset.kernels)), np.nan)
-    statuses = np.full(errors.shape, "", dtype=object)
+    store: RunStore,
+    dataset: DatasetPlan,
+    tasks: Sequence[SingleKernelsTask],
+    finished: Mapping[str, TaskReport],
+) -> dict[str, NDArray[Any]]:
+    """Return the errors and the status of single kernels, one value per trial and kernel, by column."""
+    errors = {
+        column: np.full((dataset.trials, len(dataset.kernels)), np.nan) for column in ("error", "validation_error")
+    }
+    statuses = np.full((dataset.trials, len(dataset.kernels)), OK, dtype=object)
     failed = failures(dataset, finished)
     for task in tasks:
-        kernels = list(task.kernels)
+        place = task.trial, slice(task.kernels.start, task.kernels.stop)
         if task.name in failed:
-            statuses[task.trial, kernels] = failed[task.name]
-        else:
-            fits = read_result(task, finished[task.name], KernelFits)
-            errors[task.trial, kernels] = [np.nan if error is None else error for error in fits.errors]
-            statuses[task.trial, kernels] = fits.statuses
-    return errors, statuses
+            statuses[place] = failed[task.name]
+            continue
+        for column, key in (("error", TEST_ERROR), ("validation_error", VALIDATION_ERROR)):
+            name = f"{dataset.name}/{task.problem}/{key}"
+            errors[column][place] = store.read(STATISTICS, name, place, undefined=True)
+        for reason, kernels in read_result(task, finished[task.name], KernelFits).failed.items():
+            statuses[task.trial, list(kernels)] = reason
+    return {column: values.ravel() for column, values in (errors | {"status": statuses}).items()}
 
 
 register(Kernels())

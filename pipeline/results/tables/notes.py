@@ -1,4 +1,4 @@
-"""`notes`: what a user should know about a sweep besides its numbers."""
+"""`notes`: remarks about the plan and the results of a sweep."""
 
 import pandas as pd
 

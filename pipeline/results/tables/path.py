@@ -1,4 +1,4 @@
-"""`path`: one row per regularisation value of every cell. It is the largest table, so it is built by dataset."""
+"""`path`: one row per regularisation value of every cell; the largest table, which is built one dataset at a time."""
 
 from collections.abc import Iterator, Sequence
 
@@ -18,6 +18,7 @@ class Path(Table):
         "dataset",
         "task",
         "method",
+        "repeat",
         "trial",
         "gamma",
         "gamma1",
@@ -37,7 +38,7 @@ class Path(Table):
 def _rows(cell: Cell) -> Iterator[dict[str, object]]:
     """Yield the rows of a cell; the last parameter of a fit is its regularisation value."""
     path, key = cell.result.path, cell.key
-    if path is None:
+    if path is None or path.regularisation is None:
         return
     certificates: Sequence[float | None] = path.certificates or [None] * len(path.values)
     errors = zip(path.train_errors, path.validation_errors, path.test_errors, strict=True)

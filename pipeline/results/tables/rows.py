@@ -1,4 +1,4 @@
-"""`rows`: one row per dataset, problem, method and trial. Nothing in it depends on the clock."""
+"""`rows`: one row per dataset, problem, method and trial, without values that depend on time."""
 
 from collections.abc import Callable, Mapping
 
@@ -8,12 +8,13 @@ from kernel_pipeline.results.cells import Cell, dataset_cells
 from kernel_pipeline.results.columns import Column, columns, metric_columns
 from kernel_pipeline.results.context import TableContext, concatenate, frame_of
 from kernel_pipeline.results.table import Table, register
-from kernel_pipeline.tasks.metrics import METRICS, primary_metric
+from kernel_pipeline.tasks.metrics import METRICS, chosen_metric
 
 COLUMNS = columns(
     "dataset",
     "task",
     "method",
+    "repeat",
     "trial",
     "error",
     "metric",
@@ -28,31 +29,38 @@ COLUMNS = columns(
     "status",
 )
 
+DEBIASED = columns("debiased_alignment_test", "debiased_alignment_train")
+PERMUTED = columns("null_alignment_test", "null_alignment_test_95", "null_alignment_train", "null_alignment_train_95")
+"""Columns of runs in which labels are permuted."""
+
 
 class Rows(Table):
-    """The result of every cell, with one further column per metric that is not the primary one of a problem."""
+    """The result of every cell, with one further column per metric of the problems of the run."""
 
     name = "rows"
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        return (*COLUMNS, *metric_columns())
+        return (*COLUMNS, *metric_columns(), *DEBIASED, *PERMUTED)
 
     @property
     def optional(self) -> tuple[str, ...]:
-        return tuple(column.name for column in metric_columns())
+        return tuple(column.name for column in (*metric_columns(), *PERMUTED))
 
     @property
     def renderers(self) -> Mapping[str, Callable[[pd.DataFrame], bytes]]:
         return {"parquet": lambda frame: frame.to_parquet(index=False)}
 
     def rows(self, context: TableContext) -> pd.DataFrame:
-        problems = {problem for dataset in context.plan.datasets for problem in dataset.tasks_learned}
+        problems = {problem for dataset in context.plan.datasets for problem in dataset.problems}
         metrics = [column for column in metric_columns() if problems & set(METRICS[column.name].problems)]
-        # One frame per dataset: a frame takes a tenth of the memory of the results that it is made of.
+        permuted = PERMUTED if context.plan.config.protocol.permutations else ()
+        # One frame per dataset, since a frame takes a tenth of the memory of the results from which it is built.
         return concatenate(
             [
-                frame_of(map(_row, dataset_cells(dataset, context.finished)), (*COLUMNS, *metrics))
+                frame_of(
+                    map(_row, dataset_cells(dataset, context.finished)), (*COLUMNS, *metrics, *DEBIASED, *permuted)
+                )
                 for dataset in context.plan.datasets
             ]
         )
@@ -61,9 +69,8 @@ class Rows(Table):
 def _row(cell: Cell) -> dict[str, object]:
     row = {
         **cell.key,
-        "metric": primary_metric(cell.task.problem).name,
-        "alignment_test": cell.alignments.test,
-        "alignment_train": cell.alignments.train,
+        "metric": chosen_metric(cell.task.problem, cell.task.metric).name,
+        **cell.alignments.to_json(),
         "at_edge": cell.result.at_edge,
         "status": cell.status,
     }
@@ -75,9 +82,9 @@ def _row(cell: Cell) -> dict[str, object]:
         }
     if path := cell.result.path:
         row |= {
-            "error": path.test_errors[path.best],
+            "error": path.error,
             "validation_error": path.validation_errors[path.best],
-            "regularisation": path.values[path.best][-1],
+            "regularisation": path.regularisation,
             **path.metrics,
         }
     return row

@@ -1,4 +1,4 @@
-"""`summary`: mean and standard deviation over trials, also as Markdown and LaTeX, as the paper prints them."""
+"""`summary`: mean and standard deviation over trials, also as Markdown and LaTeX in the format of the paper."""
 
 from collections.abc import Callable, Mapping
 
@@ -14,6 +14,7 @@ class Summary(Table):
     """Mean and standard deviation of errors and alignments, one row per dataset, problem and method."""
 
     name = "summary"
+    optional = ("fit_on",)
     columns = columns(
         "dataset",
         "task",
@@ -21,6 +22,7 @@ class Summary(Table):
         "method",
         "trials",
         "failed",
+        "fit_on",
         *(f"{measure}_{statistic}" for measure in MEASURES for statistic in ("mean", "sd")),
     )
 
@@ -29,7 +31,11 @@ class Summary(Table):
         return {"md": markdown, "tex": latex}
 
     def rows(self, context: TableContext) -> pd.DataFrame:
-        return summarise(context.whole("rows"))
+        summary = summarise(context.required_table("rows"))
+        if not any(dataset.info.per_trial for dataset in context.plan.datasets):
+            return summary  # without the column, as in runs of versions that fitted all steps to all samples
+        fit_on = {dataset.name: dataset.info.fit_on for dataset in context.plan.datasets}
+        return summary.assign(fit_on=summary["dataset"].map(fit_on))
 
 
 register(Summary())

@@ -19,7 +19,7 @@ class Timings(Table):
         rows = (
             {"task": task.name, "seconds": entry.seconds, "peak_memory_bytes": entry.peak_memory}
             for task in context.plan.known_tasks(context.finished)
-            if (entry := context.finished.get(task.name))
+            if (entry := context.finished.get(task.name)) and task.name not in context.pending
         )
         return frame_of(rows, self.columns)
 

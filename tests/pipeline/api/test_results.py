@@ -50,6 +50,14 @@ def test_weights_have_a_row_per_kernel_and_a_column_per_trial(finished: tuple[Pa
     np.testing.assert_allclose(weights[["trial_0", "trial_1", "trial_2"]], 0.2)
 
 
+def test_features_are_the_names_of_the_columns(finished: tuple[Path, Plan]) -> None:
+    run = kp.open_run(finished[0])
+    assert run.features("wave") == tuple(map(str, range(10)))
+    assert run.features("flowers") == ("sepal length (cm)", "sepal width (cm)", "petal length (cm)", "petal width (cm)")
+    with pytest.raises(kp.PipelineError, match="there is no dataset 'waves'"):
+        run.features("waves")
+
+
 def test_statistics_explain_the_weights(finished: tuple[Path, Plan]) -> None:
     run = kp.open_run(finished[0])
     found = run.statistics("wave", trial=1)
@@ -61,12 +69,20 @@ def test_statistics_explain_the_weights(finished: tuple[Path, Plan]) -> None:
     assert np.abs(slope[weights > 1e-6]).max() < 1e-6 * np.abs(M).max()
 
 
+def test_labels_of_classes_are_returned_with_the_negative_class_first(finished: tuple[Path, Plan]) -> None:
+    run = kp.open_run(finished[0])
+    assert run.classes("flowers") == (("setosa", "versicolor"), ("virginica",))
+    assert run.classes("wave") == ()
+    with pytest.raises(kp.PipelineError, match="no dataset 'waves'"):
+        run.outputs("waves")
+
+
 @pytest.mark.parametrize("missing", ["", "gram.zarr/wave/gram/c", "cleaned"])
 def test_a_kernel_is_read_or_computed_in_the_order_of_the_source(root: Path, missing: str) -> None:
     features = source_features(root, "wave")
     if missing == "cleaned":
         clean_run(LocalStorage(root))
-        assert not (root / "data.zarr/wave").exists()
+        assert not (root / "data.zarr/wave/features").exists()
     elif missing:
         shutil.rmtree(root / missing)
     run = kp.open_run(root)
@@ -100,7 +116,7 @@ def test_source_data_that_have_changed_are_rejected(tmp_path: Path) -> None:
         "task": "regression",
         "kernels": [{"family": "gaussian", "log2_gamma": [-3, -2]}],
     }
-    config = {"name": "own", "methods": ["unif"], "protocol": {"folds": 3}, "dataset": [dataset]}
+    config = {"name": "own", "baselines": False, "methods": ["unif"], "protocol": {"folds": 3}, "dataset": [dataset]}
     run = kp.run(config, cluster="threads", workers=1, out=tmp_path / "run", data_dir=tmp_path)
     stored = run.gram("things", "gaussian(2^-3)")
     clean_run(LocalStorage(tmp_path / "run"))
@@ -126,13 +142,13 @@ def test_where_a_dataset_has_two_tasks_one_is_chosen(finished: tuple[Path, Plan]
 
 def test_names_that_do_not_exist_are_rejected_with_those_that_do(finished: tuple[Path, Plan]) -> None:
     run = kp.open_run(finished[0])
-    with pytest.raises(kp.PipelineError, match=r"no dataset 'waves'; there are: 'wave', 'flowers'\. Did you mean"):
+    with pytest.raises(kp.PipelineError, match=r"no dataset 'waves'\. Available: 'wave', 'flowers'\. Did you mean"):
         run.weights("waves", "alignf")
-    with pytest.raises(kp.PipelineError, match="no method 'align'; there are: 'unif', 'alignf'"):
+    with pytest.raises(kp.PipelineError, match=r"no method 'align'\. Available: 'unif', 'alignf'"):
         run.weights("wave", "align")
-    with pytest.raises(kp.PipelineError, match="no kernel 'gaussian'; there are: 'gaussian\\(2"):
+    with pytest.raises(kp.PipelineError, match=r"no kernel 'gaussian'\. Available: 'gaussian\(2"):
         run.gram("wave", "gaussian")
-    with pytest.raises(kp.PipelineError, match="no task 'ranking'; there are: 'regression'"):
+    with pytest.raises(kp.PipelineError, match=r"no task 'ranking'\. Available: 'regression'"):
         run.weights("wave", "alignf", task="ranking")
     with pytest.raises(kp.PipelineError, match="trial 3 does not exist; there are 3 trials: 0 to 2"):
         run.statistics("wave", trial=3)
@@ -143,7 +159,7 @@ def test_an_unfinished_run_has_no_tables_yet(tmp_path: Path) -> None:
     run = kp.open_run(tmp_path)
     assert not run.is_complete
     assert repr(run).endswith(", unfinished>")
-    with pytest.raises(kp.RefusedError, match=f"the run is not finished. `pipeline resume {tmp_path}` continues it"):
+    with pytest.raises(kp.RefusedError, match=f"the run is not finished. `pipeline resume {tmp_path}` resumes the run"):
         _ = run.rows
     with pytest.raises(kp.RefusedError, match="wave/regression/M yet: the run is not finished"):
         run.statistics("wave", trial=0)
@@ -164,7 +180,7 @@ def test_a_folder_that_is_no_run_is_rejected(tmp_path: Path) -> None:
         kp.open_run(tmp_path)
 
 
-@pytest.mark.parametrize("name", ["run.zip", "run-format-3.zip", "run-format-2.zip"])
+@pytest.mark.parametrize("name", ["run-format-4.zip", "run-format-3.zip", "run-format-2.zip"])
 def test_a_run_of_an_earlier_version_still_opens(name: str, tmp_path: Path) -> None:
     zipfile.ZipFile(ASSETS / name).extractall(tmp_path)
     root = tmp_path / "small-run"
@@ -173,14 +189,19 @@ def test_a_run_of_an_earlier_version_still_opens(name: str, tmp_path: Path) -> N
     assert set(run.rows["status"]) == {"ok"}
     assert run.weights("wave", "alignf").shape == (2, 4)
     assert run.statistics("columns", trial=0).M is None
+    assert run.classes("wave") == ()
+    assert run.outputs("wave") == ()
     gram = run.gram("wave", "gaussian(2^-3)")
     np.testing.assert_allclose(gram, gaussian(source_features(root, "wave"), -3), rtol=1e-9)
     column = run.gram("columns", run.weights("columns", "unif")["kernel"][0])
     assert np.linalg.matrix_rank(column) == 1
+    assert run.features("columns") == tuple(run.weights("columns", "unif")["kernel"])
+    with pytest.raises(kp.PipelineError, match="earlier version, which did not store the names of features"):
+        run.features("wave")
     status = CliRunner().invoke(main, ["status", str(root)])
     assert status.exit_code == 0, status.output
     # What resuming would compute again is reported: nothing, or tasks whose algorithm has changed since.
     first = status.output.partition("\n\n")[0]
     assert "19 of 19 tasks are done" in first or "outdated by a change of config, data or algorithm" in first
     verified = CliRunner().invoke(main, ["verify", str(root)])
-    assert verified.output.endswith("files are as they were written.\n")
+    assert verified.output.endswith("files are intact.\n")

@@ -14,6 +14,7 @@ from kernel_pipeline.events import Event, Notice, RunFinished, RunStarted, TaskF
 
 TINY: dict[str, Any] = {
     "name": "tiny",
+    "baselines": False,
     "methods": ["unif"],
     "protocol": {"folds": 3},
     "fit": {"krr": {"from": -8, "to": 0, "step": 4}},

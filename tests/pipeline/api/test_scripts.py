@@ -152,5 +152,5 @@ except kp.InterruptedRunError as error:
         time.sleep(0.5)
     output, errors = process.communicate(timeout=60)
     assert (process.returncode, errors) == (0, "")
-    assert output == "stopped. `pipeline resume here`, or the same call, continues the run\n"
+    assert output == "stopped. `pipeline resume here`, or the same call, resumes the run\n"
     assert not kp.open_run(tmp_path / "here").is_complete

@@ -28,6 +28,11 @@ def words(features: str, **family: Any) -> list[dict[str, Any]]:
     return [{"family": "rank-one", "features": features, **family}]
 
 
+def view(**keys: Any) -> dict[str, Any]:
+    """The values of a config with one family and the keys of a view."""
+    return config_values(kernels=[{"family": "linear", **keys}])
+
+
 def text_values(features: str = "unigrams", source: str = "text", **family: Any) -> dict[str, Any]:
     dataset = {"name": "things", "task": "classification", "source": source, "path": "things.csv"}
     domain = {"domain": "books"} if source == "sentiment" else {}
@@ -46,33 +51,33 @@ CASES = [
     Case("missing file", ["'things'", "no file", "things.csv", "--data-dir", "PIPELINE_DATA_DIR"], content=None),
     Case(
         "unknown format",
-        ["dataset[0] (things).format", "'cvs'", "'csv', 'table', 'libsvm', 'arff' or 'npz'"],
+        ["dataset[0] (things).format", "'cvs'", "'csv', 'table', 'libsvm', 'arff', 'npz', 'parquet' or 'feather'"],
         config_values(format="cvs"),
     ),
     Case("unknown source", ["source", "'web'", "'file', 'openml', 'sklearn'"], config_values(source="web")),
     Case("unknown method", ["methods[0]", "'svm'", "'unif', 'align', 'alignf'"], with_value(("methods",), ["svm"])),
     Case("target out of range", ["target = 7", "3 columns", "-3 to 2"], config_values(target=7)),
-    Case("unknown target", ["target = 'label'", "not a column", "there are"], config_values(target="label")),
+    Case("unknown target", ["target = 'label'", "not a column", "Available: "], config_values(target="label")),
     Case("no feature left", ["there is no feature column"], config_values(drop=[0, 1])),
     Case("wrong format", ["cannot read", "things.csv", "'npz'"], config_values(format="npz")),
     Case("empty file", ["cannot read", "things.csv", "'csv'"], content=""),
     Case("ragged file", ["cannot read", "line 10", "saw 4"], content=ROWS + "1,2,3,4\n"),
-    Case("NaN in features", ["row 10", "nan", "1 of 10 rows", "missing = 'drop'"], content=ROWS + "nan,1,a\n"),
+    Case("NaN in features", ["row 10", "is empty", "1 of 10 rows", "missing = 'drop'"], content=ROWS + "nan,1,a\n"),
     Case("infinity in features", ["row 10", "inf", "missing = 'drop'"], content=ROWS + "inf,1,a\n"),
     Case("huge number in features", ["row 10", "1e+200", "missing = 'drop'"], content=ROWS + "1e200,1,a\n"),
     Case("gap", ["row 10", "1 of 10 rows", "missing = 'drop'"], content=ROWS + "?,1,a\n"),
     Case(
         "text in features",
-        ["column 0", "'hello' in row 10", "drop = [0]", "encode = 'onehot'"],
+        ["column 0", "'hello' in data row 10", "missing_values = ['hello']", "categorical = [0]"],
         content=ROWS + "hello,1,a\n",
     ),
     Case("one class", ["'things'", "one class"], content=ROWS.replace("b", "a")),
+    Case("class of two", ["2 sample(s) of class 'b'", "at least 3"], content=ROWS.replace("b", "a", 2)),
     Case(
-        "three classes",
-        ["3 classes (a, b, c)", "not supported yet", "positive = ['a']"],
-        content=ROWS + "1,1,c\n" * 3,
+        "misspelled method",
+        ["methods[0]", "got 'allignf'; did you mean 'alignf'?"],
+        with_value(("methods",), ["allignf"]),
     ),
-    Case("class of two", ["2 sample(s) of one class", "at least 3"], content=ROWS.replace("b", "a", 2)),
     Case("unknown positive", ["positive = ['q']", "the labels: a, b"], config_values(positive=["q"])),
     Case(
         "constant target",
@@ -97,29 +102,65 @@ CASES = [
     ),
     Case(
         "method of another task",
-        ["methods", "'l2-krr' is for regression", "every dataset learns classification"],
+        ["methods", "'l2-krr' is for regression", "the datasets have only the task classification"],
         with_value(("methods",), ["unif", "l2-krr"]),
     ),
     Case(
-        "method of no dataset",
-        ["methods: 'each-kernel' fits no dataset of this sweep", "a rank-one kernel alone is a single feature"],
-        config_values(kernels=words("columns")) | {"methods": ["unif", "each-kernel"]},
-    ),
-    Case(
         "method for fewer kernels",
-        ["methods: 'alignf-linear' fits no dataset", "a matrix of 5,001 x 5,001", "5,000 kernels at most"],
+        [
+            "methods: 'alignf-linear' supports none of the datasets",
+            "a matrix of 5,001 x 5,001",
+            "5,000 kernels at most",
+        ],
         config_values(kernels=words("columns"), format="libsvm") | {"methods": ["unif", "alignf-linear"]},
         "".join(f"{i % 2} {' '.join(f'{c}:{i + 1}' for c in range(1, 5002))}\n" for i in range(9)),
     ),
     Case(
-        "rank-one beside gaussian",
-        ["dataset[0] (things).kernels", "a rank-one family stands alone"],
+        "many columns of rank-one beside gaussian",
+        ["dataset 'things': kernels[1]", "at most 500 columns", "got 501", "Choose fewer with 'columns'"],
         config_values(kernels=[GAUSSIAN, {"family": "rank-one"}]),
+        "".join(",".join(str((i + 1) * c % 7) for c in range(1, 502)) + f",{'ab'[i % 2]}\n" for i in range(9)),
     ),
-    Case("words of a table", ["'bigrams'", "it has: columns"], config_values(kernels=words("bigrams"))),
-    Case("columns of documents", ["'columns'", "it has: unigrams, bigrams"], text_values("columns")),
+    Case(
+        "many columns, each with a kernel",
+        ["dataset 'things': kernels[0]", "each = 'column'", "at most 500 columns", "Choose fewer with 'columns'"],
+        view(each="column"),
+        "".join(",".join(str((i + 1) * c % 7) for c in range(1, 502)) + f",{'ab'[i % 2]}\n" for i in range(9)),
+    ),
+    Case("unknown column", ["dataset 'things': kernels[0].columns", "'x'", "are: '0', '1'"], view(columns=["x"])),
+    Case("near column", ["kernels[0].columns", "did you mean '1'?"], view(columns=["11"])),
+    Case("pattern without a match", ["kernels[0].columns", "'gene_*' matches no"], view(columns=["gene_*"])),
+    Case("number of the target", ["kernels[0].columns", "2 is not", "without the target"], view(columns=[2])),
+    Case("negative column", ["kernels[0].columns[0]", "greater than or equal to 0", "-1"], view(columns=[-1])),
+    Case("range backwards", ["kernels[0].columns", "'1-0' is backwards; write '0-1'"], view(columns=["1-0"])),
+    Case("range beyond the features", ["kernels[0].columns", "'0-2'", "ends at column 2"], view(columns=["0-2"])),
+    Case("column twice", ["kernels[0].columns", "1 is listed more than once"], view(columns=[1, 1])),
+    Case("columns without brackets", ["kernels[0].columns", "a list in brackets"], view(columns="1")),
+    Case("each row", ["kernels[0].each", "must be 'column'", "'row'"], view(each="row")),
+    Case("name with a colon", ["kernels[0] (a:b).name", "letters, digits"], view(name="a:b")),
+    Case(
+        "two kernels of one name",
+        ["dataset[0] (things).kernels", "'gaussian(2^-1)' is listed more than once", "set 'name'"],
+        config_values(kernels=[GAUSSIAN | {"columns": [0]}, GAUSSIAN | {"columns": [1]}]),
+    ),
+    Case(
+        "two kernels of one column",
+        ["dataset 'things': kernels", "'0:linear' is listed more than once", "set 'name'"],
+        config_values(kernels=[{"family": "linear", "each": "column"}, {"family": "rank-one", "columns": [0]}]),
+    ),
+    Case(
+        "each column of a rank-one family",
+        ["kernels[0].each", "remove this key"],
+        config_values(kernels=[{"family": "rank-one", "each": "column"}]),
+    ),
+    Case(
+        "family of a package that is not installed",
+        ["kernels[0].family", "must be one of 'gaussian'", "'mine'", "only if that package is installed"],
+        config_values(kernels=[{"family": "mine"}]),
+    ),
+    Case("words of a table", ["'bigrams'", "Available: columns"], config_values(kernels=words("bigrams"))),
+    Case("columns of documents", ["'columns'", "Available: unigrams, bigrams"], text_values("columns")),
     Case("missing documents", ["no file", "things.csv", "--data-dir"], text_values(), content=None),
-    Case("too few words", ["top = 50", "only 2 unigrams"], text_values(top=50), content="a one two\nb two two\n" * 4),
     Case("no bigram", ["no bigrams", "things.csv"], text_values("bigrams"), content="a one\nb two\n" * 4),
     Case("empty document", ["1 of 9", "line 9", "missing = 'drop'"], text_values(), "a one\nb two\n" * 4 + "a\n"),
     Case("missing reviews", ["no folder", "processed_acl", "PIPELINE_DATA_DIR"], text_values(source="sentiment")),

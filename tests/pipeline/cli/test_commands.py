@@ -5,6 +5,7 @@ import os
 import shutil
 import signal
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -16,7 +17,6 @@ from kernel_pipeline.cli.main import main
 from kernel_pipeline.stages.task import STAGES
 from kernel_pipeline.store.arrays import RunStore
 from kernel_pipeline.store.local_storage import LocalStorage
-from kernel_pipeline.store.reports import Finished
 from tests.helpers.sweeps import SMALL, flip, forget, note, pipeline, plan_in, small_config, start
 
 SAME_BYTES = (
@@ -49,10 +49,10 @@ def names(root: Path) -> list[str]:
 def test_it_says_what_it_does_and_ends_with_the_table_and_where_to_look(folder: Path) -> None:
     output = (folder / "two.txt").read_text()
     assert "small: 2 dataset(s), 4 method(s), 4 trials" in output
-    assert output.count("2 workers; dashboard: off (--dashboard serves one)") == 1
+    assert output.count("2 workers; dashboard: off (enable it with --dashboard)") == 1
     assert "Regression: RMSE" in output
     assert "Classification: misclassification rate" in output
-    assert "The tables are in two/results" in output
+    assert "The report is two/report.html, and the tables are in two/results" in output
     assert "pipeline status two" in output
     assert "\x1b" not in output  # no colours, no bars off a terminal
 
@@ -106,12 +106,12 @@ def test_a_run_that_is_stopped_goes_on_to_the_same_tables(folder: Path, warning:
     os.killpg(process.pid, warning)  # as a terminal or a batch system does: to the workers too
     output, errors = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert "Stopping: running tasks get at most 30 s to finish" in output
+    assert "Stopping: running tasks have at most 30 s to finish" in output
     left = 76 - sum(name.partition("/")[0] in STAGES for name in names(root))
     assert left > 0
     assert (
         errors
-        == f"stopped; {left} of 76 tasks are left. `pipeline resume {root}`, or the same command, continues the run\n"
+        == f"stopped; {left} of 76 tasks are left. `pipeline resume {root}`, or the same command, resumes the run\n"
     )
     assert not (root / "results").exists()
     done = pipeline("resume", root, "--workers", "1", cwd=folder)
@@ -181,7 +181,7 @@ def test_an_input_that_stays_damaged_stops_the_run_in_one_message(folder: Path) 
     (root / "combined.zarr/wave/regression/unif/c/0/0/1").unlink()
     # The ledger says that combining is done and wrote nothing, so that there is nothing to mend.
     combined = forget(root, "fits/wave/regression/unif/0")["combine/wave/regression/unif/0"]
-    note(root, Finished(**combined.values() | {"digests": {}}))
+    note(root, replace(combined, digests={}))
     done = pipeline("run", "small.toml", "--workers", "1", "--out", root, cwd=folder)
     assert done.returncode == 1
     assert done.stderr.startswith(f"Error: {root} was damaged repeatedly during the run")
@@ -194,5 +194,5 @@ def test_status_of_a_run_that_has_only_begun(tmp_path: Path) -> None:
     assert shown.exit_code == 0
     assert "small: 0 of 76 tasks are done" in shown.output
     assert "76 are left: 76 not run yet." in shown.output
-    assert f"`pipeline resume {tmp_path}` continues the run" in shown.output
+    assert f"`pipeline resume {tmp_path}` resumes the run" in shown.output
     assert "The tables are in" not in shown.output

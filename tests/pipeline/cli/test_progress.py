@@ -28,7 +28,7 @@ def shown(
     progress = Progress(console)
     progress(TasksStarted(Counter(task.stage for task in plan.tasks), {}))
     for _ in seconds:
-        progress(TaskFinished("tiles/wave/0", "tiles", 0.0))
+        progress(TaskFinished("tiles/wave/0", "tiles", 0.0, remaining=720.0))
     progress(TasksStopped())
     stream = console.file
     assert isinstance(stream, io.StringIO)
@@ -41,6 +41,7 @@ def test_a_terminal_shows_a_bar_a_stage(tmp_path: Path, monkeypatch: pytest.Monk
     for stage in ("tiles", "reduce", "weights", "combine", "fits"):
         assert stage in output
     assert "2/" in output
+    assert "about 12 min left" in output
 
 
 def test_stages_without_tasks_are_not_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -59,4 +60,18 @@ def test_elsewhere_a_line_at_most_every_ten_seconds(tmp_path: Path, monkeypatch:
     assert 1 <= len(lines) <= 2
     assert lines[0].startswith("1")
     assert "tiles " in lines[0]
-    assert "fits 0/48" in lines[0]
+    assert "fits 0/48; about 12 min left" in lines[0]
+
+
+def test_nothing_is_said_about_a_time_that_is_not_known() -> None:
+    for terminal in (True, False):
+        console = Console(file=io.StringIO(), force_terminal=terminal, width=160)
+        progress = Progress(console)
+        progress(TasksStarted({"tiles": 1}, {}))
+        progress._last_line -= 60.0
+        progress(TaskFinished("tiles/wave/0", "tiles", 0.0))
+        progress(TasksStopped())
+        stream = console.file
+        assert isinstance(stream, io.StringIO)
+        assert "1/1" in stream.getvalue()
+        assert "left" not in stream.getvalue()

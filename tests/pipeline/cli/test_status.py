@@ -2,22 +2,31 @@
 
 import io
 import json
+import math
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from rich.console import Console
 
 from kernel_pipeline.cli.status import print_status
+from kernel_pipeline.plan.estimates import task_times
 from kernel_pipeline.plan.plan import Plan
 from kernel_pipeline.stages.fits import FitTask
 from kernel_pipeline.store.ledger import Ledger
 from kernel_pipeline.store.local_storage import LocalStorage
-from kernel_pipeline.store.reports import Finished
+from kernel_pipeline.text import format_seconds
 from tests.helpers.build import listing
 from tests.helpers.sweeps import fail, forget, note
 
 WEIGHTS = "weights/wave/regression/alignf/0-2"
 ALL = "tiles 2 of 2, reduce 2 of 2, weights 6 of 6, combine 6 of 6, fits 18 of 18"
+
+
+@pytest.fixture(autouse=True)
+def no_times(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Show no times: on a busy machine, even a small run may take long enough for them to be shown."""
+    monkeypatch.setattr("kernel_pipeline.cli.status.MIN_SHOWN_S", math.inf)
 
 
 def lines(root: Path) -> list[str]:
@@ -29,7 +38,7 @@ def lines(root: Path) -> list[str]:
 
 
 def go_on(root: Path) -> str:
-    return f"`pipeline resume {root}` continues the run; finished tasks are not repeated."
+    return f"`pipeline resume {root}` resumes the run; finished tasks are not repeated."
 
 
 def test_a_finished_run_has_nothing_left(root: Path) -> None:
@@ -72,9 +81,9 @@ def test_what_failed_is_named_with_its_reason_and_not_left(root: Path, plan: Pla
 
 
 def test_what_is_outdated_behind_a_failure_is_not_left(root: Path, plan: Plan) -> None:
-    before = Ledger(LocalStorage(root)).read()
+    before = Ledger(LocalStorage(root)).read().tasks
     behind = fail(root, plan, "tiles/wave/0", "it was too hot")
-    note(root, *(Finished(**before[name].values() | {"identity": "of another config"}) for name in behind))
+    note(root, *(replace(before[name], identity="of another config") for name in behind))
     forget(root, "fits/flowers/regression/unif/0")
     assert lines(root)[1] == "1 are left: 1 not run yet."
 
@@ -91,6 +100,40 @@ def test_a_run_that_goes_on_is_not_to_be_resumed(root: Path) -> None:
         "1 are left: 1 not run yet.",
         "It is running: process 7 on another, since noon.",
     ]
+
+
+def slower(root: Path, seconds: float) -> None:
+    """Let each finished task have taken this time."""
+    reports = Ledger(LocalStorage(root)).read().tasks
+    note(root, *(replace(report, seconds=seconds) for report in reports.values()))
+
+
+def test_the_remaining_time_follows_from_the_finished_tasks(
+    root: Path, plan: Plan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kernel_pipeline.cli.status.MIN_SHOWN_S", 10.0)
+    missing = ["fits/wave/regression/unif/1", "fits/wave/regression/unif/2"]
+    slower(root, 100.0)
+    forget(root, *missing, "tables")
+    times = task_times(plan)
+    fits = [task.name for task in plan.tasks if task.stage == "fits" and task.name not in missing]
+    ratio = 100.0 * len(fits) / sum(times[name].seconds for name in fits)
+    seconds = ratio * sum(times[name].seconds for name in missing)
+    assert lines(root)[2] == f"They take about {format_seconds(seconds)} with 1 worker(s)."
+    (root / "progress.json").write_text('{"workers": 2}')
+    assert lines(root)[2] == f"They take about {format_seconds(seconds / 2)} with 2 worker(s)."
+
+
+def test_a_long_run_that_is_finished_compares_its_time_with_the_estimate(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slower(root, 2.0)
+    monkeypatch.setattr("kernel_pipeline.cli.status.MIN_SHOWN_S", 10.0)
+    monkeypatch.setattr("kernel_pipeline.plan.calibration.SECONDS_PER_RATE", 0.0)
+    line = lines(root)[1]
+    assert line.startswith("Estimated ")
+    assert "; measured time: 68 s (estimated and measured by stage: tiles " in line
+    assert line.endswith(", 36 s).")
 
 
 def test_before_the_data_are_stored_there_is_not_much_to_say(root: Path, plan: Plan) -> None:

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from kernel_pipeline.config.views import gram_families
 from kernel_pipeline.tasks.kernels.family import ColumnChoice
 from tests.helpers.build import GAUSSIAN, changed, config_values, parsed, synthetic_values
 from tests.pipeline.config.full_config import FULL, message
@@ -12,7 +13,7 @@ from tests.pipeline.config.full_config import FULL, message
 def test_grids_and_families_of_one_value() -> None:
     place = ("dataset", 3, "kernels", 0, "log2_gamma")
     assert parsed(changed(FULL, ("fit", "krr"), {"from": 1, "to": 1})).fit.krr.values() == [2.0]
-    assert parsed(changed(FULL, place, [4, 4])).dataset[3].gram_families[0].names() == ("gaussian(2^4)",)
+    assert gram_families(parsed(changed(FULL, place, [4, 4])).dataset[3], None)[0].names() == ("gaussian(2^4)",)
     assert "goes from 1 to 0" in message(changed(FULL, ("fit", "krr"), {"from": 1, "to": 0}))
     assert "[4, 3] is backwards" in message(changed(FULL, place, [4, 3]))
 
@@ -21,40 +22,34 @@ def test_grids_and_families_of_one_value() -> None:
     ("place", "kernels", "expected"),
     [
         (
-            3,
-            [{"family": "rank-one"}, GAUSSIAN],
-            "(made).kernels: a rank-one family stands alone; put other families into a dataset of their own",
-        ),
-        (3, [{"family": "rank-one"}] * 2, "(made).kernels: a rank-one family stands alone"),
-        (
             4,
             [{"family": "rank-one", "features": "unigrams"}, {"family": "rank-one", "features": "bigrams"}],
-            "(words).kernels: a rank-one family stands alone",
+            "(words).kernels: documents need one family with one kernel per column: family = 'rank-one'",
         ),
         (
             3,
             [{"family": "rank-one", "features": "bigrams"}],
-            "(made).kernels: features = 'bigrams' is not what this source has; it has: columns",
+            "(made).kernels: features = 'bigrams' is not available for this source. Available: columns",
         ),
         (
             4,
             [{"family": "rank-one"}],
-            "(words).kernels: features = 'columns' is not what this source has; it has: unigrams, bigrams",
+            "(words).kernels: features = 'columns' is not available for this source. Available: unigrams, bigrams",
         ),
         (
             3,
             [{"family": "rank-one", "top": 5}],
-            "(made).kernels[0].top: selects frequent words; all columns of a table are used. Leave it out",
+            "(made).kernels[0].top: applies to words only, since all columns of a table are used; remove this key",
         ),
         (
             4,
             [GAUSSIAN],
-            "(words).kernels: documents take one family that makes a kernel of each column: family = 'rank-one'",
+            "(words).kernels: documents need one family with one kernel per column: family = 'rank-one'",
         ),
         (
             5,
             [GAUSSIAN],
-            "(reviews).kernels: documents take one family that makes a kernel of each column: family = 'rank-one'",
+            "(reviews).kernels: documents need one family with one kernel per column: family = 'rank-one'",
         ),
         (4, [{"family": "rank-one", "log2_gamma": [0, 1]}], "(words).kernels[0]: unknown key 'log2_gamma'"),
         (4, [{"features": "bigrams"}], "(words).kernels[0]: requires the key 'family'"),
@@ -69,7 +64,7 @@ def test_families_that_do_not_go_with_each_other_or_with_the_source(
 def test_a_rank_one_family_of_columns() -> None:
     family = parsed(synthetic_values(kernels=[{"family": "rank-one"}])).dataset[0].column_family
     assert family is not None
-    assert family.choice() == ColumnChoice("columns", top=None)
+    assert family.choice() == ColumnChoice(("columns",), top=None)
     assert parsed(synthetic_values()).dataset[0].column_family is None
 
 

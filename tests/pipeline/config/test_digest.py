@@ -16,27 +16,59 @@ OTHER: dict[str, Any] = {
     "name": "other",
     "seed": 8,
     "q": 3.0,
+    "baselines": True,
     "folds": 5,
+    "permutations": 0,
     "from": -5,
     "to": 4,
     "step": 2,
+    "class_weight": None,
+    "metric": "mae",
+    "refit": "train",
+    "memory": "2 GiB",
     "tile": 65,
+    "gram": "recompute",
+    "keep_up_to": "6 GiB",
+    "keep_combined": False,
     "task": ["classification"],
     "rows": 51,
     "log2_gamma": [8, 9],
+    "gamma": [0.7],
+    "nu": [2.5],
+    "length_scale": [5.0],
+    "alpha": [7.0],
+    "degree": [4],
+    "coef0": [2.0],
     "positive": ["c"],
     "drop": [1],
     "A": 3.0,
     "G": 3.0,
     "encode": {"word": 1.0},
     "path": "other.csv",
-    "format": "table",
     "header": False,
+    "index": True,
+    "groups": 3,
+    "test": 2,
+    "test_path": "other-test.csv",
+    "separator": "|",
+    "decimal": ".",
+    "encoding": "utf-16",
     "features": 7,
     "noise": 0.25,
     "target": 2,
     "top": 10,
     "domain": "dvd",
+    "counts": "counts",
+    "min_df": 2,
+    "stop_words": ["of"],
+    "lowercase": True,
+    "upper": 0.75,
+    "ridge": 2.0,
+    "text": "title",
+    "columns": ["petal*", 0],
+    "each": None,
+    "psd": None,
+    "fit_on": "all",
 }
 
 
@@ -56,19 +88,23 @@ OTHER_AT: dict[tuple[str | int, ...], Any] = {
     ("dataset", 4, "missing"): "error",
     ("dataset", 5, "kernels", 0, "features"): "unigrams",
     ("dataset", 5, "missing"): "drop",
+    ("dataset", 6, "kernels", 0, "features"): ["unigrams"],
+    ("dataset", 6, "task"): ["regression"],
     ("methods", 1): "alignf",
     ("methods", 2): "alignf-linear",
-    ("methods", 3): "best-kernel",
+    ("methods", 3): "each-kernel",
     ("methods", 4): "each-kernel",
     ("methods", 5): "alignf",
 }
 
 
 # They decide which keys there are, so none of them can change alone.
-BOUND = ("source", "family", "method")
+BOUND = ("source", "family", "method", "format")
 
 
-PLACES = [place for place, _ in leaves(FULL) if place != ("description",) and place[-1] not in BOUND]
+# Given folds, which FULL has, allow one repeat only.
+ONE_REPEAT = ("protocol", "repeats")
+PLACES = [place for place, _ in leaves(FULL) if place not in (("description",), ONE_REPEAT) and place[-1] not in BOUND]
 
 
 def shuffled(value: Any, random_: random.Random) -> Any:
@@ -99,6 +135,21 @@ def test_digest_takes_5_and_5_0_for_the_same() -> None:
 
 def test_digest_ignores_the_description_alone() -> None:
     assert config_digest(parsed(FULL | {"description": "other"})) == config_digest(parsed(FULL))
+
+
+def test_digest_is_that_of_configs_without_the_key_if_steps_are_fitted_to_all_samples() -> None:
+    assert config_digest(parsed(synthetic_values(fit_on="all"))) == config_digest(parsed(synthetic_values()))
+    assert differences(parsed(synthetic_values(fit_on="all")), parsed(synthetic_values())) == []
+
+
+def test_digest_sees_repeats_and_is_that_of_configs_without_the_keys_for_one() -> None:
+    old, one, two = (
+        parsed(synthetic_values() | {"protocol": {"folds": 3, **keys}})
+        for keys in ({}, {"repeats": 1, "permutations": 0}, {"repeats": 2})
+    )
+    assert config_digest(one) == config_digest(old)
+    assert config_digest(two) != config_digest(old)
+    assert differences(old, two) == ["protocol.repeats: 1 -> 2"]
 
 
 def schema_keys(schema: Any) -> set[str]:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from kernel_pipeline.config.loading import config_digest, read_config, shipped_configs, to_toml
+from kernel_pipeline.config.views import gram_families
 from kernel_pipeline.errors import ConfigError
 from tests.helpers.build import config_values, parsed, put, put_config, synthetic_values
 from tests.pipeline.config.full_config import FULL
@@ -54,7 +55,7 @@ def test_defaults() -> None:
         for gamma2 in range(-8, -41, -4)
     ]
     assert config.dataset[0].rows is None
-    assert [name for family in config.dataset[0].gram_families for name in family.names()] == [
+    assert [name for family in gram_families(config.dataset[0], None) for name in family.names()] == [
         "gaussian(2^-1)",
         "gaussian(2^0)",
     ]
@@ -86,7 +87,7 @@ def test_resolved_toml_has_the_names_of_methods_as_they_are_written() -> None:
     assert values["methods"] == FULL["methods"]
     assert values["fit"] == FULL["fit"]
     defaults = tomllib.loads(to_toml(parsed(synthetic_values())))["fit"]
-    assert list(defaults) == ["krr", "svm", "l1-svm", "l2-krr", "align-krr"]
+    assert list(defaults) == ["memory", "refit", "krr", "svm", "l1-svm", "l2-krr", "align-krr"]
     assert defaults["align-krr"]["gamma2"] == {"from": -40, "to": -8, "step": 4}
 
 

@@ -25,8 +25,8 @@ def test_a_table_for_a_method_is_not_told_which_names_there_are() -> None:
 def test_a_one_stage_method_needs_a_dataset_with_its_task(method: str, wanted: str, learned: str) -> None:
     values = synthetic_values(task=learned) | {"methods": ["unif", method]}
     text = message(values)
-    assert f"methods: {method!r} is for {wanted}, but every dataset learns {learned}" in text
-    assert "leave the method out, or set task of a dataset" in text
+    assert f"methods: {method!r} is for {wanted}, but the datasets have only the task {learned}" in text
+    assert "remove the method, or change the task of a dataset" in text
     # One dataset that has it is enough.
     values["dataset"].append({**values["dataset"][0], "name": "second", "task": wanted})
     assert [entry.method_id for entry in parsed(values).methods] == ["unif", method]
@@ -35,18 +35,29 @@ def test_a_one_stage_method_needs_a_dataset_with_its_task(method: str, wanted: s
 @pytest.mark.parametrize(
     ("method", "task", "kernels", "rank_one", "reason"),
     [
-        ("l1-svm", "regression", 2, False, "it is for classification"),
-        ("l2-krr", "classification", 2, False, "it is for regression"),
+        ("l1-svm", "regression", 2, False, "it supports only classification"),
+        ("l2-krr", "classification", 2, False, "it supports only regression"),
         ("alignf-linear", "regression", 5001, True, "a matrix of 5,001 x 5,001; 5,000 kernels at most"),
         ("align-krr", "regression", 5001, True, "a matrix of 5,001 x 5,001"),
-        ("each-kernel", "regression", 2, True, "single feature"),
         ("l1-svm", "classification", 5001, True, "None"),
         ("l2-krr", "regression", 5001, True, "None"),
         ("align-krr", "regression", 5000, True, "None"),
         ("each-kernel", "regression", 9, False, "None"),
+        ("best-single", "regression", 5001, True, "None"),
+        ("majority", "regression", 2, False, "it supports only classification"),
         (Align(3.0), "classification", 5001, True, "None"),
     ],
 )
 def test_why_a_method_is_left_out(method: str | Method, task: str, kernels: int, rank_one: bool, reason: str) -> None:
     method = METHODS[method]() if isinstance(method, str) else method
     assert reason in str(method.unsupported_reason(task, kernels, rank_one))
+
+
+def test_a_classifier_without_class_weights_is_refused_where_they_are_set() -> None:
+    values = synthetic_values(task="classification") | {"methods": ["unif", "l1-svm"]}
+    text = message(values | {"fit": {"class_weight": "balanced"}})
+    assert "fit.class_weight = 'balanced': 'l1-svm' does not support class weights" in text
+    assert "remove the method, or remove class_weight" in text
+    assert parsed(values | {"methods": ["unif"], "fit": {"class_weight": "balanced"}}).fit.class_weight == "balanced"
+    # Methods of regressions have no classes to weigh.
+    assert parsed(synthetic_values() | {"methods": ["l2-krr"], "fit": {"class_weight": "balanced"}})

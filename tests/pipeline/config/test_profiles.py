@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from kernel_pipeline.cli.main import main
 from kernel_pipeline.cluster.address import AddressProfile
-from kernel_pipeline.cluster.backend import BACKENDS
+from kernel_pipeline.cluster.backend import BUILT_IN, find_backend
 from kernel_pipeline.cluster.errors import ProfileError
 from kernel_pipeline.cluster.profile import Profile
 from kernel_pipeline.cluster.quantities import handover_seconds, walltime_seconds
@@ -30,7 +30,7 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_every_backend_but_an_address_is_shipped_as_a_valid_profile() -> None:
-    assert set(known_profiles()) == set(BACKENDS) - {"address"}
+    assert set(known_profiles()) == set(BUILT_IN) - {"address"}
     for name in known_profiles():
         assert find_profile(name).backend == name
 
@@ -142,7 +142,7 @@ def test_work_is_handed_over_before_a_job_ends(walltime: str, length: float, lef
 
 
 def test_only_timed_queues_take_a_wall_time() -> None:
-    assert {name for name, backend in BACKENDS.items() if "walltime" in backend.TAKES} == {"slurm", "pbs", "lsf", "sge"}
+    assert {name for name in BUILT_IN if "walltime" in find_backend(name).KEYS} == {"slurm", "pbs", "lsf", "sge"}
 
 
 def test_a_broken_profile_is_in_nobodys_way(own: Path, tmp_path: Path) -> None:

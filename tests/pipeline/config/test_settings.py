@@ -5,11 +5,14 @@ from typing import Any
 
 import pytest
 
+from kernel_pipeline.config.families import ViewSpec
 from kernel_pipeline.config.loading import (
     read_config,
 )
 from kernel_pipeline.config.sweep import Config
+from kernel_pipeline.config.views import gram_families
 from kernel_pipeline.errors import ConfigError
+from kernel_pipeline.tasks.kernels.linear import LinearFamily
 from kernel_pipeline.tasks.weights.align import Align
 from kernel_pipeline.tasks.weights.best_kernel import BestKernel
 from tests.helpers.build import config_values, put_config, synthetic_values
@@ -29,7 +32,7 @@ def test_set_a_nested_value_even_if_its_table_is_not_written(tmp_path: Path) -> 
 
 def test_set_a_dataset_by_name(tmp_path: Path) -> None:
     config = setting("dataset.made.rows=99", folder=tmp_path)
-    assert [dataset.rows for dataset in config.dataset] == [50, 60, 70, 99, 90, 40]
+    assert [dataset.rows for dataset in config.dataset] == [50, 60, 70, 99, 90, 40, None]
 
 
 def test_set_lists_and_tables(tmp_path: Path) -> None:
@@ -41,7 +44,7 @@ def test_set_lists_and_tables(tmp_path: Path) -> None:
     )
     assert config.methods == [BestKernel(), Align(1.25)]
     assert [method.method_id for method in config.methods] == ["best-kernel", "align-q1.25"]
-    assert [name for family in config.dataset[3].gram_families for name in family.names()] == [
+    assert [name for family in gram_families(config.dataset[3], None) for name in family.names()] == [
         "gaussian(2^1)",
         "gaussian(2^2)",
     ]
@@ -70,7 +73,9 @@ def test_set_needs_a_key_and_a_value(written: str, tmp_path: Path) -> None:
 
 
 def test_set_of_an_unknown_dataset_lists_the_known_ones(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="there is no 'mad'; there are: file, open, flowers, made, words, reviews"):
+    with pytest.raises(
+        ConfigError, match=r"there is no table named 'mad'\. Available: file, open, flowers, made, words, reviews"
+    ):
         setting("dataset.mad.rows=3", folder=tmp_path)
 
 
@@ -78,7 +83,7 @@ def test_set_of_an_unknown_dataset_lists_the_known_ones(tmp_path: Path) -> None:
     "written", ["dataset.rows=3", "seed.x=3", "seed.x.y=3", "methods.0=align", "methods.align.q=3"]
 )
 def test_set_inside_what_is_not_a_table(written: str, tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="is not a table"):
+    with pytest.raises(ConfigError, match=r"is not a table|follows a list; set the whole list"):
         setting(written, folder=tmp_path)
 
 
@@ -87,6 +92,15 @@ def test_set_of_an_unknown_key_and_of_a_wrong_value(tmp_path: Path) -> None:
         setting("sed=3", folder=tmp_path)
     with pytest.raises(ConfigError, match=r"protocol\.folds: must be .*integer; got 'many'"):
         setting("protocol.folds=many", folder=tmp_path)
+
+
+def test_set_a_view_by_its_name_unless_several_have_it(tmp_path: Path) -> None:
+    kernels = [{"family": "linear", "name": "a"}, {"family": "linear", "name": "b", "columns": [0]}]
+    found = setting("dataset.made.kernels.b.columns=[1]", base=synthetic_values(kernels=kernels), folder=tmp_path)
+    assert found.dataset[0].kernels[1] == ViewSpec(LinearFamily(), (1,), name="b")
+    kernels = [{"family": "linear", "name": "a"}, {"family": "gaussian", "log2_gamma": [0, 0], "name": "a"}]
+    with pytest.raises(ConfigError, match="several tables are named 'a'; set the whole list"):
+        setting("dataset.made.kernels.a.columns=[1]", base=synthetic_values(kernels=kernels), folder=tmp_path)
 
 
 def test_set_a_dataset_with_a_dot_in_its_name(tmp_path: Path) -> None:

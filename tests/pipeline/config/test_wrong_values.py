@@ -5,10 +5,15 @@ from typing import Any
 
 import pytest
 
+from kernel_pipeline.tasks.kernels.family import FAMILIES
 from tests.helpers.build import GAUSSIAN, changed
 from tests.pipeline.config.full_config import FULL, message
 
-METHODS = "'unif', 'align', 'alignf', 'alignf-linear', 'best-kernel', 'l1-svm', 'l2-krr', 'align-krr' or 'each-kernel'"
+METHODS = (
+    "'unif', 'align', 'alignf', 'alignf-linear', 'alignf-plus', 'alignf-ridge', 'hsic', 'best-kernel', 'l1-svm', "
+    "'l2-krr', 'align-krr', 'each-kernel', 'best-single', 'linear', 'majority' or 'mean'"
+)
+NAMES = METHODS.replace(" or", ",")
 
 
 @pytest.mark.parametrize(
@@ -25,12 +30,15 @@ METHODS = "'unif', 'align', 'alignf', 'alignf-linear', 'best-kernel', 'l1-svm', 
         (("methods", 0, "q"), float("inf"), "methods[0].q: must be a finite number; got inf"),
         (("methods", 0, "q"), "2", "methods[0].q: must be a valid number; got '2'"),
         (("methods", 0, "method"), "alignf", "methods[0]: unknown key 'q'. Allowed: method"),
-        (("methods", 0, "method"), "alignq", f"methods[0].method: must be {METHODS}; got 'alignq'"),
-        (("methods", 0, "method"), ["align"], f"methods[0].method: must be {METHODS}; got ['align']"),
-        (("methods", 1), {"q": 2}, "methods[1].method: is missing"),
+        (("methods", 0, "method"), "alignq", f"methods[0].method: must be one of {NAMES}; got 'alignq'"),
+        (("methods", 0, "method"), ["align"], f"methods[0].method: must be one of {NAMES}; got "),
+        (("methods", 1), {"q": 2}, "methods[1]: requires the key 'method'"),
         (("name",), 5, "name: must be a valid string; got 5"),
         (("protocol",), 3, "protocol: must be a table; got 3"),
         (("protocol", "folds"), 2, "protocol.folds: must be greater than or equal to 3; got 2"),
+        (("protocol", "repeats"), 0, "protocol.repeats: must be greater than or equal to 1; got 0"),
+        (("protocol", "repeats"), 3, "protocol.repeats = 3: the folds of dataset "),
+        (("protocol", "permutations"), 18, "protocol.permutations: must be 0, or at least 19 for a 95 % quantile"),
         (("storage", "tile"), 0, "storage.tile: must be greater than or equal to 1; got 0"),
         (("fit", "krr", "step"), 0, "fit.krr.step: must be greater than or equal to 1; got 0"),
         (("fit", "svm"), {"from": 3, "to": 1}, "fit.svm: goes from 3 to 1; 'from' must not be above 'to'"),
@@ -44,31 +52,57 @@ METHODS = "'unif', 'align', 'alignf', 'alignf-linear', 'best-kernel', 'l1-svm', 
             "fil",
             "dataset[0] (file).source: must be one of 'file', 'openml', 'sklearn', 'synthetic', 'text', 'sentiment'",
         ),
-        (("dataset", 0, "format"), "cvs", "must be 'csv', 'table', 'libsvm', 'arff' or 'npz'; got 'cvs'"),
+        (
+            ("dataset", 0, "format"),
+            "cvs",
+            "must be 'csv', 'table', 'libsvm', 'arff', 'npz', 'parquet' or 'feather'; got 'cvs'",
+        ),
         (("dataset", 0, "task"), "clustering", "must be 'regression' or 'classification'; got 'clustering'"),
-        (("dataset", 0, "missing"), "dorp", "dataset[0] (file).missing: must be 'error' or 'drop'; got 'dorp'"),
+        (
+            ("dataset", 0, "missing"),
+            "dorp",
+            "dataset[0] (file).missing: must be 'error', 'drop', 'mean', 'median' or 'most-frequent'; got 'dorp'",
+        ),
         (("dataset", 0, "scale"), "max", "must be 'none', 'standard' or 'minmax'; got 'max'"),
         (("dataset", 0, "header"), "yes", "dataset[0] (file).header: must be a valid boolean; got 'yes'"),
         (("dataset", 0, "rows"), 0, "dataset[0] (file).rows: must be greater than or equal to 1; got 0"),
         (("dataset", 0, "rows"), "5", "dataset[0] (file).rows: must be a valid integer; got '5'"),
         (("dataset", 0, "positive"), "a", "dataset[0] (file).positive: must be a list in brackets"),
         (("dataset", 0, "positive"), [1], "dataset[0] (file).positive[0]: must be a valid string; got 1"),
-        (("dataset", 2, "id"), "irs", "'breast_cancer', 'diabetes', 'digits', 'iris' or 'wine'; got 'irs'"),
+        (("dataset", 2, "id"), "irs", "'breast_cancer', 'diabetes', 'digits', 'iris', 'linnerud' or 'wine'; got 'irs'"),
         (("dataset", 3, "noise"), -1, "dataset[3] (made).noise: must be greater than or equal to 0; got -1"),
         (("dataset", 3, "features"), 4, "dataset[3] (made).features: must be greater than or equal to 5; got 4"),
         (
             ("dataset", 3, "kernels", 0, "family"),
             "gausian",
-            "dataset[3] (made).kernels[0].family: must be one of 'gaussian', 'rank-one'; got 'gausian'",
+            f"dataset[3] (made).kernels[0].family: must be one of {', '.join(map(repr, FAMILIES))}; got 'gausian'",
         ),
         (
             ("dataset", 4, "kernels", 0, "features"),
             "words",
-            "dataset[4] (words).kernels[0].features: must be 'columns', 'unigrams' or 'bigrams'; got 'words'",
+            "(words).kernels[0].features: must be 'columns', 'unigrams' or 'bigrams', or a list; got 'words'",
         ),
+        (
+            ("dataset", 4, "kernels", 0, "features"),
+            ["unigrams", "words"],
+            "(words).kernels[0].features[1]: must be 'unigrams' or 'bigrams'; got 'words'",
+        ),
+        (("dataset", 4, "kernels", 0, "features"), [], "(words).kernels[0].features: is an empty list"),
+        (
+            ("dataset", 4, "kernels", 0, "features"),
+            ["bigrams", "unigrams", "bigrams"],
+            "(words).kernels[0].features: 'bigrams' is listed more than once",
+        ),
+        (("dataset", 4, "stop_words"), [], "dataset[4] (words).stop_words: must have at least 1 item(s); got []"),
+        (("dataset", 4, "stop_words"), ["a", 3], "dataset[4] (words).stop_words[1]: must be a valid string; got 3"),
+        (("dataset", 4, "lowercase"), "no", "dataset[4] (words).lowercase: must be a valid boolean; got 'no'"),
         (("dataset", 4, "kernels", 0, "top"), 0, "kernels[0].top: must be greater than or equal to 1; got 0"),
         (("dataset", 4, "path"), "", "dataset[4] (words).path: must not be empty; got ''"),
-        (("dataset", 4, "missing"), "dorp", "dataset[4] (words).missing: must be 'error' or 'drop'; got 'dorp'"),
+        (
+            ("dataset", 4, "missing"),
+            "dorp",
+            "dataset[4] (words).missing: must be 'error' or 'drop'; got 'dorp'",
+        ),
         (("dataset", 4, "positive"), [], "dataset[4] (words).positive: must have at least 1 item(s); got []"),
         (("dataset", 5, "domain"), "", "dataset[5] (reviews).domain: must not be empty; got ''"),
         (("dataset", 5, "domain"), 3, "dataset[5] (reviews).domain: must be a valid string; got 3"),
@@ -90,8 +124,10 @@ METHODS = "'unif', 'align', 'alignf', 'alignf-linear', 'best-kernel', 'l1-svm', 
         (("dataset", 0), 3, "dataset[0]: must be a table; got 3"),
         (("dataset",), [], "dataset: must have at least 1 item(s); got []"),
         (("dataset", 0, "kernels"), [], "dataset[0] (file).kernels: must have at least 1 item(s); got []"),
+        (("dataset", 0, "target"), [], "dataset[0] (file).target"),
+        (("fit", "class_weight"), "even", "fit.class_weight: must be 'balanced'; got 'even'"),
         (("dataset", 0, "task"), [], "dataset[0] (file).task: must have at least 1 item(s); got []"),
-        (("dataset", 0, "format"), 3, "must be 'csv', 'table', 'libsvm', 'arff' or 'npz'; got 3"),
+        (("dataset", 0, "format"), 3, "must be 'csv', 'table', 'libsvm', 'arff', 'npz', 'parquet' or 'feather'; got 3"),
         (("dataset", 0, "source"), 3, "dataset[0] (file).source: must be one of 'file', 'openml'"),
         (("methods",), [], "methods: must have at least 1 item(s); got []"),
     ],

@@ -14,26 +14,30 @@ from kernel_pipeline.tasks.arrays import Floats
 from tests.helpers.build import config_values, parsed
 
 
-def values(source: str, features: str = "bigrams", top: int | None = None, **fields: Any) -> dict[str, Any]:
+def values(source: str, features: str | list[str] = "bigrams", top: int | None = None, **fields: Any) -> dict[str, Any]:
     family = {"family": "rank-one", "features": features} | ({} if top is None else {"top": top})
     of_source = {"domain": "books", "path": "sentiment"} if source == "sentiment" else {"path": "words.txt"}
     dataset = {"name": "things", "task": "classification", "source": source, "kernels": [family], **of_source}
     return config_values() | {"dataset": [dataset | fields]}
 
 
-def read(folder: Path, source: str, features: str = "bigrams", top: int | None = None, **fields: Any) -> RawTable:
+def read(
+    folder: Path, source: str, features: str | list[str] = "bigrams", top: int | None = None, **fields: Any
+) -> RawTable:
     dataset = parsed(values(source, features, top, **fields)).dataset[0]
     return read_source(dataset, folder, 0)
 
 
 def ready(
-    folder: Path, source: str, features: str = "bigrams", top: int | None = None, **fields: Any
+    folder: Path, source: str, features: str | list[str] = "bigrams", top: int | None = None, **fields: Any
 ) -> PreparedDataset:
     config = parsed(values(source, features, top, **fields))
     return load_samples(config, config.dataset[0], folder)
 
 
-def refused(folder: Path, source: str, features: str = "bigrams", top: int | None = None, **fields: Any) -> str:
+def refused(
+    folder: Path, source: str, features: str | list[str] = "bigrams", top: int | None = None, **fields: Any
+) -> str:
     """What is said of documents that must not be accepted."""
     with pytest.raises(DataError) as caught:
         ready(folder, source, features, top, **fields)

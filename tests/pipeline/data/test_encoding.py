@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from kernel_pipeline.data.encoding import encode_features, whole_rows
+from kernel_pipeline.data.complete_rows import complete_rows, usable_cells
+from kernel_pipeline.data.encoding import encode_features
 from kernel_pipeline.errors import DataError
 from tests.helpers.build import LABELS, ROWS, dense, load, put, refused
 
@@ -19,7 +20,7 @@ NAN = float("nan")
 
 
 def encoded(columns: dict[str, Any], encode: str | dict[str, float] | None = None) -> list[list[float]]:
-    rows: list[list[float]] = encode_features(pd.DataFrame(columns), encode, "things").to_numpy().tolist()
+    rows: list[list[float]] = encode_features(pd.DataFrame(columns), encode, "things").frame.to_numpy().tolist()
     return rows
 
 
@@ -28,7 +29,11 @@ def test_numbers_stay_and_truth_becomes_zero_and_one() -> None:
 
 
 def test_onehot_makes_a_column_a_word() -> None:
-    frame = encode_features(pd.DataFrame({"u": [1, 2, 3], "colour": ["red", "green", "red"]}), "onehot", "things")
+    table = pd.DataFrame({"u": [1, 2, 3], "colour": ["red", "green", "red"]})
+    found = encode_features(table, "onehot", "things")
+    frame = found.frame
+    assert found.origins == ["u", "colour", "colour"]
+    assert found.one_hot == ["colour"]
     assert list(frame.columns) == ["u", "colour_green", "colour_red"]
     assert frame.to_numpy().tolist() == [[1, 0, 1], [2, 1, 0], [3, 0, 1]]
 
@@ -50,7 +55,9 @@ def test_single_letters_become_one_column() -> None:
 
 
 def test_sequences_become_a_feature_a_letter() -> None:
-    frame = encode_features(pd.DataFrame({"dna": [" ACG ", "TTA"]}), LETTERS, "things")
+    found = encode_features(pd.DataFrame({"dna": [" ACG ", "TTA"]}), LETTERS, "things")
+    frame = found.frame
+    assert found.origins == ["dna"] * 3
     assert frame.to_numpy().tolist() == [[1.0, 2.0, 3.0], [4.0, 4.0, 1.0]]
     assert list(frame.columns) == ["dna.0", "dna.1", "dna.2"]
 
@@ -75,7 +82,7 @@ def test_codes_leave_columns_of_numbers_alone() -> None:
 
 def test_text_in_features_says_where_and_what_to_do(tmp_path: Path) -> None:
     text = refused(tmp_path, ROWS + "hello,2,a\n")
-    for word in ("column 0", "'hello' in row 10", "drop = [0]", "encode = 'onehot'"):
+    for word in ("column 0", "'hello' in data row 10", "missing_values = ['hello']", "categorical = [0]"):
         assert word in text
 
 
@@ -101,7 +108,7 @@ def test_cells_without_a_usable_number_are_refused_or_left_out(cell: str, tmp_pa
 
 def test_a_gap_in_the_target_is_refused_or_left_out(tmp_path: Path) -> None:
     text = refused(tmp_path, ROWS + "1,2,?\n")
-    for word in ("'target'", "row 10", "1 of 10 rows", "missing = 'drop'"):
+    for word in ("target column 2 is empty in data row 10", "1 of 10 rows", "missing = 'drop'"):
         assert word in text
     samples = load(tmp_path, missing="drop")
     assert samples.left_out == 1
@@ -129,11 +136,14 @@ def test_no_row_left(tmp_path: Path) -> None:
     assert "0 rows" in refused(tmp_path, ROWS.replace(",a", ",?").replace(",b", ",?"), missing="drop")
 
 
-def test_whole_rows_names_the_column_and_what_was_read() -> None:
-    features = pd.DataFrame({"u": [1.0, 2.0, 3.0], "v": [1.0, np.inf, NAN]})
-    with pytest.raises(DataError, match=r"column 'v' .*row 2 .*inf.*2 of 3 rows"):
-        whole_rows(features, pd.Series([0, 1, 0]), "error", "things")
-    assert whole_rows(features, pd.Series([0, 1, 0]), "drop", "things").tolist() == [True, False, False]
+def test_complete_rows_names_the_column_and_what_was_read() -> None:
+    features = encode_features(pd.DataFrame({"u": [1.0, 2.0, 3.0], "v": [1.0, np.inf, NAN]}), None)
+    usable, labels = usable_cells(features.frame, "drop"), pd.Series([0, 1, 0])
+    with pytest.raises(DataError, match=r"column 'v' .*\(found inf\) in data row 2; .* 2 of 3 rows"):
+        complete_rows(features, usable, labels, "error", "things")
+    assert complete_rows(features, usable, labels, "drop", "things").tolist() == [True, False, False]
+    used = np.array([True, False])
+    assert complete_rows(features, usable, labels, "error", "things", used).all()
 
 
 @pytest.mark.parametrize(
@@ -163,7 +173,7 @@ def test_onehot_of_a_column_without_values_keeps_the_gaps() -> None:
 @pytest.mark.parametrize("cell", ["inf", "-inf", "1e200"])
 def test_an_unusable_number_in_the_target_is_refused(cell: str, tmp_path: Path) -> None:
     text = refused(tmp_path, "".join(f"{i},{i}\n" for i in range(9)) + f"1,{cell}\n", task="regression")
-    assert "column 'target' has no usable number in row 10" in text
+    assert "target column 1 has no usable number" in text
 
 
 @pytest.mark.parametrize("cell", ["?", "inf"])

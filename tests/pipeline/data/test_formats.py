@@ -33,8 +33,18 @@ def npy(array: Any) -> bytes:
     return file.getvalue()
 
 
+def arrow(format_: str, frame: pd.DataFrame) -> bytes:
+    file = io.BytesIO()
+    getattr(frame, f"to_{format_}")(file)
+    return file.getvalue()
+
+
+FRAME = pd.DataFrame({"u": range(9), "v": FEATURES[:, 1], "label": ["ab"[i % 2] for i in range(9)]})
+
+
 def read(path: Path, **dataset: Any) -> pd.DataFrame:
-    return read_frame(path, file_dataset(**dataset))
+    frame, _ = read_frame(path, file_dataset(**dataset))
+    return frame
 
 
 def refused(folder: Path, content: str | bytes, format_: str, name: str | None = None, **dataset: Any) -> str:
@@ -66,6 +76,8 @@ GOOD = [
     ("arff", ARFF, "x.arff"),
     ("arff", ARFF, "x.arff.gz"),
     ("npz", npz(features=FEATURES, target=LABELS), "x.npz"),
+    ("parquet", arrow("parquet", FRAME), "x.parquet"),
+    ("feather", arrow("feather", FRAME), "x.feather"),
     ("npz", npz(features=FEATURES.astype(np.float32), target=np.array(["a", "b"] * 4 + ["a"])), "x.text.npz"),
 ]
 
@@ -102,14 +114,8 @@ def test_header_may_be_given_with_a_target_by_number(format_: str, tmp_path: Pat
 
 def test_header_false_goes_before_a_named_target(tmp_path: Path) -> None:
     put(tmp_path, ROWS)
-    with pytest.raises(DataError, match=r"target = 'label' is not a column; there are: 0, 1, 2"):
+    with pytest.raises(DataError, match=r"target = 'label' is not a column. Available: 0, 1, 2"):
         load(tmp_path, target="label", header=False)
-
-
-def test_a_header_that_is_not_announced_is_named_as_the_cause(tmp_path: Path) -> None:
-    text = refused(tmp_path, "u,v,label\n" + ROWS, "csv")
-    assert "'u' in row 1" in text
-    assert "header = true" in text
 
 
 def test_csv_reads_quotes_blanks_and_empty_lines(tmp_path: Path) -> None:
@@ -166,7 +172,7 @@ def test_libsvm_has_its_target_last_and_absent_numbers_are_zero(tmp_path: Path) 
         ("csv", ARFF, ["cannot read", "'csv'"]),
         ("csv", LIBSVM, ["there is no feature column"]),
         ("table", ROWS, ["there is no feature column"]),
-        ("csv", TABLE, ["there is no feature column"]),
+        ("csv", TABLE.replace("\t", " "), ["there is no feature column"]),
         ("npz", npz(X=FEATURES, target=LABELS), ["'X'", "'features' and 'target' are required"]),
         ("npz", npz(features=FEATURES), ["['features']", "'features' and 'target' are required"]),
         ("npz", npz(features=FEATURES, target=LABELS[:4]), ["(9, 2)", "(4,)", "(m, d) and (m,)"]),

@@ -15,7 +15,7 @@ from tests.helpers.build import ROWS, file_dataset, load, put
 def columns(folder: Path, content: str = "u,v,label\n" + ROWS, **dataset: Any) -> tuple[list[Any], Any]:
     """The names of the feature columns and of the target column."""
     model = file_dataset(**dataset)
-    frame = read_frame(put(folder, content), model)
+    frame, _ = read_frame(put(folder, content), model)
     features, target = split_columns(frame, model.name, model.target, model.drop)
     return list(features.columns), target.name
 
@@ -86,7 +86,7 @@ def test_a_column_number_out_of_range(field: str, number: int, tmp_path: Path) -
 
 
 def test_an_unknown_column_name_lists_the_known_ones(tmp_path: Path) -> None:
-    assert "target = 'labl' is not a column; there are: 'u', 'v', 'label'" in refused(tmp_path, target="labl")
+    assert "target = 'labl' is not a column. Available: 'u', 'v', 'label'" in refused(tmp_path, target="labl")
     assert "drop = 'w' is not a column" in refused(tmp_path, target="label", drop=["w"])
 
 

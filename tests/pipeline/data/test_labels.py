@@ -5,12 +5,12 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from kernel_pipeline.data.encoding import encode_target
+from kernel_pipeline.data.targets import MAX_CLASSES, EncodedTarget, encode_target
 from kernel_pipeline.errors import DataError
 
 
 def target(values: Any, task: str = "classification", positive: list[str] | None = None) -> list[float]:
-    numbers: list[float] = encode_target(pd.Series(values), task, positive, "things").tolist()
+    numbers: list[float] = encode_target(pd.Series(values), task, positive, "things").values.tolist()
     return numbers
 
 
@@ -58,26 +58,78 @@ def test_one_class_is_refused(values: list[Any], positive: list[str] | None) -> 
         target(values, positive=positive)
 
 
-def test_three_classes_are_not_supported_yet() -> None:
-    with pytest.raises(DataError) as caught:
-        target(["a", "b", "c"])
-    for word in ("3 classes (a, b, c)", "not supported yet", "positive = ['a']"):
-        assert word in str(caught.value)
-    assert "regression" not in str(caught.value)  # of text there is none
+@pytest.mark.parametrize(
+    ("values", "classes"),
+    [
+        (["c", " a ", "b", "a"], ["a", "b", "c"]),
+        ([10, 9, 2, 9], ["2", "9", "10"]),
+        (["10", "9", "2.0", "9"], ["2", "9", "10"]),  # numbers that were written as text
+        ([0.5, -1.0, 2.0, -1.0], ["-1", "0.5", "2"]),
+        (pd.Categorical(["x", "z", "y", "z"], categories=["z", "y", "x", "w"]), ["x", "y", "z"]),
+    ],
+)
+def test_more_than_two_classes_have_a_column_of_zeros_and_ones_each(values: Any, classes: list[str]) -> None:
+    found = encode_target(pd.Series(values), "classification", None, "things")
+    assert found.classes == tuple((label,) for label in classes)
+    assert found.outputs == ()
+    written = [str(value).strip().removesuffix(".0") for value in pd.Series(values)]
+    assert found.values.tolist() == [[float(label == own) for label in classes] for own in written]
+    assert found.values.sum(axis=1).tolist() == [1.0] * 4
 
 
-def test_three_numbers_may_be_meant_for_regression() -> None:
-    with pytest.raises(DataError, match=r"positive = \['1'\], or set task = 'regression'"):
-        target([1, 2, 3])
+def test_the_labels_of_two_classes_are_kept_negative_ones_first() -> None:
+    def classes(values: list[Any], positive: list[str] | None = None, task: str = "classification") -> Any:
+        return encode_target(pd.Series(values), task, positive, "things").classes
+
+    assert classes(["no", "yes", "no"]) == classes(["no", "yes"], task="regression") == (("no",), ("yes",))
+    assert classes([1.0, 2.0, 3.0], ["2"]) == (("1", "3"), ("2",))
+    assert classes(["b", "a", "c"], ["c", "a"]) == (("b",), ("a", "c"))
+    assert classes([1.0, 2.0, 3.0], task="regression") == ()
 
 
-def test_many_classes_are_not_all_listed() -> None:
-    with pytest.raises(DataError, match=r"9 classes \(0, 1, 2, 3, 4, \.\.\.\)"):
-        target(list(range(9)))
+def test_more_labels_than_a_classification_can_have() -> None:
+    found = encode_target(pd.Series(range(MAX_CLASSES)), "classification", None, "things")
+    assert found.values.shape == (MAX_CLASSES, MAX_CLASSES)
+    with pytest.raises(DataError, match=r"has 1,001 different labels; at most 1,000 .*Set task = 'regression'"):
+        target(range(MAX_CLASSES + 1))
+    assert target(range(MAX_CLASSES + 1), positive=["7"])[:9] == [-1.0] * 7 + [1.0, -1.0]
+
+
+def outputs(columns: dict[str, Any], task: str = "regression", positive: list[str] | None = None) -> EncodedTarget:
+    return encode_target(pd.DataFrame(columns), task, positive, "things")
+
+
+def test_several_outputs_are_columns_of_numbers() -> None:
+    found = outputs({"u": [1, 2, 4], "v": ["0.5", "-3", "2"]})
+    assert found.values.tolist() == [[1.0, 0.5], [2.0, -3.0], [4.0, 2.0]]
+    assert (found.outputs, found.classes) == (("u", "v"), ())
+    assert outputs({"a\x1b": [1, 2], "b": [0, 1]}).outputs == ("a\\x1b", "b")
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"u": [1, 2], "v": [0, "much"]}, r"must consist of numbers.* column 'v' contains 'much' in data row 2"),
+        ({"u": [1, 2], "v": [3, 3]}, r"target column 'v' is constant \(3\)"),
+        ({"u": [1, 2], "v": [1e70, 0]}, r"target column 'v' has values of size 1\.0e\+70; .* between 1e-60 and 1e60"),
+        ({"u": [1, 2], "v": [1e-70, 0]}, r"target column 'v' has values of size 1\.0e-70"),
+    ],
+)
+def test_outputs_that_are_refused(columns: dict[str, list[Any]], message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        outputs(columns)
+
+
+def test_several_target_columns_are_for_regressions_without_positive() -> None:
+    columns = {"u": [1, 2, 1], "v": [2, 1, 1]}
+    with pytest.raises(DataError, match=r"task = 'classification', but there are 2 target columns \(u, v\)"):
+        outputs(columns, "classification")
+    with pytest.raises(DataError, match=r"positive = \['1'\], but there are 2 target columns"):
+        outputs(columns, positive=["1"])
 
 
 def test_text_of_three_words_is_no_regression_target() -> None:
-    with pytest.raises(DataError, match="it contains 'a' in row 1"):
+    with pytest.raises(DataError, match="it contains 'a' in data row 1"):
         target(["a", "b", "c"], "regression")
 
 
@@ -92,8 +144,3 @@ def test_positive_names_a_long_number() -> None:
 
 def test_positive_names_a_truth_value() -> None:
     assert target([True, False, True], positive=["False"]) == [-1.0, 1.0, -1.0]
-
-
-def test_the_positive_that_the_message_proposes_is_accepted() -> None:
-    with pytest.raises(DataError, match=r"positive = \['1'\]"):
-        target([1.0, 2.0, 3.0])

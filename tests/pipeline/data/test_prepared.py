@@ -118,8 +118,22 @@ def rows_of_classes(first: int, second: int) -> str:
 @pytest.mark.parametrize("task", ["classification", "regression"])
 def test_a_class_of_fewer_than_three_samples(few: int, task: str, tmp_path: Path) -> None:
     text = refused(tmp_path, rows_of_classes(few, 9), task=task)
-    for word in (f"{few} sample(s)", "9 of the other", "at least 3"):
-        assert word in text
+    assert f"there are {few} sample(s) of class 'a'; at least 3 of each class are required" in text
+    assert "positive" not in text
+
+
+@pytest.mark.parametrize("few", [1, 2])
+def test_one_of_several_classes_with_fewer_than_three_samples(few: int, tmp_path: Path) -> None:
+    text = refused(tmp_path, rows_of_classes(9, 9) + "1,c\n" * few)
+    assert f"there are {few} sample(s) of class 'c'; at least 3" in text
+    assert "Merge classes: positive = [...], or set task = 'regression'" in text
+    put(tmp_path, rows_of_classes(9, 9) + "1,c\n" * few)
+    assert load(tmp_path, positive=["b", "c"]).classes == (("a",), ("b", "c"))
+
+
+def test_one_of_two_numbers_of_a_regression_with_fewer_than_three_samples(tmp_path: Path) -> None:
+    text = refused(tmp_path, "".join(f"{i},{int(i > 0)}\n" for i in range(9)), task="regression")
+    assert "there are 1 sample(s) of class '0'" in text
 
 
 def test_a_class_of_three_samples_is_in_every_training_set(tmp_path: Path) -> None:
@@ -131,6 +145,71 @@ def test_a_class_of_three_samples_is_in_every_training_set(tmp_path: Path) -> No
 def test_the_sample_decides_which_classes_there_are(tmp_path: Path) -> None:
     # One row of 1000 is of class b; a sample of five does not meet it.
     assert "one class" in refused(tmp_path, rows_of_classes(999, 1), rows=5)
+
+
+@pytest.mark.parametrize("folds", [3, 4, 5])
+def test_folds_of_several_classes_are_stratified(folds: int, tmp_path: Path) -> None:
+    put(tmp_path, "".join(f"{i},{'abbccc'[i % 6]}\n" for i in range(40)))
+    samples = load(tmp_path, folds=folds)
+    block = samples.targets["classification"]
+    assert block.shape == (40, 3)
+    for label in range(3):
+        assert np.ptp(np.bincount(samples.fold[block[:, label] == 1], minlength=folds)) <= 1
+    assert ["abc"[place] for place in block.argmax(axis=1)] == ["abbccc"[i % 6] for i in samples.order]
+
+
+def test_a_class_of_three_samples_among_several_is_in_every_training_set(tmp_path: Path) -> None:
+    put(tmp_path, rows_of_classes(9, 8) + "1,c\n" * 3)
+    samples = load(tmp_path, folds=5)
+    assert len(set(samples.fold[samples.targets["classification"][:, 2] == 1])) == 3
+
+
+def test_both_tasks_of_numbers_have_a_column_and_a_block(tmp_path: Path) -> None:
+    put(tmp_path, "".join(f"{i},{i % 3}\n" for i in range(12)))
+    both = load(tmp_path, task=["regression", "classification"])
+    np.testing.assert_array_equal(both.targets["regression"], both.order % 3)
+    np.testing.assert_array_equal(both.targets["classification"], np.eye(3)[both.order % 3])
+    assert [both.info.label_columns(task) for task in both.targets] == [1, 3]
+    assert both.info.classes == (("0",), ("1",), ("2",))
+
+
+def test_several_targets_of_a_file(tmp_path: Path) -> None:
+    put(tmp_path, "u,y1,v,y2\n" + "".join(f"{i},{2 * i},{i % 3},{i * i}\n" for i in range(12)))
+    samples = load(tmp_path, task="regression", target=["y2", "y1"])
+    np.testing.assert_array_equal(samples.targets["regression"], np.column_stack([samples.order**2, 2 * samples.order]))
+    np.testing.assert_array_equal(samples.features, np.column_stack([samples.order, samples.order % 3]))
+    assert samples.info.outputs == ("y2", "y1")
+    assert samples.info.label_columns("regression") == 2
+    assert load(tmp_path, task="regression", target=["y1"]).targets["regression"].ndim == 1
+    assert load(tmp_path, task="regression", target=[1, -1], header=True).info.outputs == ("y1", "y2")
+
+
+@pytest.mark.parametrize(
+    ("target", "more", "message"),
+    [
+        (["y", "y"], {}, "target = ['y', 'y'] names a column more than once"),
+        (["y", "z"], {}, "z"),
+        (["y", "v"], {"drop": ["v"]}, "drop = ['v'] contains the target column 'v'"),
+        (["u", "v", "y"], {}, "there is no feature column besides the target 'u'"),
+        (["y", "v"], {"task": "classification"}, "task = 'classification', but there are 2 target columns (y, v)"),
+        (["y", "v"], {"positive": ["1"]}, "positive = ['1'], but there are 2 target columns"),
+    ],
+)
+def test_several_targets_that_are_refused(
+    target: list[str], more: dict[str, Any], message: str, tmp_path: Path
+) -> None:
+    rows = "u,v,y\n" + "".join(f"{i},{i * i},{i % 5}\n" for i in range(12))
+    assert message in refused(tmp_path, rows, **{"task": "regression", "target": target, **more})
+
+
+def test_rows_without_one_of_the_targets_can_be_left_out(tmp_path: Path) -> None:
+    rows = "u,v,y\n" + "".join(f"{i},{'' if i == 4 else i * i},{i % 5}\n" for i in range(12))
+    text = refused(tmp_path, rows, task="regression", target=["y", "v"])
+    assert "target column 'v' is empty in data row 5; this is the case in 1 of 12 rows" in text
+    put(tmp_path, rows)
+    samples = load(tmp_path, task="regression", target=["y", "v"], missing="drop")
+    assert samples.left_out == 1
+    assert 4 not in samples.order
 
 
 def test_features_that_are_all_constant(tmp_path: Path) -> None:

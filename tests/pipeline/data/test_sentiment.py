@@ -64,8 +64,8 @@ def test_reviews_give_counts_by_decreasing_frequency_then_by_text(
     table = read(tmp_path, "sentiment", features, missing="drop")
     assert table.names == names
     np.testing.assert_array_equal(filled(table.features), counted(POSITIVE + NEGATIVE, names))
-    assert table.target.tolist() == [5, 4, 4, 5, 1, 2, 1, 2]
-    assert table.target.dtype == np.float64
+    assert table.target.to_numpy().tolist() == [5, 4, 4, 5, 1, 2, 1, 2]
+    assert table.target.to_numpy().dtype == np.float64
     assert table.rows.tolist() == list(range(8))
     assert table.left_out == 0
 
@@ -125,7 +125,7 @@ def test_an_unknown_domain_lists_the_known_ones(tmp_path: Path) -> None:
     for domain in ("boks", "..", "books/.."):
         text = refused(tmp_path, "sentiment", domain=domain)
         assert f"domain = {domain!r}" in text
-        assert text.endswith("there are: books, dvd")
+        assert text.endswith("Available: books, dvd")
 
 
 @pytest.mark.parametrize("name", ["processed_acl/books/negative.review.gz", "ratings/books_positive.txt"])
@@ -213,11 +213,11 @@ def test_reviews_without_any_bigram(tmp_path: Path) -> None:
 
 def test_more_words_than_there_are(tmp_path: Path) -> None:
     put_reviews(tmp_path)
-    text = refused(tmp_path, "sentiment", top=7)
-    assert text.endswith(
-        "top = 7, but there are only 6 bigrams; set top to at most this number, or remove it to use all of them"
-    )
-    assert "only 8 unigrams" in refused(tmp_path, "sentiment", "unigrams", top=9)
+    table = read(tmp_path, "sentiment", top=7)
+    assert table.names == BIGRAMS
+    assert table.notes == ("top = 7, but there are only 6 bigrams; all of them are used",)
+    assert read(tmp_path, "sentiment", top=6).notes == ()
+    assert "only 8 unigrams" in read(tmp_path, "sentiment", "unigrams", top=9).notes[0]
 
 
 def test_words_of_which_none_is_left_are_a_constant_column(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from urllib.error import URLError
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn import datasets
 from sklearn.utils import Bunch
 
 from kernel_pipeline.config.datasets import DatasetBase
@@ -56,11 +57,28 @@ def test_iris_with_two_species_against_the_third() -> None:
     assert (target == -1).sum() == 50
 
 
-def test_iris_without_positive_proposes_one() -> None:
-    with pytest.raises(DataError) as caught:
-        ready("sklearn", id="iris")
-    for word in ("3 classes (setosa, versicolor, virginica)", "not supported yet", "positive = ['setosa']"):
-        assert word in str(caught.value)
+@pytest.mark.parametrize(
+    ("id_", "classes"),
+    [
+        ("iris", ["setosa", "versicolor", "virginica"]),
+        ("wine", ["class_0", "class_1", "class_2"]),
+        ("digits", [str(digit) for digit in range(10)]),
+    ],
+)
+def test_datasets_of_several_classes_have_a_column_per_class(id_: str, classes: list[str]) -> None:
+    samples, bunch = ready("sklearn", id=id_), getattr(datasets, f"load_{id_}")()
+    assert samples.info.classes == tuple((label,) for label in classes)
+    np.testing.assert_array_equal(samples.targets["classification"], np.eye(len(classes))[bunch.target[samples.order]])
+    np.testing.assert_array_equal(samples.features, bunch.data[samples.order])
+
+
+def test_linnerud_has_three_outputs() -> None:
+    samples, bunch = ready("sklearn", id="linnerud", task="regression"), datasets.load_linnerud()
+    assert samples.info.outputs == ("Weight", "Waist", "Pulse")
+    np.testing.assert_array_equal(samples.targets["regression"], bunch.target[samples.order])
+    np.testing.assert_array_equal(samples.features, bunch.data[samples.order])
+    with pytest.raises(DataError, match=r"there are 3 target columns \(Weight, Waist, Pulse\)"):
+        ready("sklearn", id="linnerud", task="classification")
 
 
 def test_synthetic_is_friedmans_first_problem() -> None:
@@ -130,7 +148,7 @@ def test_openml_by_name_and_another_target(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_openml_numbers_text_and_gaps_are_treated_as_in_files(monkeypatch: pytest.MonkeyPatch) -> None:
     fake_openml(monkeypatch, *openml_frame())
-    with pytest.raises(DataError, match="column 'colour' contains text, 'red' in row 1"):
+    with pytest.raises(DataError, match="column 'colour' contains text, 'red' in data row 1"):
         ready("openml", id=61)
     with pytest.raises(DataError, match="3 of 9 rows"):
         ready("openml", id=61, encode="onehot")

@@ -39,7 +39,7 @@ def test_a_file_of_documents(name: str, tmp_path: Path) -> None:
         [0, 0, 1, 1, 0, 0, 0, 1],
         [3, 0, 0, 0, 0, 0, 0, 0],
     ]
-    assert table.target.tolist() == ["ham", "spam"] * 4 + ["ham"]
+    assert table.target.to_numpy().tolist() == ["ham", "spam"] * 4 + ["ham"]
     assert table.target.index.tolist() == table.rows.tolist() == list(range(9))
 
 
@@ -97,7 +97,7 @@ def test_documents_without_a_word_are_refused_or_left_out(tmp_path: Path) -> Non
 def test_a_label_that_is_no_number_is_named_by_its_line(tmp_path: Path) -> None:
     put_documents(tmp_path, [*(f"{i} {line}" for i, line in enumerate(DOCUMENTS[:8])), "1", "x ham cat food"])
     text = refused(tmp_path, "text", "unigrams", task="regression", missing="drop")
-    assert "it contains 'x' in row 10" in text
+    assert "it contains 'x' in data row 10" in text
 
 
 @pytest.mark.parametrize("label", ["inf", "-1e200"])

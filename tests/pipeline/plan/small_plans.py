@@ -7,7 +7,8 @@ from hypothesis import settings
 
 from kernel_pipeline.config.sweep import Config
 from kernel_pipeline.data.prepared import load_samples
-from kernel_pipeline.plan.plan import DatasetPlan, Plan, make_plan
+from kernel_pipeline.plan.dataset_plan import DatasetPlan
+from kernel_pipeline.plan.plan import Plan, make_plan
 from kernel_pipeline.stages.tiles import TilesTask
 from tests.helpers.build import parsed, synthetic_values
 
@@ -23,6 +24,10 @@ EVERY_METHOD: list[Any] = [
     "l2-krr",
     "align-krr",
     "each-kernel",
+    "best-single",
+    "linear",
+    "majority",
+    "mean",
 ]
 CELLS = [("regression", "unif"), ("regression", "alignf")]
 # A machine under load is slow; that is no failure.
@@ -43,13 +48,13 @@ def tiles_of(dataset: DatasetPlan) -> int:
 
 def gram_bytes(dataset: DatasetPlan, combined: int, weighted: int) -> int:
     """What the chunks of a dataset with 2 kernels, 3 folds, tiles of 4 x 4 in one batch take, each with a checksum."""
-    m, d, tiles, problems = dataset.info.rows, dataset.info.columns, tiles_of(dataset), len(dataset.tasks_learned)
+    m, d, tiles, problems = dataset.info.rows, dataset.info.columns, tiles_of(dataset), len(dataset.problems)
     floats = (
         tiles * (2 + combined * 3) * 4 * 4
         + 3 * 3 * 2 * (2 + problems)  # sums by pair of folds
         + (3 + 1) * 2 * m  # sums by row, and the diagonal
         + m * (d + problems + 2)  # features, labels, order and folds
-        + problems * 3 * (2 * 2 * 2 + 9 * 2 + 2)  # M and M_test, nine statistics of the kernels, two norms
-        + weighted * 3 * (2 + 1)  # weights and a certificate
+        + problems * 3 * (4 * 2 * 2 + 13 * 2 + 4)  # M and M_test, also debiased, 13 statistics of the kernels, 4 norms
+        + weighted * 3 * (2 + 1 + m)  # weights, a certificate and predictions
     )
-    return 8 * floats + 4 * (tiles * (1 + combined * 3) + 4 + 4 + problems * 3 * 12 + weighted * 3 * 2)
+    return 8 * floats + 4 * (tiles * (1 + combined * 3) + 4 + 4 + problems * 3 * 19 + weighted * 3 * 3)

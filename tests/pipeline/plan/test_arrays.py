@@ -9,16 +9,20 @@ import pytest
 from kernel_pipeline.config.loading import parse_config
 from kernel_pipeline.plan.plan import Plan
 from kernel_pipeline.store.array_metadata import ArrayPlan
-from kernel_pipeline.store.array_spec import ArraySpec, Kernels, Sizes
+from kernel_pipeline.store.array_spec import ArraySpec, Kernels, Per, Sizes
 from kernel_pipeline.store.arrays import STATISTICS
 from kernel_pipeline.store.paths import GROUPS
 from kernel_pipeline.store.schema import ARRAYS, RANK_ONE_ARRAYS, STATISTICS_ARRAYS, array_spec
 from kernel_pipeline.tasks.statistics.sums import Sums
+from tests.helpers.build import parsed, synthetic_values
 from tests.helpers.sweeps import run_here
+from tests.pipeline.data.kernel_matrices import kernels, save
+from tests.pipeline.plan.small_plans import plan_of
 
 GAUSSIAN = {"family": "gaussian", "log2_gamma": [-3, 1]}
 SWEEP: dict[str, Any] = {
     "name": "stored",
+    "baselines": False,
     "methods": ["unif", "alignf", "l2-krr", "l1-svm", "each-kernel"],
     "protocol": {"folds": 3},
     "fit": {key: {"from": 0, "to": 0} for key in ("krr", "svm", "l1-svm", "l2-krr")},
@@ -34,16 +38,28 @@ SWEEP: dict[str, Any] = {
             "kernels": [GAUSSIAN],
         },
         {"name": "columns", "source": "synthetic", "task": "regression", "kernels": [{"family": "rank-one"}]},
+        {
+            "name": "files",
+            "source": "synthetic",
+            "task": "regression",
+            "rows": 100,
+            "kernels": [{"family": "precomputed", "path": "string.npy"}],
+        },
     ],
 }
-SIZES = Sizes(sample=11, feature=3, entry=33, kernel=5, problem=2, fold=4, batch=7, tile=6)
+SIZES = Sizes(sample=11, feature=3, entry=33, kernel=5, label=2, fold=4, batch=7, tile=6, precomputed=2, ridge=3)
 
 
-@pytest.fixture(scope="module")
-def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Plan, Path]:
+REPEATED = {"repeats": 2, "permutations": 19}
+ONLY_REPEATED = (Per.REPEATED, Per.PERMUTED, Per.PERMUTED_SUMS)
+
+
+@pytest.fixture(scope="module", params=[{}, REPEATED], ids=["once", "repeated"])
+def finished(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Plan, Path]:
     """A plan all of whose tasks have run."""
     root = tmp_path_factory.mktemp("run")
-    plan, _, _ = run_here(root, parse_config(SWEEP, "a test"))
+    save(root / "string.npy", kernels(2, 100))
+    plan, _, _ = run_here(root, parse_config(SWEEP | {"protocol": {"folds": 3, **request.param}}, "a test"))
     return plan, root
 
 
@@ -69,8 +85,10 @@ def test_descriptions_hardly_add_to_the_projection_of_a_run(finished: tuple[Plan
 
 def test_every_line_of_the_table_is_an_array_of_a_run(finished: tuple[Plan, Path]) -> None:
     plan, _ = finished
-    abouts = {array.about for dataset in plan.datasets for array in dataset.arrays}
-    assert abouts == {spec.about for spec in ARRAYS}
+    in_parts = plan_of(parsed(synthetic_values(rows=180) | {"fit": {"memory": "36 KiB"}}))
+    abouts = {array.about for dataset in (*plan.datasets, *in_parts.datasets) for array in dataset.arrays}
+    once = plan.config.protocol.repeats == 1
+    assert abouts == {spec.about for spec in ARRAYS if not (once and spec.per in ONLY_REPEATED)}
     for dataset in plan.datasets:
         assert len({array.key for array in dataset.arrays}) == len(dataset.arrays)
 
@@ -85,14 +103,24 @@ def test_chunks_have_the_dimensions_of_their_array(spec: ArraySpec) -> None:
 
 
 def test_sums_have_the_shapes_that_tasks_write() -> None:
-    shapes = Sums.shapes(SIZES.fold, SIZES.kernel, SIZES.problem, SIZES.sample)
-    assert {spec.key for spec in ARRAYS if spec.key.startswith("sums/")} == {f"sums/{name}" for name in shapes}
+    shapes = Sums.shapes(SIZES.fold, SIZES.kernel, SIZES.label, SIZES.sample)
+    assert {spec.key for spec in ARRAYS if spec.per is Per.SUMS} == {f"sums/{name}" for name in shapes}
     for name, shape in shapes.items():
         assert array_spec(STATISTICS, f"sums/{name}").shape(SIZES) == (SIZES.batch, *shape)
 
 
 def test_rank_one_kernels_store_no_array_of_kernels_by_kernels() -> None:
-    assert set(STATISTICS_ARRAYS) - set(RANK_ONE_ARRAYS) == {"M", "M_test", "a_test", "diagonal"}
+    assert set(STATISTICS_ARRAYS) - set(RANK_ONE_ARRAYS) == {
+        "M",
+        "M_test",
+        "a_test",
+        "diagonal",
+        "M_debiased",
+        "a_debiased",
+        "M_test_debiased",
+        "a_test_debiased",
+        "label_norms_debiased",
+    }
     for spec in ARRAYS:
         assert Kernels.RANK_ONE not in spec.kernels or spec.dims.count("kernel") <= 1
 

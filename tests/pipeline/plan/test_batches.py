@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 from kernel_pipeline.stages import tiles as tiles_stage
 from kernel_pipeline.stages import weights as weights_stage
 from kernel_pipeline.stages.combine import CombineTask
-from kernel_pipeline.stages.one_stage import OPERATIONS_PER_TASK, kernel_batches
 from kernel_pipeline.stages.reduce import ReduceTask
-from kernel_pipeline.stages.tiles import TilesTask, batches, tile_slices, tiles_on_and_above_diagonal
+from kernel_pipeline.stages.single_kernels import OPERATIONS_PER_TASK, kernel_batches, kernels_per_task
+from kernel_pipeline.stages.tile_sources import tile_slices, tiles_on_and_above_diagonal
+from kernel_pipeline.stages.tiles import TilesTask, batches
 from kernel_pipeline.stages.weights import MAX_KERNELS_ALL_TRIALS, WeightsTask, trial_batches
 from tests.helpers.build import parsed, synthetic_values
 from tests.pipeline.plan.small_plans import CELLS, plan_of, small, unhurried
@@ -42,6 +43,7 @@ def test_batches_partition_the_tiles_in_order(samples: int, tile: int, kernels: 
     tiles = tiles_on_and_above_diagonal(samples, tile)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tiles_stage, "ENTRIES_PER_TASK", entries)
+        patch.setattr(tiles_stage, "MAX_BATCHES", len(tiles))
         cut = list(batches(tiles, tile, samples, kernels))
         again = list(batches(tiles, tile, samples, kernels))
     assert [tile for batch in cut for tile in batch] == tiles
@@ -52,6 +54,15 @@ def test_batches_partition_the_tiles_in_order(samples: int, tile: int, kernels: 
     assert all(len(batch) == 1 or len(batch) * one <= entries for batch in cut)
     most = tiles_stage.TILES_PER_TASK
     assert all((len(batch) + 1) * one > entries or len(batch) == most for batch in cut[:-1])
+
+
+def test_many_tiles_are_cut_into_a_limited_number_of_batches() -> None:
+    tiles = tiles_on_and_above_diagonal(45_730, 512)
+    cut = list(batches(tiles, 512, 45_730, 13))
+    assert len(tiles) == 4095
+    assert (len(cut), len(cut[0])) == (100, 41)
+    assert [tile for batch in cut for tile in batch] == tiles
+    assert len(list(batches(tiles, 512, 45_730, 1))) == 22  # of 190 tiles with 50 million entries
 
 
 def test_batches_of_a_plan(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -107,7 +118,7 @@ def test_trials_that_are_solved_apart_are_combined_apart(monkeypatch: pytest.Mon
 def test_single_kernels_are_fitted_about_a_second_at_a_time(
     kernels: int, samples: int, sizes_of_batches: list[int]
 ) -> None:
-    cut = kernel_batches(kernels, samples)
+    cut = kernel_batches(kernels, kernels_per_task(kernels, samples))
     assert [kernel for batch in cut for kernel in batch] == list(range(kernels))
     assert [len(batch) for batch in cut] == sizes_of_batches
     assert all(len(batch) == 1 or len(batch) * samples**3 <= OPERATIONS_PER_TASK for batch in cut)

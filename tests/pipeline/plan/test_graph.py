@@ -2,10 +2,11 @@
 
 import pytest
 
+from kernel_pipeline.plan.dataset_plan import DatasetPlan
 from kernel_pipeline.plan.failures import failed_and_dependents, failures
 from kernel_pipeline.plan.graph import Graph
-from kernel_pipeline.plan.plan import DatasetPlan, Plan
-from kernel_pipeline.store.reports import Finished
+from kernel_pipeline.plan.plan import Plan
+from kernel_pipeline.store.reports import TaskReport
 from tests.helpers.sweeps import plan_in, small_config
 
 WAVE = ("regression", "alignf")
@@ -28,7 +29,7 @@ def of_stage(dataset: DatasetPlan, stage: str) -> set[str]:
 
 
 def test_each_task_needs_the_tasks_that_write_what_it_reads(wave: DatasetPlan) -> None:
-    needed = {task.name: set(wave.graph.needed_by(task.name)) for task in wave.tasks}
+    needed = {task.name: set(wave.graph.dependencies(task.name)) for task in wave.tasks}
     tiles, reduced = of_stage(wave, "tiles"), of_stage(wave, "reduce")
     combined = {task.name for task in wave.stages["combine"] if task.cell == WAVE}
     assert needed[TILES] == set()
@@ -67,8 +68,8 @@ def test_ancestors_are_all_that_a_task_depends_on(wave: DatasetPlan) -> None:
 
 
 def test_what_is_blocked_names_the_failure_that_it_waits_for(wave: DatasetPlan) -> None:
-    failed = Finished(WEIGHTS, "", {}, {}, 0.0, 0, failed="failed: it was too hot")
-    done = {task.name: Finished(task.name, "", {}, {}, 0.0, 0) for task in wave.tasks if task.cell != WAVE}
+    failed = TaskReport(task=WEIGHTS, failed="failed: it was too hot")
+    done = {task.name: TaskReport(task=task.name) for task in wave.tasks if task.cell != WAVE}
     reasons = failures(wave, done | {failed.name: failed})
     assert reasons.pop(failed.name) == "failed: it was too hot"
     assert set(reasons) == {task.name for task in wave.tasks if task.cell == WAVE} - {failed.name}
@@ -77,6 +78,6 @@ def test_what_is_blocked_names_the_failure_that_it_waits_for(wave: DatasetPlan) 
 
 
 def test_what_failed_is_tried_again_with_its_dependents(wave: DatasetPlan) -> None:
-    failed = Finished(WEIGHTS, "", {}, {"trials": {"1": {"status": "failed: it was too hot"}}}, 0.0, 0)
+    failed = TaskReport(task=WEIGHTS, result_json=b'{"trials": {"1": {"status": "failed: it was too hot"}}}')
     assert failed_and_dependents(wave, {WEIGHTS: failed}) == {t.name for t in wave.tasks if t.cell == WAVE}
     assert failed_and_dependents(wave, {}) == set()

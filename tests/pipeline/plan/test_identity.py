@@ -4,17 +4,18 @@ import os
 import pickle
 import subprocess
 import sys
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any
 
 import pytest
 
 from kernel_pipeline.stages.fits import FitTask
 from kernel_pipeline.stages.task import STAGES, Task
+from kernel_pipeline.stages.tiles import TilesTask
 from kernel_pipeline.tasks.kernels.gaussian import GaussianFamily
 from kernel_pipeline.tasks.weights.unif import Unif
 from tests.helpers.build import PROJECT
-from tests.pipeline.plan.example_tasks import CELL, FIELDS, GRAM, TASKS
+from tests.pipeline.plan.example_tasks import CELL, COMMON, FIELDS, GRAM, TASKS
 
 
 def test_every_field_has_another_value_here() -> None:
@@ -49,7 +50,7 @@ def test_identity_changes_with_the_version_of_the_method(task: Any, monkeypatch:
 
 
 def test_a_task_holds_nothing_that_has_no_identity() -> None:
-    with pytest.raises(TypeError, match="a task cannot hold"):
+    with pytest.raises(TypeError, match="a task cannot contain"):
         _ = FitTask(**GRAM, **CELL, method=Unif(), values={1.0}).identity  # type: ignore[arg-type]
 
 
@@ -76,3 +77,20 @@ def test_identity_is_the_same_in_another_process() -> None:
         cwd=PROJECT,
     )
     assert done.stdout.split() == [task.identity for task, _ in TASKS]
+
+
+def test_a_new_parameter_with_a_default_outdates_no_finished_task() -> None:
+    @dataclass(frozen=True)
+    class Before:
+        given: tuple[int, int]
+
+    @dataclass(frozen=True)
+    class After:
+        given: tuple[int, int]
+        added: float | None = None
+
+    def identity(family: Any) -> str:
+        return TilesTask(**COMMON, tile=4, families=(family,), number=0, tiles=((0, 0),)).identity
+
+    After.__name__ = "Before"
+    assert identity(Before((1, 2))) == identity(After((1, 2))) != identity(After((1, 2), 0.5))

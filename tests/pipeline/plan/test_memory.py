@@ -87,10 +87,21 @@ def put_columns(path: Path) -> None:
 
 CASES: dict[str, tuple[list[str], list[dict[str, Any]], set[str]]] = {
     "two stages": (["unif", "alignf"], gaussians(2000, 6), {"tiles", "reduce", "weights", "combine", "fits"}),
+    "recomputed": (
+        ["unif", "alignf-linear"],
+        gaussians(2000, 6),
+        {"tiles", "reduce", "weights", "fits"},
+    ),
+    "recomputed, one stage": (["l2-krr", "each-kernel"], gaussians(1200, 8)[:1], {"tiles", "reduce", "fits"}),
     "one stage": (
         ["l1-svm", "l2-krr", "align-krr", "each-kernel"],
         gaussians(1500, 8),
         {"tiles", "reduce", "fits"},
+    ),
+    "steps of each trial": (
+        ["unif", "alignf", "l2-krr"],
+        [dataset | {"scale": "standard", "fit_on": "train"} for dataset in gaussians(1500, 6)],
+        {"tiles", "reduce", "weights", "combine", "fits"},
     ),
     # Here M and the sums of its size are larger than the Gram matrices.
     "many kernels": (
@@ -106,10 +117,17 @@ CASES: dict[str, tuple[list[str], list[dict[str, Any]], set[str]]] = {
 @pytest.mark.parametrize("case", CASES)
 def test_no_task_takes_more_than_the_plan_says(case: str, tmp_path: Path) -> None:
     methods, datasets, stages = CASES[case]
+    mode = {"storage": SWEEP["storage"] | {"gram": "recompute" if "recomputed" in case else "keep"}}
     for path in {dataset["path"] for dataset in datasets if "path" in dataset}:
         put_columns(tmp_path / path)
     done = subprocess.run(
-        [sys.executable, "-c", SCRIPT, str(tmp_path), json.dumps(SWEEP | {"methods": methods, "dataset": datasets})],
+        [
+            sys.executable,
+            "-c",
+            SCRIPT,
+            str(tmp_path),
+            json.dumps(SWEEP | mode | {"methods": methods, "dataset": datasets}),
+        ],
         cwd=PROJECT,
         env=os.environ | ENVIRONMENT | {"PYTHONPATH": str(PROJECT)},
         capture_output=True,

@@ -2,11 +2,13 @@
 
 import pytest
 
+from kernel_pipeline.plan.memory_parts import RESERVED
 from kernel_pipeline.stages import tiles as tiles_stage
 from kernel_pipeline.stages.combine import CombineTask
 from kernel_pipeline.stages.fits import FitTask
-from kernel_pipeline.stages.one_stage import EachKernelTask, OneStageTask
+from kernel_pipeline.stages.one_stage import OneStageTask
 from kernel_pipeline.stages.rank_one import RankOneFitTask
+from kernel_pipeline.stages.single_kernels import EachKernelTask
 from kernel_pipeline.stages.task import STAGES
 from kernel_pipeline.stages.tiles import TilesTask
 from kernel_pipeline.stages.weights import WeightsTask
@@ -80,17 +82,23 @@ def test_one_stage_cells_and_single_kernels_need_neither_weights_nor_combined_ke
     assert counts == {"tiles": 1, "reduce": 1, "weights": 1, "combine": 1, "fits": 3 * 3}
     assert [task.cell for task in dataset.of(CombineTask)] == [("regression", "alignf")]
     assert [task.values for task in dataset.of(OneStageTask)] == [tuple((2.0**e,) for e in range(0, 31, 2))] * 3
-    assert [task.kernels for task in dataset.of(EachKernelTask)] == [(0, 1)] * 3
-    # Of the combined kernels, only those of alignf are stored; l2-krr has weights as well.
-    assert dataset.disk_bytes == gram_bytes(dataset, combined=1, weighted=2)
-    # Base kernels are held in memory by these two, and by no other method.
-    (without,) = plan_of(parsed(values | {"methods": ["alignf"]})).datasets
-    for methods in (["l2-krr"], ["each-kernel"]):
-        (alone,) = plan_of(parsed(values | {"methods": methods})).datasets
+    assert [task.kernels for task in dataset.of(EachKernelTask)] == [range(2)] * 3
+    # Of the combined kernels, only those of alignf are stored; l2-krr has weights as well. The validation and the test
+    # errors of the two kernels are one chunk per trial each.
+    assert dataset.disk_bytes == gram_bytes(dataset, combined=1, weighted=2) + 2 * 3 * (2 * 8 + 4)
+    one_stage, single = (
+        plan_of(parsed(values | {"methods": [name]})).datasets[0] for name in ("l2-krr", "each-kernel")
+    )
+    for alone in (one_stage, single):
         assert (alone.stages["weights"], alone.stages["combine"]) == ((), ())
-        # Two copies of M and M_test, of four vectors and of the norms; three of the weights.
-        statistics = 2 * (2 * 2 * 2 + 3 * 2 + 2) + 3 * 2
-        assert alone.memory["fits"] - without.memory["fits"] == 8 * (2 * 10 * (10 + 4) + statistics)
+    # All base kernels are held in memory, as they are stored and centered. Two copies of a tile, of M and M_test, also
+    # debiased, of vectors and norms; three of the weights and labels.
+    others = 2 * (2 * 4 * 4 + 4 * 2 * 2 + 5 * 2 + 4) + 3 * (2 + 10)
+    fit = 10**2 + 2 * 10 * 4 + 3 * 4**2 + 4 * 16 * 10
+    assert one_stage.memory["fits"] == RESERVED + 8 * (2 * 10 * (10 + 4) + others + fit)
+    # Single kernels are fitted like combined ones; one half of the matrices of a batch, and two copies of a tile.
+    (two_stage,) = plan_of(parsed(values | {"methods": ["unif"]})).datasets
+    assert single.memory["fits"] == two_stage.memory["fits"] + 8 * (2 * 10**2 // 2 + 2 * 2 * 4 * 4)
 
 
 def test_the_q_of_align_goes_to_its_tasks_and_its_name() -> None:
@@ -115,10 +123,10 @@ def test_a_rank_one_dataset_has_two_stages_and_stores_no_matrix() -> None:
         *("unif", "align", "align-q1.5", "alignf", "alignf-linear", "best-kernel", "l2-krr", "align-krr"),
     ]
     assert set(dataset.memory) == {"reduce", "fits"}
-    # Columns with the place of each number, by row; labels, order and folds; in each trial 7 statistics of the kernels,
-    # 2 norms, and the weights and certificates of 8 methods. Nothing has p x p. Each chunk has a checksum.
-    floats = 2 * 10 * 5 + 11 + 5 + 3 * 10 + 3 * (7 * 5 + 2 + 8 * (5 + 1))
-    assert dataset.disk_bytes == 8 * floats + 4 * (7 + 3 * (8 + 8 * 2))
+    # Columns with the place of each number, by row; labels, order and folds; in each trial 10 statistics of kernels, 2
+    # norms, and the weights, certificates and predictions of 8 methods. Nothing has p x p. Each chunk has a checksum.
+    floats = 2 * 10 * 5 + 11 + 5 + 3 * 10 + 3 * (10 * 5 + 2 + 8 * (5 + 1 + 10))
+    assert dataset.disk_bytes == 8 * floats + 4 * (7 + 3 * (11 + 8 * 3))
 
 
 def test_kernels_of_several_families_follow_each_other() -> None:
@@ -139,6 +147,9 @@ def test_names_of_tasks_are_unique(monkeypatch: pytest.MonkeyPatch) -> None:
     values["methods"] = EVERY_METHOD
     values["dataset"].append({**values["dataset"][0], "name": "made-1", "task": "classification"})
     values["dataset"].append({**values["dataset"][0], "name": "made-2", "kernels": RANK_ONE})
+    for number, task in enumerate(["regression", "classification"], start=3):
+        values["dataset"].append({**values["dataset"][0], "name": f"made-{number}", "task": task, "rows": 180})
+    values["fit"] = {"memory": "36 KiB"}  # less than the fits of these need
     tasks = plan_of(parsed(values)).tasks
     assert len({task.name for task in tasks}) == len(tasks)
     assert len({task.identity for task in tasks}) == len(tasks)

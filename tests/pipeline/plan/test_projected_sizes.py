@@ -1,11 +1,14 @@
 """Projected memory and disk space of a plan, and the limits it is checked against."""
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kernel_pipeline.errors import TooLargeError
-from kernel_pipeline.plan import memory
+from kernel_pipeline.plan.memory import GramWorkload, gram_projection, rank_one_projection
+from kernel_pipeline.plan.memory_parts import RESERVED
 from kernel_pipeline.stages.task import STAGES
 from kernel_pipeline.store.array_spec import Sizes
 from kernel_pipeline.text import format_bytes
@@ -22,6 +25,25 @@ def test_largest_is_the_greatest_of_all_stages_and_datasets() -> None:
     assert size == dataset.memory[stage] == max(max(each.memory.values()) for each in plan.datasets)
 
 
+def test_each_trial_has_its_own_tasks_if_steps_are_fitted_to_its_training_set() -> None:
+    shared, fitted = (small(scale="standard", fit_on=fit_on).datasets[0] for fit_on in ("all", "train"))
+    counts = {stage: (len(shared.stages[stage]), len(tasks)) for stage, tasks in fitted.stages.items()}
+    assert counts == {"tiles": (1, 3), "reduce": (1, 3), "weights": (2, 6), "combine": (2, 6), "fits": (6, 6)}
+    m, d, p, tiles = 10, 5, 2, 6
+    once = 8 * tiles * p * 16 + 4 * tiles + 8 * (m * d + 3 * 3 * (p * p + p) + (3 + 1) * p * m) + 4 * 5
+    assert fitted.disk_bytes - shared.disk_bytes == 2 * once  # Gram matrices, features and sums of two more trials
+    assert all(fitted.memory[stage] <= size for stage, size in shared.memory.items())
+    for name in fitted.graph.dependencies("combine/made/regression/alignf/0/1"):
+        assert name in {"tiles/made/0/1", "weights/made/regression/alignf/1-1", "reduce/made/regression/1"}
+
+
+def test_parts_of_each_trial_count() -> None:
+    config = parsed(synthetic_values(scale="standard", rows=2000, fit_on="train") | {"storage": {"tile": 2}})
+    with pytest.raises(TooLargeError, match=r"Set tile = "):
+        plan_of(config)
+    plan_of(parsed(synthetic_values(scale="standard", rows=40, fit_on="train")))
+
+
 def test_memory_that_just_suffices() -> None:
     plan = small()
     size, stage, _ = plan.largest
@@ -35,7 +57,7 @@ def test_memory_that_just_suffices() -> None:
 def test_disk_that_just_suffices() -> None:
     plan = small()
     plan.check_disk(plan.disk_bytes, "there")
-    with pytest.raises(TooLargeError, match=r"need 8.85 KiB, but there has 8.85 KiB free"):
+    with pytest.raises(TooLargeError, match=r"need 9.85 KiB, but there has 9.85 KiB free"):
         plan.check_disk(plan.disk_bytes - 1, "there")
 
 
@@ -50,19 +72,32 @@ def test_disk_that_just_suffices() -> None:
 def test_projected_memory_grows_with_every_size(
     samples: int, features: int, kernels: int, folds: int, tile: int
 ) -> None:
-    def of(samples: int, features: int, kernels: int, tile: int) -> dict[str, int]:
-        lengths = {"sample": samples, "feature": features, "kernel": kernels, "tile": tile}
-        sizes = Sizes(**lengths, entry=samples * features, problem=1, fold=folds, batch=1)
-        return memory.gram_projection(sizes, ["regression"], rules=2, reads_base=False)
+    def of(samples: int, features: int, kernels: int, tile: int, views: int = 0, labels: int = 1) -> dict[str, int]:
+        lengths: dict[str, Any] = {"sample": samples, "feature": features, "kernel": kernels, "tile": tile}
+        sizes = Sizes(**lengths, label=labels, entry=samples * features, fold=folds, batch=1)
+        train = samples - 2 * (samples // folds)
+        work = GramWorkload(
+            sizes=sizes,
+            train=train,
+            problems=["regression"],
+            predictions=16 * labels,
+            rules=2,
+            singles=True,
+            reads_features=True,
+            view_columns=views,
+        )
+        return gram_projection(work)
 
     base = of(samples, features, kernels, tile)
     assert set(base) == set(STAGES)
-    assert min(base.values()) >= memory.RESERVED
+    assert min(base.values()) >= RESERVED
     for larger in (
         of(2 * samples, features, kernels, tile),
         of(samples, features + 1, kernels, tile),
         of(samples, features, kernels + 1, tile),
         of(samples, features, kernels, tile + 1),
+        of(samples, features, kernels, tile, views=1),
+        of(samples, features, kernels, tile, labels=2),
     ):
         assert all(larger[stage] >= base[stage] for stage in STAGES)
 
@@ -78,20 +113,30 @@ def test_projected_memory_grows_with_every_size(
 def test_projected_memory_of_rank_one_kernels_grows_with_every_size(
     samples: int, entries: int, kernels: int, folds: int, needs_m: bool
 ) -> None:
-    def of(samples: int, entries: int, kernels: int, needs_m: bool) -> dict[str, int]:
-        lengths = {"sample": samples, "feature": kernels, "entry": entries, "kernel": kernels}
-        sizes = Sizes(**lengths, problem=1, fold=folds, batch=0, tile=1)
-        return memory.rank_one_projection(sizes, ["classification"], needs_m)
+    def train_of(samples: int) -> int:
+        return samples - 2 * (samples // folds)
+
+    def of(samples: int, entries: int, kernels: int, needs_m: bool, labels: int = 1) -> dict[str, int]:
+        lengths: dict[str, Any] = {"sample": samples, "feature": kernels, "entry": entries, "kernel": kernels}
+        sizes = Sizes(**lengths, label=labels, fold=folds, batch=0, tile=1)
+        return rank_one_projection(sizes, train_of(samples), ["classification"], 12 * labels, needs_m)
 
     base = of(samples, entries, kernels, needs_m)
     assert set(base) == {"reduce", "fits"}
-    assert min(base.values()) >= memory.RESERVED
-    for larger in (
-        of(2 * samples, entries, kernels, needs_m),
+    assert min(base.values()) >= RESERVED
+    more = [
         of(samples, entries + 1, kernels, needs_m),
-        of(samples, entries, kernels + 1, needs_m),
         of(samples, entries, kernels, True),
-    ):
+        of(samples, entries, kernels, needs_m, labels=3),
+    ]
+    # With fewer kernels than training samples, a fit holds the columns instead of the kernel, which needs less memory.
+    if (kernels < train_of(samples)) == (kernels < train_of(2 * samples)):
+        more.append(of(2 * samples, entries, kernels, needs_m))
+    if (kernels < train_of(samples)) == (kernels + 1 < train_of(samples)):
+        more.append(of(samples, entries, kernels + 1, needs_m))
+    for larger in more:
         assert all(larger[stage] >= base[stage] for stage in base)
     # No p x p matrix is made where no method asks for one.
-    assert needs_m or base["fits"] < memory.RESERVED + (200 << 20) + 8 * (12 * entries + 23 * kernels + 18 * samples**2)
+    assert needs_m or base["fits"] < RESERVED + (200 << 20) + 8 * (
+        12 * entries + 23 * kernels + 18 * samples**2 + 80 * samples
+    )

@@ -1,19 +1,30 @@
 """Methods that do not support a problem, a family or a number of kernels."""
 
+from typing import Any
+
 import pytest
 
 from kernel_pipeline.errors import ConfigError
+from kernel_pipeline.plan.methods import plan_methods
 from kernel_pipeline.plan.notes import lines
+from kernel_pipeline.plan.plan import Plan
+from kernel_pipeline.stages.fits import FitTask
+from kernel_pipeline.stages.samples import make_targets
 from kernel_pipeline.tasks.learners.align_krr import AlignKrr
 from kernel_pipeline.tasks.learners.l2_krr import L2Krr
+from kernel_pipeline.tasks.learners.linear import Linear
+from kernel_pipeline.tasks.learners.majority import Majority
+from kernel_pipeline.tasks.learners.mean import Mean
+from kernel_pipeline.tasks.weights import method as methods
 from kernel_pipeline.tasks.weights.alignf import Alignf
 from kernel_pipeline.tasks.weights.alignf_linear import AlignfLinear
 from tests.helpers.build import parsed, synthetic_values
 from tests.pipeline.plan.small_plans import RANK_ONE, plan_of
 
 
-def test_a_method_that_does_not_fit_a_task_is_left_out_there_and_said_once() -> None:
-    values = synthetic_values() | {"methods": ["unif", "l2-krr", "each-kernel"]}
+def test_a_method_that_does_not_fit_a_task_is_left_out_there_and_said_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(methods, "MAX_KERNELS_WITH_M", 4)
+    values = synthetic_values() | {"methods": ["unif", "l2-krr", "alignf-linear"]}
     values["dataset"] += [
         {**values["dataset"][0], "name": "sides", "task": "classification"},
         {**values["dataset"][0], "name": "columns", "kernels": RANK_ONE},
@@ -21,18 +32,50 @@ def test_a_method_that_does_not_fit_a_task_is_left_out_there_and_said_once() -> 
     ]
     plan = plan_of(parsed(values))
     cells = {dataset.name: [method for _, method in dataset.cells] for dataset in plan.datasets}
-    both = ["unif", "l2-krr"]
-    assert cells == {"made": both, "sides": ["unif"], "columns": both, "more-sides": ["unif"]}
-    assert lines(plan.notes()) == [
-        "note: l2-krr on sides (classification), more-sides (classification): left out, since it is for regression",
-        "note: each-kernel on columns (regression): left out, since a rank-one kernel alone is a single feature",
+    linear, both = ["unif", "alignf-linear"], ["unif", "l2-krr"]
+    assert cells == {"made": [*both, "alignf-linear"], "sides": linear, "columns": both, "more-sides": linear}
+    assert [note for note in lines(plan.notes()) if "left out" in note] == [
+        "note: l2-krr on sides (classification), more-sides (classification): "
+        "left out, since it supports only regression",
+        "note: alignf-linear on columns (regression): left out, since it needs a matrix of 5 x 5; 4 kernels at most",
     ]
 
 
-def test_a_method_that_fits_no_dataset_is_refused() -> None:
-    values = synthetic_values(kernels=RANK_ONE) | {"methods": ["unif", "each-kernel"]}
-    with pytest.raises(ConfigError, match=r"'each-kernel' fits no dataset of this sweep: a rank-one kernel alone is a"):
+def test_a_method_that_supports_no_dataset_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(methods, "MAX_KERNELS_WITH_M", 4)
+    values = synthetic_values(kernels=RANK_ONE) | {"methods": ["unif", "alignf-linear"]}
+    with pytest.raises(ConfigError, match=r"'alignf-linear' supports none of the datasets: it needs a matrix of 5 x 5"):
         plan_of(parsed(values))
+
+
+def of_three_classes(**changes: Any) -> Plan:
+    values = synthetic_values() | {"methods": ["unif", "l1-svm"]} | changes
+    flowers = {"name": "flowers", "task": "classification", "source": "sklearn", "id": "iris", "rows": 30}
+    return plan_of(parsed(values | {"dataset": [{**flowers, "kernels": values["dataset"][0]["kernels"]}]}))
+
+
+def test_a_method_for_two_classes_is_left_out_for_three_though_no_dataset_has_two() -> None:
+    plan = of_three_classes()
+    assert plan.datasets[0].cells == (("classification", "unif"),)
+    left_out = [note for note in lines(plan.notes()) if "left out" in note]
+    assert left_out == ["note: l1-svm on flowers (classification): left out, since it supports only two classes"]
+
+
+def test_a_sweep_of_which_no_method_is_left_is_refused() -> None:
+    with pytest.raises(
+        ConfigError, match=r"'l1-svm' supports none of the datasets: it supports only two classes. Remove it"
+    ):
+        of_three_classes(methods=["l1-svm"])
+    with pytest.raises(ConfigError, match=r"'l1-svm' supports none of the datasets"):  # baselines alone are no sweep
+        of_three_classes(methods=["l1-svm"], baselines=True)
+
+
+def test_class_weights_are_for_classifications() -> None:
+    values = synthetic_values() | {"methods": ["unif", "l2-krr"], "fit": {"class_weight": "balanced"}}
+    values["dataset"].append({**values["dataset"][0], "name": "sides", "task": "classification"})
+    regression, classification = plan_of(parsed(values)).datasets
+    assert {task.class_weight for task in regression.of(FitTask)} == {None}
+    assert {task.class_weight for task in classification.of(FitTask)} == {"balanced"}
 
 
 def test_methods_that_need_all_products_are_for_5000_kernels_at_most() -> None:
@@ -44,3 +87,29 @@ def test_methods_that_need_all_products_are_for_5000_kernels_at_most() -> None:
             )
         assert Alignf().unsupported_reason("regression", 10**6, rank_one) is None
         assert L2Krr().unsupported_reason("regression", 10**6, rank_one) is None
+
+
+def test_a_linear_kernel_needs_features_and_a_baseline_of_the_other_problem_gets_no_note() -> None:
+    targets = make_targets(["regression", "classification"])
+    planned, unsupported = plan_methods(targets, [Linear(), Mean(), Majority()], 3, rank_one=False, features=0)
+    assert [found.cell for found in planned] == [("regression", "mean"), ("classification", "majority")]
+    assert [(found.method, found.reason) for found in unsupported] == [("linear", "the dataset has no features")] * 2
+    planned, unsupported = plan_methods(targets, [Linear()], 3, rank_one=True, features=4)
+    assert (len(planned), unsupported) == (2, [])
+
+
+def test_baselines_beyond_the_memory_of_a_fit_are_left_out_unless_they_are_listed() -> None:
+    small = synthetic_values(rows=300) | {"baselines": True, "fit": {"memory": "96 KiB"}}
+    (dataset,) = plan_of(parsed(small)).datasets
+    assert [method for _, method in dataset.cells] == ["unif", "alignf", "linear", "mean"]  # 5 features are few
+    (left_out,) = dataset.unsupported
+    assert left_out.method == "best-single"
+    assert left_out.reason == "a fit of 100 samples needs more than [fit] memory = '96 KiB' in one piece"
+    (listed,) = plan_of(parsed(small | {"methods": ["unif", "each-kernel"]})).datasets
+    assert ("regression", "best-single") in listed.cells
+
+
+def test_fits_in_parts_have_no_final_fit() -> None:
+    values = synthetic_values(rows=60) | {"fit": {"memory": "4 KiB", "refit": "train+validation"}}
+    with pytest.raises(ConfigError, match=r"fit.refit = 'train\+validation' needs fits in one piece.*fit.memory="):
+        plan_of(parsed(values))

@@ -1,20 +1,23 @@
 """Results in the ledger that no task can have written are damage: reported, and computed again."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from kernel_pipeline.plan.plan import Plan
-from kernel_pipeline.results.context import Results, TableContext, conform
+from kernel_pipeline.results.context import TableContext, conform
 from kernel_pipeline.results.notes import result_notes
 from kernel_pipeline.results.table import TABLES
+from kernel_pipeline.results.view import Results
 from kernel_pipeline.run.repair import verify_run
 from kernel_pipeline.run.verification import check
 from kernel_pipeline.store.arrays import DamagedError, RunStore
+from kernel_pipeline.store.json_text import dump_json
 from kernel_pipeline.store.ledger import Ledger
+from kernel_pipeline.store.ledger_state import LedgerState
 from kernel_pipeline.store.local_storage import LocalStorage
-from kernel_pipeline.store.reports import Finished
 from tests.helpers.sweeps import note
 
 FIT = "fits/wave/regression/unif/1"
@@ -28,10 +31,10 @@ FORGED: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
-def forge(root: Path, name: str, result: dict[str, Any]) -> dict[str, Finished]:
+def forge(root: Path, name: str, result: dict[str, Any]) -> LedgerState:
     """Replace the result of a ledger entry; gives all entries."""
-    entry = Ledger(LocalStorage(root)).read()[name]
-    note(root, Finished(**entry.values() | {"result": result}))
+    entry = Ledger(LocalStorage(root)).read().tasks[name]
+    note(root, replace(entry, result_json=dump_json(result)))
     return Ledger(LocalStorage(root)).read()
 
 
@@ -39,38 +42,38 @@ def forge(root: Path, name: str, result: dict[str, Any]) -> dict[str, Finished]:
 def test_a_forged_result_is_damage(root: Path, plan: Plan, forgery: str) -> None:
     name, result = FORGED[forgery]
     finished = forge(root, name, result)
-    context = TableContext(plan, finished, RunStore(LocalStorage(root)))
-    with pytest.raises(DamagedError, match=f"the ledger holds a result of {name} that"):
+    context = TableContext(plan, finished.tasks, RunStore(LocalStorage(root)))
+    with pytest.raises(DamagedError, match=f"the ledger contains an invalid result of {name}: "):
         _ = [frame for table in TABLES for frame in context.frames(table)]
     report = check(plan, finished, LocalStorage(root), full=True)
     assert [problem.entry for problem in report.problems] == [name]
-    assert name not in report.valid
+    assert name not in report.valid.tasks
     assert name in report.lost
     found = verify_run(LocalStorage(root))
     assert found.exit_code == 4
     said = "\n".join(map(str, found.problems))
-    assert f"ledger.jsonl holds a result of {name} that no task writes: " in said
+    assert f"ledger.jsonl contains an invalid result of {name}: " in said
 
 
 def test_notes_read_the_same_results(root: Path, plan: Plan) -> None:
     with pytest.raises(DamagedError, match=FIT):
-        result_notes(plan, forge(root, *FORGED["a path that is not an object"]))
+        result_notes(plan, forge(root, *FORGED["a path that is not an object"]).tasks)
 
 
 def test_a_table_has_the_columns_that_it_states(root: Path, plan: Plan) -> None:
-    context = TableContext(plan, Ledger(LocalStorage(root)).read(), RunStore(LocalStorage(root)))
+    context = TableContext(plan, Ledger(LocalStorage(root)).read().tasks, RunStore(LocalStorage(root)))
     for name, table in TABLES.items():
         for frame in context.frames(name):
             types = {column.name: column.pandas_type for column in table.columns}
             assert list(frame.columns) == [column for column in types if column in frame]
             assert set(types) - set(frame.columns) <= set(table.optional)
             assert all(str(frame[column].dtype) == types[str(column)] for column in frame if types[str(column)]), name
-    rows = context.whole("rows")
+    rows = context.required_table("rows")
     copied = Results(context).table("rows")
     assert copied is not None
     copied["error"] = 0.0
     assert (rows["error"] > 0).any()
     with pytest.raises(ValueError, match="has no column 'mine'"):
         conform(TABLES["rows"], rows.assign(mine=1))
-    with pytest.raises(ValueError, match="lacks its column 'error'"):
+    with pytest.raises(ValueError, match="lacks the column 'error'"):
         conform(TABLES["rows"], rows.drop(columns="error"))

@@ -10,27 +10,30 @@ import pytest
 from kernel_pipeline.config.loading import parse_config
 from kernel_pipeline.plan.notes import lines
 from kernel_pipeline.plan.plan import Plan
+from kernel_pipeline.results import notes
 from kernel_pipeline.results.notes import result_notes
 from kernel_pipeline.results.stored_tables import read_rows
 from kernel_pipeline.results.summary import latex, markdown, summarise
 from kernel_pipeline.store.arrays import STATISTICS, WEIGHTS, DamagedError, RunStore
 from kernel_pipeline.store.local_storage import LocalStorage
-from kernel_pipeline.store.reports import Finished
+from kernel_pipeline.store.reports import TaskReport
+from kernel_pipeline.tasks.learners import ridge, svm
 from tests.helpers.sweeps import run_here, write_results
 
-Done = tuple[Path, Plan, dict[str, Finished]]
+Done = tuple[Path, Plan, dict[str, TaskReport]]
 
 
 def run(root: Path, features: Any, target: Any, kernels: list[Any], **changes: Any) -> Done:
     """Run a sweep of one dataset, and write its tables."""
     np.savez(root / "data.npz", features=features, target=target)
-    task = changes.pop("task", "regression")
+    task, scale = changes.pop("task", "regression"), changes.pop("scale", "none")
     dataset = {"name": "data", "task": task, "source": "file", "path": "data.npz", "format": "npz", "kernels": kernels}
     values = {
         "name": "undefined",
+        "baselines": False,
         "methods": ["unif", "alignf"],
         "fit": {"krr": {"from": -8, "to": 0, "step": 4}, "svm": {"from": 0, "to": 8, "step": 4}},
-        "dataset": [dataset],
+        "dataset": [dataset | {"scale": scale}],
     }
     plan, _, finished = run_here(root, parse_config(values | changes, "a test"))
     write_results(root, plan, finished)
@@ -102,9 +105,9 @@ def test_a_failed_solve_has_no_certificate_no_weights_and_no_kernels(tmp_path: P
     labels = np.tile([-1.0, 1.0], 12)
     with pytest.MonkeyPatch.context() as patch:
         # Keep the pairs together, so that each training set has both.
-        patch.setattr("kernel_pipeline.data.prepared._sample", lambda available, *_: np.arange(available))
+        patch.setattr("kernel_pipeline.data.prepared._sample", lambda table, *_: np.arange(len(table.target)))
         patch.setattr(
-            "kernel_pipeline.data.prepared.deal_folds",
+            "kernel_pipeline.data.fold_assignment.stratified_folds",
             lambda target, _: (np.arange(len(target)), np.repeat([0, 1, 2], 8)),
         )
         methods = ["align", "alignf", "unif"]
@@ -170,11 +173,20 @@ def test_kernels_that_are_the_identity_or_flat_are_noted(tmp_path: Path) -> None
     kernels = [{"family": "gaussian", "log2_gamma": [low, low]} for low in (-70, -2, 30)]
     said = notes_of(run(tmp_path, features, features[:, 0], kernels))
     assert any("1 of 3 kernels are constant up to rounding" in line and "gaussian(2^-70)" in line for line in said)
-    assert any(
-        "1 of 3 kernels are, once centered, the identity up to rounding" in line and "gaussian(2^30)" in line
-        for line in said
-    )
+    assert any("1 of 3 kernels are the identity up to rounding" in line and "gaussian(2^30)" in line for line in said)
     assert not any("gaussian(2^-2)" in line for line in said)
+
+
+@pytest.mark.parametrize("scale", ["standard", "minmax"])
+def test_narrow_kernels_on_scaled_features_are_noted(scale: str, tmp_path: Path) -> None:
+    """As of a user who tries wide ranges of gamma on features of unit size."""
+    features = np.random.default_rng(0).normal(size=(60, 12))
+    kernels = [{"family": "gaussian", "log2_gamma": [exponent, exponent]} for exponent in (-3, 10)]
+    done = run(tmp_path, features, features[:, 0], kernels, scale=scale)
+    (note,) = [line for line in notes_of(done) if "the identity up to rounding" in line]
+    assert "1 of 2 kernels" in note
+    assert "gaussian(2^10) (every trial)" in note
+    assert "gaussian(2^10)" in (done[0] / "results/notes.csv").read_text()
 
 
 def test_a_class_that_every_method_merely_predicts_is_noted(tmp_path: Path) -> None:
@@ -187,3 +199,64 @@ def test_a_class_that_every_method_merely_predicts_is_noted(tmp_path: Path) -> N
         "note: dataset 'data' (classification): every method predicts the majority class of the training set for all "
         "test samples, in every trial; each error is the share of the other class"
     ) in notes_of(done)
+
+
+def test_a_class_of_several_that_every_method_merely_predicts_is_noted(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    target = np.array(["usual", "usual", "b", "usual", "usual", "a"])[np.arange(60) % 6]
+    grid = {"fit": {"svm": {"from": -8, "to": -6, "step": 1}}}
+    done = run(tmp_path, rng.normal(size=(60, 2)), target, [GAUSSIAN], task="classification", **grid)
+    assert read_rows(LocalStorage(done[0]))["error"].to_numpy() == pytest.approx(1 / 3)  # 4 of each 12
+    assert (
+        "note: dataset 'data' (classification): every method predicts the majority class of the training set for all "
+        "test samples, in every trial; each error is the share of the other classes"
+    ) in notes_of(done)
+
+
+def test_ridges_without_a_certificate_are_excluded_and_reported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Residuals are about 2e-8 at the smallest ridge, and below 1e-11 at the others.
+    for module in (ridge, notes):
+        monkeypatch.setattr(module, "MAX_RESIDUAL", 1e-10)
+    rng = np.random.default_rng(0)
+    features = rng.normal(size=(200, 2))
+    fit = {"krr": {"from": -30, "to": 0, "step": 15}}
+    target = features[:, 0] + rng.normal(size=200)
+    done = run(tmp_path, features, target, [{"family": "gaussian", "log2_gamma": [-9, -8]}], fit=fit)
+    path = pd.read_csv(tmp_path / "results/path.csv")
+    excluded = path["certificate"] > 1e-10
+    assert (path["regularisation"][excluded] == 2.0**-30).all()
+    assert excluded.sum() == 10  # two methods in five trials
+    assert path.loc[excluded, ["train_error", "validation_error", "test_error"]].isna().all(axis=None)
+    assert path.loc[~excluded, ["train_error", "validation_error", "test_error"]].notna().all(axis=None)
+    assert (pd.read_csv(tmp_path / "results/rows.csv")["regularisation"] > 2.0**-30).all()
+    text = (
+        "ridges are excluded from the choice in 5 of 5 trials, since the relative residual of their solution is above"
+    )
+    assert any(text in line and "9.31323e-10" in line for line in notes_of(done))
+
+
+def test_values_of_c_without_a_certificate_are_excluded_and_reported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # libsvm's tolerance of 1e-3 reaches this limit for the small values of C only.
+    monkeypatch.setattr(svm, "TOLERANCES", (1e-3,))
+    for module in (svm, notes):
+        monkeypatch.setattr(module, "MAX_GAP", 3e-4)
+    rng = np.random.default_rng(0)
+    features = rng.normal(size=(200, 2))
+    fit = {"svm": {"from": -4, "to": 16, "step": 10}}
+    classes = np.where(features[:, 0] + rng.normal(size=200) > 0, 1.0, -1.0)
+    done = run(
+        tmp_path, features, classes, [{"family": "gaussian", "log2_gamma": [2, 3]}], task="classification", fit=fit
+    )
+    path = pd.read_csv(tmp_path / "results/path.csv")
+    excluded = path["certificate"] > 3e-4
+    assert (path["regularisation"][excluded] == 2.0**16).all()
+    assert excluded.any()
+    assert path["certificate"].notna().all()
+    assert path.loc[excluded, ["train_error", "validation_error", "test_error"]].isna().all(axis=None)
+    assert path.loc[~excluded, ["train_error", "validation_error", "test_error"]].notna().all(axis=None)
+    text = "since the relative duality gap of their solution is above 0.0003 (65536); decrease 'to' of [fit] svm"
+    assert any("values of C are excluded" in line and text in line for line in notes_of(done))

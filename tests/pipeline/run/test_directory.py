@@ -6,13 +6,13 @@ import pytest
 
 from kernel_pipeline.errors import RefusedError
 from kernel_pipeline.plan.plan import Plan, make_plan
-from kernel_pipeline.run.directory import check_place, is_run_directory
+from kernel_pipeline.run.directory import check_directory, is_run_directory
 from kernel_pipeline.run.environment import FORMAT
-from kernel_pipeline.run.manifest import SWEEP, check_same_sweep, read_manifest, restore_manifest, write_manifest
+from kernel_pipeline.run.manifest import check_same_sweep, read_manifest, restore_manifest, write_manifest
 from kernel_pipeline.store.ledger import Ledger
 from kernel_pipeline.store.local_storage import LocalStorage
 from kernel_pipeline.store.paths import CONFIG, LEDGER, LOCK
-from tests.helpers.sweeps import plan_in, small_config
+from tests.helpers.sweeps import entries_of, plan_in, small_config
 
 
 @pytest.fixture(scope="module")
@@ -47,19 +47,19 @@ def test_a_crash_at_any_moment_of_the_beginning_leaves_a_directory_that_can_go_o
     with monkeypatch.context() as patch:
         patch.setattr("kernel_pipeline.store.local_storage.write_whole", write)
         if files_before_the_crash is None:  # the ledger is there, but no line of it
-            patch.setattr("kernel_pipeline.store.journal.FileJournal.check_place", crash)
+            patch.setattr("kernel_pipeline.store.journal.FileJournal.check_not_moved", crash)
         with pytest.raises(MemoryError):
             begin(tmp_path, plan)
-    check_place(LocalStorage(tmp_path))
+    check_directory(LocalStorage(tmp_path))
     assert (tmp_path / LEDGER).exists()
     assert is_run_directory(LocalStorage(tmp_path)) == (files_before_the_crash is not None)
     if is_run_directory(LocalStorage(tmp_path)):
         record = read_manifest(LocalStorage(tmp_path))
-        assert list(record.finished) == [SWEEP]
+        assert [entry.name for entry in record.finished.entries()] == ["sweep"]
         assert record.plan() is None
         check_same_sweep(record, plan.config, [dataset.info for dataset in plan.datasets])
     begin(tmp_path, plan)
-    assert list(read_manifest(LocalStorage(tmp_path)).finished) == [SWEEP]
+    assert list(entries_of(tmp_path)) == ["sweep"]
     assert (tmp_path / CONFIG).exists()
 
 
@@ -81,7 +81,7 @@ def test_what_a_directory_says_of_itself_is_restored_from_the_ledger(
 
 
 @pytest.mark.parametrize(
-    ("version", "words"), [(1, "an older version .* --out"), (FORMAT + 1, "a newer version .* Update it")]
+    ("version", "words"), [(1, "an older version .* --out"), (FORMAT + 1, "a newer version .* Update this software")]
 )
 def test_a_directory_of_another_format_is_refused(version: int, words: str, plan: Plan, tmp_path: Path) -> None:
     begin(tmp_path, plan)
@@ -93,12 +93,12 @@ def test_a_directory_of_another_format_is_refused(version: int, words: str, plan
 
 def test_a_name_that_the_file_system_refuses(tmp_path: Path) -> None:
     with pytest.raises(RefusedError, match="File name too long"):
-        check_place(LocalStorage(tmp_path / ("x" * 300)))
+        check_directory(LocalStorage(tmp_path / ("x" * 300)))
 
 
 def test_what_a_killed_beginning_left_half_written_is_no_hindrance(tmp_path: Path) -> None:
     (tmp_path / ".config.toml.77.partial").touch()
-    check_place(LocalStorage(tmp_path))
+    check_directory(LocalStorage(tmp_path))
 
 
 def test_a_directory_may_have_any_name(plan: Plan, tmp_path: Path) -> None:
@@ -125,9 +125,9 @@ def test_a_crash_while_changes_are_accepted_leaves_a_directory_that_can_go_on(
 
 
 def test_an_empty_directory_and_one_with_only_a_lock_are_free(tmp_path: Path) -> None:
-    check_place(LocalStorage(tmp_path))
+    check_directory(LocalStorage(tmp_path))
     (tmp_path / LOCK).touch()
-    check_place(LocalStorage(tmp_path))
+    check_directory(LocalStorage(tmp_path))
     (tmp_path / "notes.txt").touch()
     with pytest.raises(RefusedError, match="not empty and is not a run directory"):
-        check_place(LocalStorage(tmp_path))
+        check_directory(LocalStorage(tmp_path))

@@ -1,4 +1,5 @@
 import pickle
+from dataclasses import replace
 from pathlib import Path
 from unittest.mock import MagicMock
 
@@ -6,7 +7,7 @@ import pytest
 from distributed import KilledWorker
 
 from kernel_pipeline.cluster import Cluster, open_cluster
-from kernel_pipeline.cluster.errors import ClusterError, UnseenError
+from kernel_pipeline.cluster.errors import ClusterError, StorageUnreachableError
 from kernel_pipeline.cluster.profile import Profile
 from kernel_pipeline.cluster.versions import fingerprint
 from kernel_pipeline.run.executor import AHEAD_PER_WORKER, TASKS_PER_WORKER, Execution
@@ -16,26 +17,32 @@ from kernel_pipeline.run.worker import run_batch
 from kernel_pipeline.run.worker_pool import WorkerPool
 from kernel_pipeline.store.arrays import DamagedError, RunStore
 from kernel_pipeline.store.local_storage import LocalStorage
-from kernel_pipeline.store.reports import Finished
-from tests.benchmarks.driver_cost import no_welcome
+from kernel_pipeline.store.reports import TaskReport
+from tests.benchmarks.driver_cost import accept_workers
 from tests.benchmarks.empty_tasks import empty_plan
 
 
 @pytest.fixture
-def finished() -> Finished:
-    trials = {"0": {"certificate": 0.0}, "1": {"certificate": 0.5}}
-    return Finished("weights/made/regression/align/0-1", "id", {"key": "digest"}, {"trials": trials}, 0.5, 1 << 20)
+def finished() -> TaskReport:
+    return TaskReport(
+        task="weights/made/regression/align/0-1",
+        identity="id",
+        digests={"key": "digest"},
+        result_json=b'{"trials": {"0": {"certificate": 0.0}, "1": {"certificate": 0.5}}}',
+        seconds=0.5,
+        peak_memory=1 << 20,
+    )
 
 
 def test_the_scheduler_keeps_nothing_of_tasks_that_are_done(tmp_path: Path) -> None:
     plan = empty_plan(tiles=30, cells=30, datasets=2)
-    seen: dict[str, Finished] = {}
+    seen: dict[str, TaskReport] = {}
     known: list[int] = []
     with Interrupt() as interrupt, open_cluster(Profile(jobs=1), tmp_path) as cluster:
         assert cluster.client.cluster is not None
         scheduler = cluster.client.cluster.scheduler
 
-        def record(entries: list[Finished]) -> None:
+        def record(entries: list[TaskReport]) -> None:
             seen.update({entry.name: entry for entry in entries})
             known.append(len(scheduler.tasks))
 
@@ -44,7 +51,7 @@ def test_the_scheduler_keeps_nothing_of_tasks_that_are_done(tmp_path: Path) -> N
             Schedule(plan.tasks, ()),
             RunStore(LocalStorage(tmp_path)),
             record,
-            no_welcome,
+            accept_workers,
             interrupt,
             False,
             print,
@@ -59,20 +66,20 @@ def test_the_scheduler_keeps_nothing_of_tasks_that_are_done(tmp_path: Path) -> N
 def test_a_report_that_died_with_its_worker_is_waited_for_without_standing_still(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kernel_pipeline.run.executor.FETCH_TIMEOUT_S", 0.5)
+    monkeypatch.setattr("kernel_pipeline.run.sent_batches.FETCH_TIMEOUT_S", 0.5)
     plan, store = empty_plan(tiles=1, cells=1, datasets=1), RunStore(LocalStorage(tmp_path))
-    recorded: list[Finished] = []
+    recorded: list[TaskReport] = []
     with Interrupt() as interrupt, open_cluster(Profile(backend="threads", jobs=1), tmp_path) as cluster:
         assert cluster.client.cluster is not None
         execution = Execution(
-            cluster, Schedule(plan.tasks, ()), store, recorded.extend, no_welcome, interrupt, False, print
+            cluster, Schedule(plan.tasks, ()), store, recorded.extend, accept_workers, interrupt, False, print
         )
         execution._submit()
-        arrived = execution._arrived.get(timeout=10)
+        arrived = execution._sent._ended.get(timeout=10)
         cluster.client.cluster.scale(0)
         cluster.client.sync(lambda: cluster.client.cluster)
         assert not cluster.client.nthreads()
-        execution._take_in([arrived])
+        execution._process([arrived])
         assert not recorded
         cluster.client.cluster.scale(1)
         execution.run()
@@ -84,11 +91,11 @@ def test_many_suspects_are_tried_at_once_where_there_are_many_workers(tmp_path: 
     client = MagicMock(**{"map.side_effect": lambda *_, key, **__: [MagicMock(key=each) for each in key]})
     cluster = Cluster(client=client, workers=16, dashboard="none")
     with Interrupt() as interrupt:
-        execution = Execution(cluster, Schedule(plan.tasks, ()), store, print, no_welcome, interrupt, False, print)
+        execution = Execution(cluster, Schedule(plan.tasks, ()), store, print, accept_workers, interrupt, False, print)
         for _ in range(10):
             batch = execution._schedule.take()
             assert batch
-            execution._failed(batch, "task", KilledWorker("task", MagicMock(), 1))
+            execution._handle_failure(batch, "task", KilledWorker("task", MagicMock(), 1))
         execution._submit()
         assert len(execution._retries.suspects) == 6
         assert len(execution._suspect_keys) == 4
@@ -104,7 +111,9 @@ def test_a_worker_that_does_not_see_the_run_says_so(tmp_path: Path, monkeypatch:
     monkeypatch.setattr("kernel_pipeline.run.worker.get_worker", MagicMock(spec=()))
     with pytest.raises(DamagedError, match="is missing"):
         run_batch((), (), (), RunStore(LocalStorage(tmp_path)), "run", fingerprint())
-    with pytest.raises(UnseenError, match=f"does not see the run: {tmp_path / 'elsewhere'} is not there on"):
+    with pytest.raises(
+        StorageUnreachableError, match=f"cannot access the run: {tmp_path / 'elsewhere'} does not exist on"
+    ):
         run_batch((), (), (), RunStore(LocalStorage(tmp_path / "elsewhere")), "run", fingerprint())
 
 
@@ -113,15 +122,15 @@ def test_a_gateway_that_cannot_be_asked_for_workers_is_asked_again(monkeypatch: 
     monkeypatch.setattr("kernel_pipeline.run.worker_pool.REPLACE_AFTER_S", 0.0)
     asked = MagicMock(side_effect=[ConnectionRefusedError(111, "refused"), None, ClusterError("jobs end at once")])
     client = MagicMock(status="running", **{"nthreads.return_value": {"tcp://a": 1}})
-    pool = WorkerPool(Cluster(client=client, workers=2, dashboard="none", replace_lost=asked), no_welcome, print)
+    pool = WorkerPool(Cluster(client=client, workers=2, dashboard="none", replace_lost=asked), accept_workers, print)
     pool.refresh()
     pool.refresh()
     with pytest.raises(ClusterError, match="jobs end at once"):
         pool.refresh()
 
 
-def test_what_comes_from_a_worker_is_the_same(finished: Finished) -> None:
+def test_what_comes_from_a_worker_is_the_same(finished: TaskReport) -> None:
     arrived = pickle.loads(pickle.dumps(finished))
     assert arrived == finished
     assert arrived.result == finished.result == {"trials": {"0": {"certificate": 0.0}, "1": {"certificate": 0.5}}}
-    assert arrived != Finished(**finished.values() | {"seconds": 0.6})
+    assert arrived != replace(finished, seconds=0.6)

@@ -20,8 +20,8 @@ from kernel_pipeline.stages.task import Task
 from kernel_pipeline.stages.weights import WeightsTask
 from kernel_pipeline.store.arrays import RunStore
 from kernel_pipeline.store.local_storage import LocalStorage
-from kernel_pipeline.store.reports import Finished
-from tests.benchmarks.driver_cost import no_welcome
+from kernel_pipeline.store.reports import TaskReport
+from tests.benchmarks.driver_cost import accept_workers
 from tests.helpers.sweeps import plan_in, smaller_config
 
 ALIGNF = "weights/wave/regression/alignf/0-2"
@@ -55,7 +55,7 @@ def execute(
     """Run a plan on two threads; returns the names of tasks as they finish, and what the scheduler knew."""
     finished: list[str] = []
 
-    def record(entries: list[Finished]) -> None:
+    def record(entries: list[TaskReport]) -> None:
         finished.extend(entry.name for entry in entries)
         after_each(finished)
 
@@ -69,7 +69,7 @@ def execute(
             Schedule(plan.tasks, ()),
             RunStore(LocalStorage(root)),
             record,
-            no_welcome,
+            accept_workers,
             interrupt,
             False,
             print,

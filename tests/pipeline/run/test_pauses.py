@@ -45,26 +45,26 @@ def looked(
     client = MagicMock()
     watched = Pauses(Cluster(client=client, workers=1, dashboard="", is_external=is_external), said.append)
     for _ in range(seconds):
-        watched.look({NAME: info})
+        watched.refresh({NAME: info})
         clock.now += 1
     return watched, said, client
 
 
 def test_one_that_is_paused_for_a_moment_is_left_alone(clock: Clock) -> None:
     watched, said, client = looked(clock, 2, worker())
-    watched.look({NAME: worker("running")})
+    watched.refresh({NAME: worker("running")})
     clock.now += 60
-    watched.look({NAME: worker()})
+    watched.refresh({NAME: worker()})
     assert said == []
     assert not client.run.called
 
 
 def test_it_is_reported_in_time_with_its_memory_and_so_is_its_end(clock: Clock) -> None:
     watched, said, _ = looked(clock, 9, worker())
-    watched.look({NAME: worker("running")})
+    watched.refresh({NAME: worker("running")})
     assert said == [
-        "worker 0 is paused: it uses 4.5 GiB of its 5 GiB, and begins no task before it uses less",
-        "worker 0 works again",
+        "worker 0 is paused: it uses 4.5 GiB of its 5 GiB, and starts no task until it uses less memory",
+        "worker 0 is running again",
     ]
 
 
@@ -76,7 +76,7 @@ def test_it_is_restarted_when_it_does_not_recover(clock: Clock, executing: int, 
     assert wait_until(lambda: client.run.called, 10)
     assert client.run.call_args.args == (end_process,)
     assert client.run.call_args.kwargs["workers"] == [NAME]
-    assert said[-1] == "worker 0 still uses 4.5 GiB of its 5 GiB, and is restarted; its tasks are tried again"
+    assert said[-1] == "worker 0 still uses 4.5 GiB of its 5 GiB; it is restarted, and its tasks are retried"
     assert watched.restarted == {NAME: "4.5 GiB of its 5 GiB"}
 
 

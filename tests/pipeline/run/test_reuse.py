@@ -35,6 +35,7 @@ OTHER = TINY["dataset"][0] | {"name": "other"}
         ({"methods": ["unif", "alignf"]}, ("methods: 'alignf'",)),
         ({"methods": ["align", "unif"], "description": "more"}, ("methods: 'align'",)),
         ({"dataset": [OTHER, *TINY["dataset"]]}, ("dataset: 'other'",)),
+        ({"baselines": True}, ("baselines",)),
     ],
 )
 def test_a_config_that_only_adds_finds_the_run(changes: dict[str, Any], additions: tuple[str, ...]) -> None:
@@ -53,6 +54,7 @@ def test_a_config_that_only_adds_finds_the_run(changes: dict[str, Any], addition
         {"name": "another", "methods": ["unif", "alignf"]},
         {"dataset": [TINY["dataset"][0] | {"rows": 31}]},
         {"dataset": [OTHER]},
+        {"dataset": [TINY["dataset"][0] | {"kernels": [*TINY["dataset"][0]["kernels"], {"family": "linear"}]}]},
     ],
 )
 def test_a_config_that_changes_anything_else_finds_nothing(changes: dict[str, Any]) -> None:

@@ -49,7 +49,7 @@ def test_every_task_runs_once_and_after_all_that_it_needs(plan: Plan, seed: int)
     assert len(order) == len(place) == len(plan.tasks)
     for dataset in plan.datasets:
         for task in dataset.tasks:
-            assert all(place[needed] < place[task.name] for needed in dataset.graph.needed_by(task.name))
+            assert all(place[needed] < place[task.name] for needed in dataset.graph.dependencies(task.name))
 
 
 def test_a_dataset_does_not_wait_for_another(plan: Plan) -> None:
@@ -91,11 +91,11 @@ def test_a_task_is_sent_ahead_once_all_that_it_needs_is_sent(plan: Plan) -> None
     assert ahead is not None
     assert [task.stage for task in ahead] == ["reduce"]
     assert schedule.is_waiting(ahead)
-    assert set(schedule.unfinished_needs(ahead)) == names
+    assert set(schedule.unfinished_dependencies(ahead)) == names
     for batch in first:
         schedule.finish(batch)
     assert not schedule.is_waiting(ahead)
-    assert schedule.unfinished_needs(ahead) == []
+    assert schedule.unfinished_dependencies(ahead) == []
     assert schedule.take() is None, "the others need the one that was sent ahead"
 
 

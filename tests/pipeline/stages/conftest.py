@@ -6,7 +6,7 @@ import pytest
 import tomli_w
 
 from kernel_pipeline.config.loading import parse_config
-from kernel_pipeline.stages import one_stage
+from kernel_pipeline.stages import single_kernels
 from tests.helpers.plain import gaussian_trial, rank_one_trial
 from tests.helpers.sweeps import SMALL, run_here, small_config, write_results
 from tests.pipeline.stages import one_stage_sweep, rank_one_sweep
@@ -43,7 +43,7 @@ def rank_one_trials(rank_one_run: RankOneRun) -> Trials:
     return {
         (dataset.name, task, trial): rank_one_trial(samples[dataset.name], task, trial, rank_one_sweep.FOLDS)
         for dataset in plan.datasets
-        for task in dataset.tasks_learned
+        for task in dataset.problems
         for trial in range(rank_one_sweep.FOLDS)
     }
 
@@ -60,7 +60,7 @@ def one_stage_run(tmp_path_factory: pytest.TempPathFactory) -> OneStageRun:
         dataset=[wave, SMALL["dataset"][1]],
     )
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(one_stage, "OPERATIONS_PER_TASK", 2 * 101**3)  # two kernels of wave per task
+        patch.setattr(single_kernels, "OPERATIONS_PER_TASK", 2 * 101**3)  # two kernels of wave per task
         plan, samples, finished = run_here(root, config)
     write_results(root, plan, finished)
     folds, gammas = one_stage_sweep.FOLDS, one_stage_sweep.GAMMAS

@@ -23,6 +23,7 @@ PROMISED = {"alignf": 1e-9, "alignf-linear": 1e-9, "l1-svm": 1e-4, "l2-krr": 1e-
 SWEEP: dict[str, Any] = {
     "name": "columns",
     "seed": 5,
+    "baselines": False,
     "methods": METHODS,
     "protocol": {"folds": FOLDS},
     "fit": {
@@ -124,3 +125,5 @@ def check_measures(row: dict[str, Any], mu: Floats, plain: Trial) -> None:
     assert abs(row["certificate"]) <= PROMISED.get(row["method"], 0.0)  # rounding may take one below 0
     for where in ("train", "test"):
         assert row[f"alignment_{where}"] == pytest.approx(plain.alignment(mu, where), rel=1e-6, abs=1e-9, nan_ok=True)
+        expected = plain.debiased_alignment(mu, where)
+        assert row[f"debiased_alignment_{where}"] == pytest.approx(expected, abs=1e-9, nan_ok=True)

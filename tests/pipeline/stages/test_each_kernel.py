@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from kernel_pipeline.results.stored_tables import read_rows
-from kernel_pipeline.stages.one_stage import EachKernelTask
+from kernel_pipeline.stages.single_kernels import EachKernelTask
 from kernel_pipeline.store.local_storage import LocalStorage
 from tests.pipeline.stages.one_stage_sweep import FOLDS, OneStageRun, selected
 
@@ -39,7 +39,7 @@ def test_a_kernel_that_is_constant_has_an_empty_error_and_the_others_have_one(on
 
 def test_single_kernels_are_fitted_in_batches(one_stage_run: OneStageRun) -> None:
     wave = [task.kernels for task in one_stage_run[1].datasets[0].of(EachKernelTask) if task.trial == 0]
-    assert wave == [(0, 1), (2, 3), (4,)]
+    assert wave == [range(2), range(2, 4), range(4, 5)]
 
 
 def test_each_kernel_is_no_row_of_the_results(one_stage_run: OneStageRun) -> None:
@@ -51,7 +51,7 @@ def test_each_kernel_is_no_row_of_the_results(one_stage_run: OneStageRun) -> Non
 def test_correlation_is_that_of_means_over_trials(one_stage_run: OneStageRun) -> None:
     root, plan, _ = one_stage_run
     table = pd.read_csv(root / "results/correlation.csv")
-    expected = [(dataset.name, task) for dataset in plan.datasets for task in dataset.tasks_learned]
+    expected = [(dataset.name, task) for dataset in plan.datasets for task in dataset.problems]
     assert list(zip(table["dataset"], table["task"], strict=True)) == expected
     for row in table.to_dict("records"):
         kernels = selected(root, "kernels", dataset=row["dataset"], task=row["task"])

@@ -49,6 +49,8 @@ def test_rows_say_what_the_stored_weights_are(one_stage_run: OneStageRun, name: 
         assert row["certificate"] <= PROMISED[method]
         for where in ("train", "test"):
             assert row[f"alignment_{where}"] == pytest.approx(plain.alignment(mu, where), rel=1e-7)
+            expected = plain.debiased_alignment(mu, where)
+            assert row[f"debiased_alignment_{where}"] == pytest.approx(expected, abs=1e-9)
 
 
 def test_weights_of_any_sign_report_the_alignment_of_the_kernel_that_is_fitted(one_stage_run: OneStageRun) -> None:
@@ -61,6 +63,8 @@ def test_weights_of_any_sign_report_the_alignment_of_the_kernel_that_is_fitted(o
         plain = trials[row["dataset"], row["task"], row["trial"]]
         for where in ("train", "test"):
             assert row[f"alignment_{where}"] == pytest.approx(plain.alignment(mu, where), rel=1e-5)
+            expected = plain.debiased_alignment(mu, where)
+            assert row[f"debiased_alignment_{where}"] == pytest.approx(expected, abs=1e-6)
     assert signed
 
 

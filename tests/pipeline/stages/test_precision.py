@@ -18,11 +18,14 @@ from kernel_pipeline.plan.plan import Plan
 from kernel_pipeline.results.stored_tables import read_rows
 from kernel_pipeline.store.local_storage import LocalStorage
 from kernel_pipeline.tasks.centering import positive_part
+from kernel_pipeline.tasks.folds import Split
 from kernel_pipeline.tasks.kernels.base_kernels import GramKernels
+from kernel_pipeline.tasks.learners.fit_options import FitOptions
 from kernel_pipeline.tasks.learners.one_stage import learn
 from kernel_pipeline.tasks.learners.paths import fit_path
+from kernel_pipeline.tasks.learners.trial_kernel import TrialKernel
 from kernel_pipeline.tasks.statistics.statistics import Statistics
-from kernel_pipeline.tasks.weights.gram_evidence import GramEvidence
+from kernel_pipeline.tasks.weights.gram_statistics import GramStatistics
 from tests.helpers.sweeps import run_here, write_results
 from tests.tasks import dense
 from tests.tasks.dense import Extended, Floats
@@ -81,6 +84,7 @@ def _config(name: str) -> Config:
     return parse_config(
         {
             "name": "precision",
+            "baselines": False,
             "methods": METHODS,
             "protocol": {"folds": FOLDS},
             "fit": {
@@ -103,7 +107,8 @@ class Reference:
     def __init__(self, name: str, samples: PreparedDataset, task: str, trial: int) -> None:
         self.task, self.y = task, samples.targets[task]
         self.train = np.flatnonzero(~np.isin(samples.fold, [trial, (trial + 1) % FOLDS]))
-        self.test, self.validation = (np.flatnonzero(samples.fold == f) for f in (trial, (trial + 1) % FOLDS))
+        test, validation = (np.flatnonzero(samples.fold == f) for f in (trial, (trial + 1) % FOLDS))
+        self.split = Split(self.y[:, None], self.train, validation, test)
         assert isinstance(samples.features, np.ndarray)
         distances = dense.squared_distances(samples.features, samples.features)
         lo, hi = SIZES[name][1]
@@ -120,20 +125,18 @@ class Reference:
         return np.asarray(columns - means[:, None] - means[self.train] + means[self.train].mean())
 
     def fit(self, kernel: Floats, values: list[tuple[float, ...]]) -> float:
-        sets = self.train, self.validation, self.test
-        path = fit_path(self.task, kernel, self.y, *sets, [value for (value,) in values])
+        centered = TrialKernel.of_centered(kernel, self.split.train, self.split.held_out)
+        path = fit_path(self.task, centered, self.split, FitOptions([value for (value,) in values]))
         return float(path.test_errors[path.best] or 0.0)
 
     def error(self, method: str, values: list[tuple[float, ...]]) -> float:
         if method in ONE_STAGE:
-            held_out = np.concatenate([self.validation, self.test])
-            kernels = GramKernels(
-                self.kernels[:, self.train], self.kernels[:, held_out], np.ones(len(self.kernels), dtype=bool)
-            )
-            sets = self.train, self.validation, self.test
-            found = learn(ONE_STAGE[method], self.task, kernels, self.y, *sets, values)
+            varies = np.ones(len(self.kernels), dtype=bool)
+            kernels = GramKernels(self.kernels[:, self.train], self.kernels[:, self.split.held_out], varies)
+            found = learn(ONE_STAGE[method], self.task, kernels, self.split, values)
             return float(found.path.test_errors[found.path.best] or 0.0)
-        mu, _ = RULES[method].weights(GramEvidence(self.statistics))
+        rules = {rule.method_id: rule for rule in RULES.values()}
+        mu, _ = rules[method].weights(GramStatistics(self.statistics))
         combined = np.tensordot(mu, self.kernels, 1)
         return self.fit(positive_part(combined, self.train) if (mu < 0).any() else combined, values)
 

@@ -14,7 +14,7 @@ from kernel_pipeline.cli.main import main
 from kernel_pipeline.config.loading import parse_config
 from kernel_pipeline.plan.notes import lines
 from kernel_pipeline.results.stored_tables import read_rows
-from kernel_pipeline.stages.kernel_results import NAMED_KERNELS
+from kernel_pipeline.stages.kernel_results import MAX_NAMED_KERNELS
 from kernel_pipeline.store.arrays import STATISTICS, RunStore
 from kernel_pipeline.store.local_storage import LocalStorage
 from tests.helpers.sweeps import pipeline, run_here, start, write_results
@@ -28,9 +28,10 @@ def tables(root: Path) -> dict[str, bytes]:
 
 
 NOTES = [
-    "note: l1-svm on numbers (regression), documents (regression): left out, since it is for classification\n",
-    "note: l2-krr on sides (classification), documents (classification): left out, since it is for regression\n",
-    "note: align-krr on sides (classification), documents (classification): left out, since it is for regression\n",
+    "note: l1-svm on numbers (regression), documents (regression): left out, since it supports only classification\n",
+    "note: l2-krr on sides (classification), documents (classification): left out, since it supports only regression\n",
+    "note: align-krr on sides (classification), documents (classification): "
+    "left out, since it supports only regression\n",
 ]
 
 
@@ -66,14 +67,14 @@ def test_a_killed_run_with_one_worker_goes_on_to_the_tables_of_two(
         RunStore(LocalStorage(rank_one_run[0])).read(STATISTICS, "documents/regression/trace"),
     )
     constant = np.flatnonzero((traces == 0).any(axis=0))
-    assert len(constant) > NAMED_KERNELS
+    assert len(constant) > MAX_NAMED_KERNELS
     first = constant[0]
     where = ", ".join(map(str, np.flatnonzero(traces[:, first] == 0)))
     said = (
         f"dataset 'documents': {len(constant)} of {len(kernels)} kernels are constant on a training set; their weight"
     )
     assert whole.stdout.count(f"{said} there is 0: {kernels[first]} (trial {where})") == 1
-    assert f" and {len(constant) - NAMED_KERNELS} more\n" in whole.stdout
+    assert f" and {len(constant) - MAX_NAMED_KERNELS} more\n" in whole.stdout
 
     # Numbers agree with those of this process, whose libraries may add up in another order.
     key = ["dataset", "task", "method", "trial"]
@@ -106,6 +107,7 @@ def test_very_many_kernels(tmp_path: Path) -> None:
     config = parse_config(
         {
             "name": "wide",
+            "baselines": False,
             "methods": ["unif", "alignf", "alignf-linear"],
             "protocol": {"folds": 3},
             "dataset": [wide | {"kernels": [{"family": "rank-one"}]}, SWEEP["dataset"][1]],

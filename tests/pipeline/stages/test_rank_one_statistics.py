@@ -35,7 +35,7 @@ def test_every_stored_statistic_is_that_of_whole_matrices(
         expected: dict[str, Any] = {
             "a": plain.a,
             "trace": plain.trace,
-            "label_norms": [plain.yc @ plain.yc, ((y_test - y_test.mean()) ** 2).sum()],
+            "label_norms": [np.linalg.norm(np.outer(plain.yc, plain.yc)), ((y_test - y_test.mean()) ** 2).sum()],
             "alignment": plain.alignments(),
             "alignment_test": _own_test_alignments(rank_one_run[2][name], plain),
             "uncentered": _uncentered(rank_one_run[2][name], plain),
@@ -74,12 +74,13 @@ def _uncentered(samples: PreparedDataset, plain: Trial) -> Floats:
 def test_no_matrix_of_kernels_is_stored_and_names_stand_once(rank_one_run: RankOneRun) -> None:
     root, plan, _ = rank_one_run
     for dataset in plan.datasets:
-        for task in dataset.tasks_learned:
+        for task in dataset.problems:
             group = root / "statistics.zarr" / dataset.name / task
             arrays = {path.name for path in group.iterdir() if (path / "zarr.json").exists()}
             assert arrays == {
                 *("a", "trace", "label_norms", "alignment", "alignment_test"),
-                *("uncentered", "unnormalised", "theorem12"),
+                *("uncentered", "unnormalised", "theorem12", "direction"),
+                *("alignment_debiased", "alignment_test_debiased"),
             }
             named = [
                 name
@@ -120,7 +121,7 @@ def test_kernels_table_holds_what_is_stored(rank_one_run: RankOneRun) -> None:
     assert "error" not in table  # no kernel was fitted alone
     assert not (root / "results/correlation.csv").exists()
     for dataset in plan.datasets:
-        for task in dataset.tasks_learned:
+        for task in dataset.problems:
             rows = table.query(f"dataset == '{dataset.name}' and task == '{task}'")
             assert list(rows["kernel"]) == list(dataset.kernels) * FOLDS
             assert list(rows["trial"]) == [trial for trial in range(FOLDS) for _ in dataset.kernels]
@@ -128,6 +129,8 @@ def test_kernels_table_holds_what_is_stored(rank_one_run: RankOneRun) -> None:
                 ("alignment_train", "alignment"),
                 ("alignment_test", "alignment_test"),
                 ("uncentered_alignment_train", "uncentered"),
+                ("debiased_alignment_train", "alignment_debiased"),
+                ("debiased_alignment_test", "alignment_test_debiased"),
                 ("unnormalised_alignment_train", "unnormalised"),
                 ("theorem12_evaluated", "theorem12"),
             ):

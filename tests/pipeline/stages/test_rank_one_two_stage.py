@@ -27,7 +27,7 @@ def reference_weights(method: str, plain: Trial) -> Floats | None:
     if method == "unif":
         values = (plain.trace > 0).astype(np.float64)
     elif method.startswith("align") and not method.startswith("alignf"):
-        values = own if method == "align" else own**2  # q = 1.5: the power 1 / (q - 1)
+        values = own if method == "align" else plain.a**2  # q = 1.5: the power 1 / (q - 1)
     elif method == "best-kernel":
         values = (np.arange(len(own)) == np.argmax(own)).astype(np.float64)
     else:
@@ -100,7 +100,10 @@ def test_rows_of_two_stage_methods_equal_a_plain_script(
         found = plain.path(mu, values)
         table = path[path["trial"] == trial]
         assert list(table["regularisation"]) == values
-        assert table[["gamma", "gamma1", "certificate"]].isna().all(axis=None)
+        assert table[["gamma", "gamma1"]].isna().all(axis=None)
+        # Machines on more columns than training samples are fits of the kernel, with the tolerance of libsvm.
+        kernel_machine = name == "documents" and task == "classification"
+        assert (table["certificate"] <= (1e-3 if kernel_machine else 1e-6)).all()
         for column, of in (("train_error", "train"), ("validation_error", "validation"), ("test_error", "test")):
             np.testing.assert_allclose(table[column], [getattr(each, of) for each in found], rtol=1e-5)
         best = int(np.argmin(table["validation_error"]))

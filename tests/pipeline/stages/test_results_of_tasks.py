@@ -2,6 +2,7 @@
 
 import copy
 import json
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -9,12 +10,15 @@ import numpy as np
 import pytest
 
 from kernel_pipeline.stages.cell_results import Alignments, CellResult, Theorems, TrialWeights, WeightsResult
-from kernel_pipeline.stages.kernel_results import NAMED_KERNELS, DegenerateKernels, KernelFits, MarkedKernels
+from kernel_pipeline.stages.kernel_results import MAX_NAMED_KERNELS, DegenerateKernels, KernelFits, MarkedKernels
+from kernel_pipeline.stages.rank_one import RankOneFitTask
+from kernel_pipeline.stages.samples import Target
 from kernel_pipeline.stages.task_results import NoResult, TaskResult
 from kernel_pipeline.tasks.learners.paths import PathResult
+from kernel_pipeline.tasks.weights.unif import Unif
 
 PATH = PathResult([(1.0,), (2.0,)], [0.5, None], [0.25, None], [0.125, None], best=0, metrics={"mae": 0.5, "r2": None})
-WEIGHTS = WeightsResult(3, 2, 1e-9, Alignments(0.5, None))
+WEIGHTS = WeightsResult(3, 2, 1e-9, Alignments(0.5, None, -0.25, None))
 RESULTS: dict[str, TaskResult] = {
     "none": NoResult(),
     "failed cell": CellResult("failed: why"),
@@ -22,9 +26,11 @@ RESULTS: dict[str, TaskResult] = {
     "one-stage cell": CellResult(
         weights=WEIGHTS, path=PathResult([(1.0, 2.0, 3.0)], [0.5], [0.5], [0.5], 0, [1e-7], True)
     ),
+    "cell of two outputs": CellResult(path=replace(PATH, output_errors=[0.25, None])),
+    "cell of a chosen metric": CellResult(path=replace(PATH, metric="mae")),
     "signed cell": CellResult(path=PATH, alignments=Alignments(None, 0.25)),
     "weights": TrialWeights({0: WEIGHTS, 11: WeightsResult(3, status="failed: why")}),
-    "kernels": KernelFits((0.5, None), ("ok", "failed: why")),
+    "kernels": KernelFits({"failed: why": (0, 3)}),
     "degenerate": DegenerateKernels(constant=MarkedKernels(7, ((0, (1, 2)), (5, (0,))))),
 }
 CELL: dict[str, Any] = {
@@ -66,8 +72,11 @@ FORGED: list[tuple[tuple[str, ...], Any]] = [
     (("path", "certificates"), [0.0]),
     (("path", "certificates"), [None, None]),
     (("path", "majority_only"), "no"),
+    (("path", "output_errors"), 0.5),
+    (("path", "output_errors"), ["0.5"]),
     (("path", "metrics"), [0.5]),
     (("path", "metrics"), {"mae": "small"}),
+    (("path", "metric"), ["mae"]),
     (("weights",), [1]),
     (("weights", "n_kernels"), None),
     (("weights", "n_kernels"), 2**70),
@@ -109,6 +118,21 @@ def test_a_forged_cell_is_one_error_that_names_the_member(place: tuple[str, ...]
     assert place[0] in str(caught.value) or place[-1] in str(caught.value)
 
 
+@pytest.mark.parametrize("count", [1, 3])
+def test_errors_of_another_number_of_outputs_are_refused(count: int) -> None:
+    task = RankOneFitTask(
+        dataset="made", fingerprint="", target=Target("regression", (0, 1)), trial=0, method=Unif(), values=((1.0,),)
+    )
+    cases: list[tuple[list[float | None], bool]] = [([0.5, 0.25], True), ([0.5] * count, False)]
+    for errors, is_valid in cases:
+        value = CellResult(path=replace(PATH, output_errors=errors)).to_json()
+        if is_valid:
+            assert isinstance(task.read_result(value), CellResult)
+        else:
+            with pytest.raises(ValueError, match=f"the result has errors of {count} outputs, not of 2"):
+                task.read_result(value)
+
+
 @pytest.mark.parametrize(
     ("kind", "value"),
     [
@@ -118,9 +142,11 @@ def test_a_forged_cell_is_one_error_that_names_the_member(place: tuple[str, ...]
         (TrialWeights, {"trials": {"9" * 5000: {"n_kernels": 3}}}),
         (TrialWeights, {"trials": {"0": {}}}),
         (TrialWeights, {"trials": {"0": 3}}),
-        (KernelFits, {"errors": [0.5], "statuses": []}),
-        (KernelFits, {"errors": ["0.5"], "statuses": ["ok"]}),
-        (KernelFits, {"errors": [0.5], "statuses": [None]}),
+        (KernelFits, {"errors": [0.5], "statuses": ["ok"]}),
+        (KernelFits, {"failed": ["why"]}),
+        (KernelFits, {"failed": {"why": 3}}),
+        (KernelFits, {"failed": {"why": [-1]}}),
+        (KernelFits, {"failed": {"why": ["0"]}}),
         (DegenerateKernels, {"constant": 3}),
         (DegenerateKernels, {"flat": {"count": -1, "first": []}}),
         (DegenerateKernels, {"flat": {"count": 1, "first": [3]}}),
@@ -138,8 +164,9 @@ def test_kernels_are_counted_over_trials_and_the_first_are_named() -> None:
     marked = np.zeros((3, 10), dtype=bool)
     marked[1, 2:] = True
     marked[2, 2] = True
-    found = MarkedKernels.of(marked)
+    found = MarkedKernels.of(marked, [0, 1, 2])
+    assert MarkedKernels.of(marked[1:2], [4]).first[0] == (2, (4,))
     assert found.count == 8
-    assert len(found.first) == NAMED_KERNELS
+    assert len(found.first) == MAX_NAMED_KERNELS
     assert found.first[:2] == ((2, (1, 2)), (3, (1,)))
-    assert MarkedKernels.of(marked[:1]) == MarkedKernels()
+    assert MarkedKernels.of(marked[:1], [0]) == MarkedKernels()

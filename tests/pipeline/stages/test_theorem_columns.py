@@ -1,15 +1,19 @@
 """Columns that evaluate the theorems, against plain scripts."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from kernel_pipeline.results.stored_tables import read_rows
 from kernel_pipeline.results.table import TABLES
-from kernel_pipeline.stages.cells import fit_kernel
-from kernel_pipeline.stages.samples import Split
+from kernel_pipeline.stages.cells import fit_kernel, fit_signed_kernel
 from kernel_pipeline.store.arrays import STATISTICS, WEIGHTS, RunStore
 from kernel_pipeline.store.local_storage import LocalStorage
+from kernel_pipeline.tasks.folds import Split
+from kernel_pipeline.tasks.learners.fit_options import FitOptions
+from kernel_pipeline.tasks.learners.trial_kernel import TrialKernel
 from tests.helpers.plain import Floats, aligned
 from tests.pipeline.stages.one_stage_sweep import OneStageRun, selected
 
@@ -61,6 +65,8 @@ def test_bounds_are_what_the_theorems_say_of_two_stage_kernels(one_stage_run: On
         assert not (mu < 0).any()
         if bound["task"] == "classification":
             assert np.isnan(bound["theorem17_evaluated"])
+            unnormalised = (y @ inner @ y) / n**2
+            assert bound["theorem15_evaluated"] == pytest.approx(1 - unnormalised / np.diag(inner).max(), rel=1e-6)
             continue
         # Theorem 17 with Lambda_1 = 1; the centered Gaussian's diagonal is at most 4 before scaling.
         (best,) = [
@@ -75,17 +81,26 @@ def test_bounds_are_what_the_theorems_say_of_two_stage_kernels(one_stage_run: On
         m2 = 2 * largest / lambda0 * (1 + 1 / lambda0) * m
         spread = np.sqrt(np.log(1 / 0.05) / (2 * n))
         total = best["train_error"] ** 2 + 2 * m1 * m2 / n + (1 + 16 * m2 / m1) * m1 * m2 / 4 * spread
+        assert bound["theorem16_evaluated"] == pytest.approx(m2 / n, rel=1e-6)
         assert bound["theorem17_evaluated"] == pytest.approx(np.sqrt(total), rel=1e-6)
+
+
+def trial_kernel(kernel: Floats, split: Split) -> TrialKernel:
+    return TrialKernel.of(kernel, split.train, split.held_out)
 
 
 def test_the_bound_on_the_error_is_the_error_and_more_that_a_large_ridge_takes_away() -> None:
     rng = np.random.default_rng(0)
     features, y = rng.normal(size=(30, 3)), rng.normal(size=30) + 5.0
-    split = Split(y, np.arange(10, 30), np.arange(5, 10), np.arange(5))
-    found = fit_kernel("regression", features @ features.T, split, (2.0**60,), signed=False, largest=1.0)
+    split = Split(y[:, None], np.arange(10, 30), np.arange(5, 10), np.arange(5))
+    kernel = features @ features.T
+    found = fit_kernel("regression", trial_kernel(kernel, split), split, FitOptions((2.0**60,)), largest=1.0)
     assert found.theorems.theorem17 == pytest.approx(np.std(y[10:]), rel=1e-6)
-    signed = fit_kernel("regression", features @ features.T, split, (2.0**60,), signed=True, largest=1.0)
+    signed = fit_signed_kernel("regression", kernel, split, FitOptions((2.0**60,)))
     assert signed.theorems.is_empty
+    several = replace(split, target=np.column_stack([y, features[:, 0]]))
+    found = fit_kernel("regression", trial_kernel(kernel, several), several, FitOptions((1.0,)), largest=1.0)
+    assert found.theorems.is_empty
 
 
 def test_kernels_have_their_unnormalised_alignment_and_their_bound(one_stage_run: OneStageRun) -> None:
@@ -96,6 +111,9 @@ def test_kernels_have_their_unnormalised_alignment_and_their_bound(one_stage_run
         np.testing.assert_allclose(table["unnormalised_alignment_train"], plain.a / n**2, rtol=1e-6, atol=1e-15)
         np.testing.assert_allclose(table["alignment_train"], plain.alignments(), rtol=1e-6)
         np.testing.assert_allclose(table["alignment_test"], plain.test_alignments(), rtol=1e-6)
+        for where in ("train", "test"):
+            debiased = [plain.debiased_alignment(weights, where) for weights in np.eye(len(plain.trace))]
+            np.testing.assert_allclose(table[f"debiased_alignment_{where}"], debiased, atol=1e-9)
         np.testing.assert_allclose(
             RunStore(LocalStorage(root)).read(STATISTICS, f"{name}/{task}/theorem12", trial, undefined=True),
             table["theorem12_evaluated"],

@@ -17,9 +17,9 @@ from tests.helpers.build import PROJECT, parsed, synthetic_values
 
 SECRET = "kept-to-myself"
 REFUSED = {
-    f"s3://name:{SECRET}@bucket/prefix": "must not hold user info",
-    f"s3://bucket/prefix?token={SECRET}": "must not hold a query",
-    f"s3://bucket/prefix#{SECRET}": "must not hold a query",
+    f"s3://name:{SECRET}@bucket/prefix": "must not contain user info",
+    f"s3://bucket/prefix?token={SECRET}": "must not contain a query",
+    f"s3://bucket/prefix#{SECRET}": "must not contain a query",
     f"https://name:{SECRET}@host/x": "must be s3://bucket/prefix; got one that begins with https://",
     "gs://bucket/prefix": "must be s3://bucket/prefix; got one that begins with gs://",
     "s3://": "must name a bucket, .*; got '' in 's3://'",
@@ -49,7 +49,7 @@ def test_a_wrong_address_is_refused_by_commands_and_nothing_is_made(
         assert shown.exit_code == 2, shown.output
         with pytest.raises(ConfigError, match=words):
             storage_at(text)
-        assert shown.output.startswith("Error: the address of a run, if it is no folder, must ")
+        assert shown.output.startswith("Error: the address of a run that is not in a local folder must ")
         assert SECRET not in shown.output
     assert list(tmp_path.iterdir()) == []
 

@@ -48,7 +48,7 @@ def test_who_holds_the_lock_may_write_and_nobody_else(root: LocalStorage) -> Non
         store = RunStore(root, first)
         write(store)
         assert store.read(GRAM, "d/gram").tolist() == [1.0] * 5
-    assert_refused(root, store, "the lock of .* is gone")
+    assert_refused(root, store, "the lock of .* no longer exists")
     with root.locked() as second:
         assert_refused(root, store, "was taken over by process")
         write(RunStore(root, second))
@@ -85,7 +85,7 @@ def test_what_someone_else_writes_at_the_same_time_is_not_taken_for_ours(
         return digests(self, keys, full)
 
     monkeypatch.setattr(LocalStorage, "digests", overwritten)
-    with pytest.raises(OSError, match="what was just written is not what is there"):
+    with pytest.raises(OSError, match="the file differs from what was just written"):
         write(RunStore(root))
 
 

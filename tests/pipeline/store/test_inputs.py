@@ -8,7 +8,7 @@ from kernel_pipeline.plan.plan import Plan
 from kernel_pipeline.run.worker import run_tasks
 from kernel_pipeline.stages.task import Task
 from kernel_pipeline.store.arrays import DamagedError, RunStore
-from kernel_pipeline.store.inputs import InputDigests, check_inputs, is_built_on_others, ledger_digest, whole
+from kernel_pipeline.store.inputs import InputDigests, check_inputs, inputs_have_changed, ledger_digest, whole
 from kernel_pipeline.store.ledger import Ledger
 from kernel_pipeline.store.local_storage import LocalStorage
 from tests.faults.harness import TINY
@@ -20,7 +20,7 @@ Done = tuple[Path, Plan, InputDigests]
 def digests_of(root: Path) -> InputDigests:
     """Of all that the ledger of a directory names."""
     digests = InputDigests()
-    for entry in Ledger(LocalStorage(root)).read().values():
+    for entry in Ledger(LocalStorage(root)).read().entries():
         digests.add(entry.digests)
     return digests
 
@@ -53,18 +53,18 @@ def test_each_single_chunk_that_a_task_reads_is_checked(done: Done) -> None:
         run_tasks([task], store)
         read = store.access.read
         for key in read:
-            with pytest.raises(DamagedError, match=f"{key.rpartition('/c/')[0]} holds other values than the ledger"):
-                check_inputs([task], [digests.of(task)], read | {key: "00000000:36"}, to_the_end=True)
+            with pytest.raises(DamagedError, match=f"{key.rpartition('/c/')[0]} differs from the ledger"):
+                check_inputs([task], [digests.of(task)], read | {key: "00000000:36"}, is_finished=True)
             for other in {digest for digest in read.values() if digest != read[key]}:  # chunks that changed places
                 with pytest.raises(DamagedError):
-                    check_inputs([task], [digests.of(task)], read | {key: other}, to_the_end=True)
+                    check_inputs([task], [digests.of(task)], read | {key: other}, is_finished=True)
 
 
 def test_what_a_task_reads_without_declaring_it_is_an_error(done: Done) -> None:
     _, plan, digests = done
     task = plan.tasks[0]
     with pytest.raises(TypeError, match=f"{task.name} reads data.zarr/x/other, which it does not declare"):
-        check_inputs([task], [digests.of(task)], {"data.zarr/x/other/c/0": "00000000:36"}, to_the_end=False)
+        check_inputs([task], [digests.of(task)], {"data.zarr/x/other/c/0": "00000000:36"}, is_finished=False)
 
 
 def test_a_task_that_stopped_within_an_input_tells_nothing_of_it(done: Done) -> None:
@@ -75,10 +75,10 @@ def test_a_task_that_stopped_within_an_input_tells_nothing_of_it(done: Done) -> 
     first = dict.fromkeys(list(store.access.read)[:1], "00000000:36")
     some = {key: digest for key, digest in store.access.read.items() if "/gram/" in key}
     some.popitem()
-    check_inputs([task], [digests.of(task)], some, to_the_end=False)
-    for read, to_the_end in ((some, True), (first, True)):
+    check_inputs([task], [digests.of(task)], some, is_finished=False)
+    for read, is_finished in ((some, True), (first, True)):
         with pytest.raises(DamagedError):
-            check_inputs([task], [digests.of(task)], read, to_the_end)
+            check_inputs([task], [digests.of(task)], read, is_finished)
 
 
 def test_a_failure_on_other_values_is_not_blamed_on_the_task(done: Done, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -91,7 +91,7 @@ def test_a_failure_on_other_values_is_not_blamed_on_the_task(done: Done, monkeyp
     monkeypatch.setattr(type(task), "_solve", fail)
     with pytest.raises(ValueError, match="no sense"):
         run_tasks([task], RunStore(LocalStorage(root)), [digests.of(task)])
-    with pytest.raises(DamagedError, match="holds other values"):
+    with pytest.raises(DamagedError, match="differs from the ledger"):
         run_tasks([task], RunStore(LocalStorage(root)), [tuple(total + 1 for total in digests.of(task))])
 
 
@@ -116,7 +116,7 @@ def test_what_is_computed_again_counts_once() -> None:
     ],
 )
 def test_what_was_built_on_others_is_told_once_all_is_there(recorded: str, now: list[int], is_other: bool) -> None:
-    assert is_built_on_others(recorded, now) is is_other
+    assert inputs_have_changed(recorded, now) is is_other
 
 
 def test_digests_of_inputs_are_small_to_send(done: Done) -> None:

@@ -3,6 +3,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,14 +11,20 @@ import pytest
 
 from kernel_pipeline.errors import RefusedError, StorageError
 from kernel_pipeline.store.ledger import Ledger
+from kernel_pipeline.store.ledger_state import LedgerState
 from kernel_pipeline.store.local_storage import LocalStorage
-from kernel_pipeline.store.reports import Finished
+from kernel_pipeline.store.reports import TaskReport
 from tests.helpers.build import PROJECT
 
 
-def entry(name: str, seconds: float = 1.0) -> Finished:
-    return Finished(
-        name=name, identity="i", digests={"gram.zarr/k": "ab:2"}, result={"x": 0.1}, seconds=seconds, peak_memory=5
+def entry(name: str, seconds: float = 1.0) -> TaskReport:
+    return TaskReport(
+        task=name,
+        identity="i",
+        digests={"gram.zarr/k": "ab:2"},
+        result_json=b'{"x": 0.1}',
+        seconds=seconds,
+        peak_memory=5,
     )
 
 
@@ -26,7 +33,7 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "ledger.jsonl"
 
 
-def append(path: Path, *entries: Finished) -> None:
+def append(path: Path, *entries: TaskReport) -> None:
     ledger = Ledger(LocalStorage(path.parent))
     try:
         ledger.append(*entries)
@@ -34,8 +41,8 @@ def append(path: Path, *entries: Finished) -> None:
         ledger.close()
 
 
-def read(path: Path) -> dict[str, Finished]:
-    return Ledger(LocalStorage(path.parent)).read()
+def read(path: Path) -> dict[str, TaskReport]:
+    return Ledger(LocalStorage(path.parent)).read().tasks
 
 
 def test_what_is_appended_is_read_back(path: Path) -> None:
@@ -47,11 +54,11 @@ def test_what_is_appended_is_read_back(path: Path) -> None:
 
 def test_several_entries_are_a_line_each_and_several_appends_one_file(path: Path) -> None:
     ledger = Ledger(LocalStorage(path.parent))
-    assert ledger.read() == {}
+    assert ledger.read() == LedgerState()
     ledger.append(entry("a"), entry("b"))
     ledger.append()
     ledger.append(entry("c"))
-    assert ledger.read() == read(path)
+    assert ledger.read().tasks == read(path)
     ledger.close()
     lines = [json.loads(line) for line in path.read_text().splitlines()]
     assert [line["name"] for line in lines] == ["a", "b", "c"]
@@ -64,10 +71,7 @@ def test_the_latest_line_counts(path: Path) -> None:
 
 
 def test_files_of_earlier_lines_are_named_too(path: Path) -> None:
-    changed = [
-        Finished(**entry(name).values() | {"digests": digests})
-        for name, digests in (("a", {"gram.zarr/l": "cd:2"}), ("b", {}))
-    ]
+    changed = [replace(entry(name), digests=digests) for name, digests in (("a", {"gram.zarr/l": "cd:2"}), ("b", {}))]
     append(path, entry("a"), *changed)
     assert set(Ledger(LocalStorage(path.parent)).named_files()) == {"gram.zarr/k", "gram.zarr/l"}
 
@@ -140,7 +144,7 @@ def test_a_ledger_that_someone_takes_away_is_noticed(path: Path, how: str) -> No
         path.rename(path.with_name("elsewhere"))
     if how == "replaced":
         path.write_bytes(content)
-    with pytest.raises(StorageError, match="moved or removed while the run went on"):
+    with pytest.raises(StorageError, match="moved or removed during the run"):
         ledger.append(entry("b"))
     ledger.close()
     assert {found.read_bytes() for found in path.parent.iterdir()} <= {content}
@@ -170,7 +174,7 @@ def test_a_disk_that_fails_to_flush_leaves_only_what_was_there(path: Path, monke
         patch.setattr("kernel_pipeline.store.journal.os.fsync", fail)
         with pytest.raises(OSError, match="Input/output error"):
             ledger.append(entry("b"))
-    assert read(path) == ledger.read() == {"a": entry("a")}
+    assert read(path) == ledger.read().tasks == {"a": entry("a")}
     ledger.append(entry("c"))
     ledger.close()
     assert read(path) == {"a": entry("a"), "c": entry("c")}

@@ -17,7 +17,7 @@ from click.testing import CliRunner
 
 from kernel_pipeline.cli.main import main
 from kernel_pipeline.errors import RefusedError, StorageError
-from kernel_pipeline.store.lock import PATIENCE, Holder, holder, locked, unlock
+from kernel_pipeline.store.lock import LOCK_TIMEOUT_S, Holder, holder, locked, unlock
 from tests.helpers.build import PROJECT
 
 HERE = socket.gethostname()
@@ -197,7 +197,7 @@ def test_of_two_that_come_at_once_where_there_are_no_locks_one_is_refused(
     def come(_: int) -> str:
         try:
             with locked(tmp_path):
-                time.sleep(2 * PATIENCE)
+                time.sleep(2 * LOCK_TIMEOUT_S)
                 return "held"
         except RefusedError:
             return "refused"

@@ -26,30 +26,31 @@ from kernel_pipeline.tasks.folds import trials
 from kernel_pipeline.tasks.kernels.family import FAMILIES
 from kernel_pipeline.tasks.kernels.gaussian import GaussianFamily
 from tests.helpers.build import parsed, put_config, synthetic_values
-from tests.pipeline.test_extensions.toy_family import PolynomialFamily
+from tests.pipeline.test_extensions.registering import registered
+from tests.pipeline.test_extensions.toy_family import ToyFamily
 
-TOY = {"family": "polynomial", "degrees": [1, 2, 3], "scale": 0.5}
+TOY = {"family": "toy-polynomial", "degrees": [1, 2, 3], "scale": 0.5}
 # The Gaussian families are not neighbours, and are computed together all the same.
 MIXED: list[dict[str, Any]] = [
     {"family": "gaussian", "log2_gamma": [-3, -2]},
     TOY,
     {"family": "gaussian", "log2_gamma": [0, 0]},
 ]
-NAMES = ["gaussian(2^-3)", "gaussian(2^-2)", *(f"polynomial({degree})" for degree in (1, 2, 3)), "gaussian(2^0)"]
+NAMES = ["gaussian(2^-3)", "gaussian(2^-2)", *(f"toy-polynomial({degree})" for degree in (1, 2, 3)), "gaussian(2^0)"]
 SHIFTS = [1.0, 1.0, 0.0, 0.0, 0.0, 1.0]
+BUILT_IN = ", ".join(map(repr, FAMILIES))
 METHODS = ["unif", "alignf", "l2-krr", "each-kernel"]
 FOLDS = 3
 
 
-class OtherFamily(PolynomialFamily):
+class OtherFamily(ToyFamily):
     """A family with the same parameters."""
 
 
 @pytest.fixture(scope="module", autouse=True)
 def _registered() -> Iterator[None]:
-    FAMILIES.register("polynomial")(PolynomialFamily)
-    yield
-    FAMILIES.unregister("polynomial")
+    with registered(FAMILIES, "toy-polynomial", ToyFamily):
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -145,26 +146,29 @@ def test_a_run_is_known_by_the_parameters_of_its_families() -> None:
     def task(*families: Any) -> Task:
         return TilesTask(dataset="made", fingerprint="f", tile=4, families=families, number=0, tiles=((0, 0),))
 
-    toy = PolynomialFamily((1, 2), 0.5)
+    toy = ToyFamily((1, 2), 0.5)
     same_fields = OtherFamily((1, 2), 0.5)
-    families = [toy, PolynomialFamily((1, 3), 0.5), PolynomialFamily((1, 2), 0.25), same_fields, GaussianFamily((1, 2))]
+    families = [toy, ToyFamily((1, 3), 0.5), ToyFamily((1, 2), 0.25), same_fields, GaussianFamily((1, 2))]
     assert len({task(family).identity for family in families}) == 5
     assert task(toy).identity == pickle.loads(pickle.dumps(task(toy))).identity
     configs = [parsed(synthetic_values(kernels=[TOY | {"scale": scale}])) for scale in (0.5, 1.5)]
     assert len(set(map(config_digest, configs))) == 2
 
 
-def test_the_config_takes_the_family_with_its_defaults_and_writes_it_back() -> None:
-    config = parsed(synthetic_values(kernels=[{"family": "polynomial", "degrees": [2]}]))
-    assert config.dataset[0].kernels == [PolynomialFamily((2,), 0.1)]
+@pytest.mark.parametrize("degrees", [2, [2]])
+def test_the_config_takes_the_family_with_its_defaults_and_writes_it_back(degrees: int | list[int]) -> None:
+    config = parsed(synthetic_values(kernels=[{"family": "toy-polynomial", "degrees": degrees}]))
+    assert config.dataset[0].kernels == [ToyFamily((2,), 0.1)]
     values = tomllib.loads(to_toml(config))
-    assert values["dataset"][0]["kernels"] == [{"family": "polynomial", "degrees": [2], "scale": 0.1}]
+    assert values["dataset"][0]["kernels"] == [{"family": "toy-polynomial", "degrees": [2], "scale": 0.1}]
     assert parsed(values) == config == copy.deepcopy(config)
 
 
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [
+        ({"degrees": 0}, "degrees: must be greater than or equal to 1; got 0"),
+        ({"degrees": []}, "degrees: must have at least 1 item(s); got []"),
         ({"degrees": [0]}, "degrees[0]: must be greater than or equal to 1; got 0"),
         ({"degrees": [1, 7]}, "degrees[1]: must be less than or equal to 6; got 7"),
         ({"degrees": ["1"]}, "degrees[0]: must be a valid integer; got '1'"),
@@ -183,11 +187,11 @@ def test_wrong_parameters_are_named_with_what_is_allowed(changes: dict[str, Any]
 @pytest.mark.parametrize(
     ("family", "expected"),
     [
-        ({"family": "polynomial"}, ".degrees: is missing"),
-        (TOY | {"degree": 2}, ": unknown key 'degree'; did you mean 'degrees'? Allowed: family, degrees, scale"),
-        ({"family": "poly"}, ".family: must be one of 'gaussian', 'rank-one', 'polynomial'; got 'poly'"),
-        ({"family": ["polynomial"]}, ".family: must be one of 'gaussian', 'rank-one', 'polynomial'; got"),
-        ("polynomial", ": must be a table; got 'polynomial'"),
+        ({"family": "toy-polynomial"}, ".degrees: is missing"),
+        (TOY | {"degree": 2}, ": unknown key 'degree'; did you mean 'degrees'? Allowed: family, degrees, scale, "),
+        ({"family": "poly"}, f".family: must be one of {BUILT_IN}, 'toy-polynomial'; got 'poly'"),
+        ({"family": ["toy-polynomial"]}, f".family: must be one of {BUILT_IN}, 'toy-polynomial'; got"),
+        ("toy-polynomial", ": must be a table; got 'toy-polynomial'"),
     ],
 )
 def test_wrong_families_are_told_which_there_are(family: Any, expected: str) -> None:
@@ -198,26 +202,27 @@ def test_wrong_families_are_told_which_there_are(family: Any, expected: str) -> 
 
 def test_the_schema_lists_the_family_and_what_its_parameters_mean() -> None:
     schema = json.loads(CliRunner().invoke(main, ["config", "schema"]).stdout)
-    described = schema["$defs"]["PolynomialFamily"]
+    described = schema["$defs"]["ToyFamily"]
     assert described["description"] == "Polynomial kernels (scale x.z + 1)^degree."
-    assert described["properties"]["family"]["const"] == "polynomial"
+    assert described["properties"]["family"]["const"] == "toy-polynomial"
     assert described["properties"]["degrees"]["description"] == "degrees of the kernels"
-    assert described["properties"]["degrees"]["items"] == {"maximum": 6, "minimum": 1, "type": "integer"}
+    number = {"maximum": 6, "minimum": 1, "type": "integer"}
+    assert described["properties"]["degrees"]["oneOf"] == [number, {"items": number, "minItems": 1, "type": "array"}]
     assert described["properties"]["scale"]["default"] == 0.1
     assert (described["required"], described["additionalProperties"]) == (["family", "degrees"], False)
 
 
 def test_two_kernels_of_one_name_are_refused() -> None:
-    with pytest.raises(ConfigError, match=r"kernels: 'polynomial\(3\)' is listed more than once"):
-        parsed(synthetic_values(kernels=[TOY, {"family": "polynomial", "degrees": [3, 4]}]))
+    with pytest.raises(ConfigError, match=r"kernels: 'toy-polynomial\(3\)' is listed more than once"):
+        parsed(synthetic_values(kernels=[TOY, {"family": "toy-polynomial", "degrees": [3, 4]}]))
 
 
 def test_a_family_that_is_no_longer_registered_is_unknown() -> None:
-    FAMILIES.unregister("polynomial")
+    FAMILIES.unregister("toy-polynomial")
     try:
-        with pytest.raises(ConfigError, match=r"must be one of 'gaussian', 'rank-one'; got 'polynomial'"):
+        with pytest.raises(ConfigError, match=f"must be one of {BUILT_IN}; got 'toy-polynomial'"):
             parsed(synthetic_values(kernels=[TOY]))
         schema = CliRunner().invoke(main, ["config", "schema"]).stdout
     finally:
-        FAMILIES.register("polynomial")(PolynomialFamily)
-    assert "polynomial" not in schema
+        FAMILIES.register("toy-polynomial")(ToyFamily)
+    assert "toy-polynomial" not in schema

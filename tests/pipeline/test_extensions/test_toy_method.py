@@ -15,6 +15,7 @@ from kernel_pipeline.store.arrays import STATISTICS, WEIGHTS, RunStore
 from kernel_pipeline.store.local_storage import LocalStorage
 from kernel_pipeline.tasks.weights.method import METHODS
 from tests.helpers.build import put_config, synthetic_values
+from tests.pipeline.test_extensions.registering import registered
 from tests.pipeline.test_extensions.toy_method import TopKernels
 from tests.pipeline.test_extensions.toy_one_stage import EqualKrr
 
@@ -26,11 +27,8 @@ COLUMNS = [{"family": "rank-one"}]
 
 @pytest.fixture(scope="module", autouse=True)
 def _registered() -> Iterator[None]:
-    for method in (TopKernels, EqualKrr):
-        METHODS.register(method.name)(method)
-    yield
-    for method in (TopKernels, EqualKrr):
-        METHODS.unregister(method.name)
+    with registered(METHODS, TopKernels.name, TopKernels), registered(METHODS, EqualKrr.name, EqualKrr):
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -38,6 +36,7 @@ def root(tmp_path_factory: pytest.TempPathFactory, _registered: None) -> Path:
     """A finished run of both methods on Gram matrices and on columns."""
     folder = tmp_path_factory.mktemp("sweep")
     values = synthetic_values(rows=60, kernels=KERNELS) | {
+        "baselines": False,
         "methods": ["unif", {"method": "top-kernels", "count": 3}, "top-kernels", "equal-krr"],
         "fit": {"krr": GRID},
     }

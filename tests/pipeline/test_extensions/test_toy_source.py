@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 from click.testing import CliRunner
 
@@ -20,46 +19,28 @@ from kernel_pipeline.config.loading import config_digest, parse_config, to_toml
 from kernel_pipeline.data.formats.format import FORMATS
 from kernel_pipeline.data.raw_table import READERS
 from kernel_pipeline.errors import ConfigError
-from tests.helpers.build import GAUSSIAN, dense, load, parsed, put, put_config, synthetic_values
+from tests.helpers.build import dense, load, parsed, put, synthetic_values
 from tests.helpers.sweeps import run_here
+from tests.pipeline.test_extensions.registering import registered
 from tests.pipeline.test_extensions.toy_format import SEMICOLONS
+from tests.pipeline.test_extensions.toy_rows import DATASET, FEATURES, TARGET, put_rows
 from tests.pipeline.test_extensions.toy_source import JsonLinesDataset, read_json_lines
-
-ROWS = 30
-FEATURES = np.random.default_rng(7).normal(size=(ROWS, 3))
-TARGET = FEATURES @ [1.0, -2.0, 0.5] + 0.1 * FEATURES[:, 0] ** 2
-TOY: dict[str, Any] = {
-    "name": "toy",
-    "task": "regression",
-    "source": "json-lines",
-    "path": "toy.jsonl",
-    "factor": 2.0,
-    "scale": "minmax",
-    "kernels": [GAUSSIAN],
-}
 
 
 @pytest.fixture(scope="module", autouse=True)
 def _registered() -> Iterator[None]:
-    SOURCES.register("json-lines")(JsonLinesDataset)
-    READERS.register("json-lines")(read_json_lines)
-    FORMATS.register("semicolons")(SEMICOLONS)
-    yield
-    FORMATS.unregister("semicolons")
-    READERS.unregister("json-lines")
-    SOURCES.unregister("json-lines")
+    with (
+        registered(SOURCES, "json-lines", JsonLinesDataset),
+        registered(READERS, "json-lines", read_json_lines),
+        registered(FORMATS, "semicolons", SEMICOLONS),
+    ):
+        yield
 
 
 def values(**changes: Any) -> dict[str, Any]:
     """Return the values of a config with a dataset of the toy source beside a synthetic one."""
     base = synthetic_values()
-    return base | {"dataset": [*base["dataset"], copy.deepcopy(TOY) | changes]}
-
-
-def put_rows(folder: Path, factor: float = 1.0) -> Path:
-    """Write the file of the toy source."""
-    lines = [json.dumps({"x": (factor * x).tolist(), "y": y}) for x, y in zip(FEATURES, TARGET, strict=True)]
-    return put(folder, "\n".join(lines), "toy.jsonl")
+    return base | {"dataset": [*base["dataset"], copy.deepcopy(DATASET) | changes]}
 
 
 def refused(**changes: Any) -> str:
@@ -76,24 +57,6 @@ def test_a_sweep_runs_with_the_source_beside_a_built_in_one(tmp_path: Path) -> N
     expected = (FEATURES - FEATURES.min(axis=0)) / np.ptp(FEATURES, axis=0)
     np.testing.assert_allclose(dense(samples), expected[samples.order])
     np.testing.assert_array_equal(samples.targets["regression"], TARGET[samples.order])
-
-
-def test_the_command_line_runs_the_source_and_sees_that_its_file_changes(tmp_path: Path) -> None:
-    put_rows(tmp_path)
-    config, root = put_config(tmp_path, values()), tmp_path / "run"
-    done = CliRunner().invoke(main, ["run", str(config), "--cluster", "threads", "--out", str(root)])
-    assert done.exit_code == 0, done.output
-    rows = pd.read_csv(root / "results/rows.csv")
-    assert (rows["status"] == "ok").all()
-    assert (rows["dataset"] == "toy").sum() == (rows["dataset"] == "made").sum() > 0
-    assert tomllib.loads((root / "config.toml").read_text())["dataset"][1] == TOY | {"task": ["regression"]}
-    sources = json.loads((root / "environment.json").read_text())["sources"]
-    assert list(sources) == ["toy"]
-    assert list(sources["toy"]) == ["toy.jsonl"]
-    put_rows(tmp_path, factor=3.0)
-    again = CliRunner().invoke(main, ["run", str(config), "--cluster", "threads", "--out", str(root)])
-    assert again.exit_code != 0
-    assert "toy" in again.output
 
 
 def test_the_config_has_the_defaults_of_the_source_and_is_written_back() -> None:
@@ -139,7 +102,7 @@ def test_a_file_of_the_new_format(tmp_path: Path) -> None:
     samples = load(tmp_path, path="toy.txt", format="semicolons", target="label")
     expected = np.array([[i + 0.5, i * i % 7 + 0.25] for i in range(9)])
     np.testing.assert_array_equal(samples.features, expected[samples.order])
-    with pytest.raises(ConfigError, match="'arff', 'npz' or 'semicolons'; got 'semicolon'"):
+    with pytest.raises(ConfigError, match="'arff', 'npz', 'parquet', 'feather' or 'semicolons'; got 'semicolon'"):
         load(tmp_path, path="toy.txt", format="semicolon")
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from distributed import Client, LocalCluster
 from pydantic import Field
 
-from kernel_pipeline.cluster.backend import BACKENDS, Backend, Cluster
+from kernel_pipeline.cluster.backend import Backend, Cluster, register
 from kernel_pipeline.cluster.profile import Profile
 from kernel_pipeline.cluster.settings import LOOPBACK_DASHBOARD
 
@@ -19,12 +19,12 @@ class ToyProfile(Profile):
     label: str = Field(description="printed in place of the address of a dashboard")
 
 
-@BACKENDS.register("toy")
+@register("toy")
 class Toy(Backend[ToyProfile]):
     """Workers that are threads of the driver."""
 
-    TAKES = frozenset({"jobs"})
-    NEEDS = frozenset({"jobs"})
+    KEYS = frozenset({"jobs"})
+    REQUIRED_KEYS = frozenset({"jobs"})
     PROFILE = ToyProfile
     PAUSES_WORKERS = False
 

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from kernel_pipeline.tasks.arrays import Floats
-from kernel_pipeline.tasks.kernels.family import Fill, GramFamily
+from kernel_pipeline.tasks.kernels.family import Fill, GramFamily, Samples
 from kernel_pipeline.tasks.parameters import ParameterError, parameter
 
 
 @dataclass(frozen=True)
-class PolynomialFamily(GramFamily):
+class ToyFamily(GramFamily):
     """Polynomial kernels (scale x.z + 1)^degree."""
 
     degrees: tuple[int, ...] = parameter("degrees of the kernels", ge=1, le=6)
@@ -22,10 +22,11 @@ class PolynomialFamily(GramFamily):
 
     def names(self) -> tuple[str, ...]:
         """Return one name per degree."""
-        return tuple(f"polynomial({degree})" for degree in self.degrees)
+        return tuple(f"toy-polynomial({degree})" for degree in self.degrees)
 
-    def prepare(self, features: Floats) -> Fill:
+    def prepare(self, samples: Samples) -> Fill:
         """Return a function that computes blocks of all kernels."""
+        features = samples.features
 
         def fill(rows: slice, columns: slice, out: Floats) -> None:
             products = self.scale * (features[rows] @ features[columns].T) + 1.0

@@ -1,7 +1,10 @@
 """A figure in one file: one bar per row."""
 
-from kernel_pipeline.results.context import Results
-from kernel_pipeline.results.figures.figure import Figure
+from collections.abc import Iterator
+
+from kernel_pipeline.results.figures.figure import Drawing, Figure
+from kernel_pipeline.results.figures.style import BLUE, new_axes
+from kernel_pipeline.results.view import Results
 
 
 class Bars(Figure):
@@ -9,15 +12,13 @@ class Bars(Figure):
 
     name = "bars"
 
-    def draw(self, results: Results) -> bytes:
+    def draw(self, results: Results) -> Iterator[Drawing]:
         rows = results.table("rows")
         assert rows is not None
-        bars = "".join(
-            f'<rect x="{5 * number}" width="4" height="{100 * error:.3f}"/>'
-            for number, error in enumerate(rows["error"].tolist())
-        )
+        image, (axes,) = new_axes(height=2)
+        axes.bar(range(len(rows)), rows["error"], color=BLUE)
         rows["error"] = 0.0  # a copy: other figures and the tables do not see it
-        return f'<svg xmlns="http://www.w3.org/2000/svg">{bars}</svg>\n'.encode()
+        yield Drawing(image, "Errors", "One bar per cell.")
 
 
 FIGURE = Bars()

@@ -7,7 +7,7 @@ import numpy as np
 
 from kernel_pipeline.tasks.arrays import Floats
 from kernel_pipeline.tasks.parameters import parameter
-from kernel_pipeline.tasks.weights.evidence import Evidence
+from kernel_pipeline.tasks.weights.kernel_statistics import KernelStatistics
 from kernel_pipeline.tasks.weights.method import WeightRule
 
 
@@ -19,8 +19,8 @@ class TopKernels(WeightRule):
 
     count: int = parameter("number of kernels that get weight", ge=1, default=2)
 
-    def weights(self, evidence: Evidence) -> tuple[Floats, float]:
-        alignments = np.nan_to_num(evidence.own_alignments(), nan=0.0)
+    def weights(self, statistics: KernelStatistics) -> tuple[Floats, float]:
+        alignments = np.nan_to_num(statistics.own_alignments(), nan=0.0)
         chosen = np.argsort(-alignments, kind="stable")[: self.count]
         weights = np.zeros_like(alignments)
         weights[chosen] = 1.0 / len(chosen)

@@ -1,4 +1,4 @@
-"""A metric in one file: the mean absolute error of a regression."""
+"""A metric in one file: the largest absolute error of a regression."""
 
 import numpy as np
 
@@ -6,9 +6,9 @@ from kernel_pipeline.tasks.arrays import Floats
 from kernel_pipeline.tasks.metrics import Metric
 
 
-def mean_absolute_error(predictions: Floats, labels: Floats) -> Floats:
-    """Return the mean absolute error for each column of predictions."""
-    return np.asarray(np.mean(np.abs(predictions - labels[:, None]), axis=0))
+def largest_absolute_error(predictions: Floats, labels: Floats) -> Floats:
+    """Return the largest absolute error over all samples and outputs, for each fit."""
+    return np.asarray(np.max(np.abs(predictions - labels[:, :, None]), axis=(0, 1)))
 
 
-METRIC = Metric("mae", ("regression",), mean_absolute_error, "mean absolute error", in_label_units=True)
+METRIC = Metric("largest", ("regression",), largest_absolute_error, "largest absolute error", in_label_units=True)

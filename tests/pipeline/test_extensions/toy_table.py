@@ -24,7 +24,7 @@ class Ranges(Table):
         return {"json": lambda frame: frame.to_json(orient="records").encode()}
 
     def rows(self, context: TableContext) -> pd.DataFrame:
-        groups = context.whole("rows").groupby(["dataset", "task", "method"], sort=False)["error"]
+        groups = context.required_table("rows").groupby(["dataset", "task", "method"], sort=False)["error"]
         return groups.agg(most="max", least="min").reset_index()
 
 

@@ -3,7 +3,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kernel_pipeline.tasks.kernels.distances import MAX_LOSS, direct_columns, prepare_features, squared_distances
+from kernel_pipeline.tasks.kernels.distances import (
+    MAX_LOSS,
+    direct_columns,
+    exact_distances,
+    prepare_features,
+    squared_distances,
+)
 from tests.tasks import dense
 
 EPS = float(np.finfo(np.float64).eps)
@@ -111,3 +117,34 @@ def test_a_column_whose_squares_overflow() -> None:
     with np.errstate(over="ignore"):
         distances = squared_distances(prepared, prepared, direct)
     np.testing.assert_array_equal(distances, [[0, 1, np.inf], [1, 0, np.inf], [np.inf, np.inf, 0]])
+
+
+@pytest.mark.parametrize("d", [1, 16, 17, 60])
+@pytest.mark.parametrize("kind", ["normal", "pairs", "clusters", "sizes"])
+def test_exact_distances_keep_the_digits_of_every_entry(d: int, kind: str) -> None:
+    rng = np.random.default_rng(d)
+    features = rng.normal(size=(80, d)) + 5.0
+    if kind == "pairs":  # few samples that are close; centering would round their differences
+        features -= 5.0
+        features[40] = features[0] + 1e-9 * rng.normal(size=d)
+        features[41] = features[1]
+    elif kind == "clusters":  # many
+        features = 1e-7 * features + rng.integers(0, 2, size=80)[:, None] * 1e3
+    elif kind == "sizes":
+        features *= 10.0 ** rng.uniform(-6, 7, size=d)
+    blocks = exact_distances(features)
+    expected = dense.squared_distances(features, features).astype(np.float64)
+    halves = slice(0, 35), slice(35, 80)
+    for rows, columns in [(halves[0], halves[0]), halves, (halves[1], halves[1])]:
+        actual = blocks(rows, columns)
+        np.testing.assert_allclose(actual, expected[rows, columns], rtol=4e-12)
+        if rows == columns:
+            np.testing.assert_array_equal(actual, actual.T)
+
+
+@pytest.mark.parametrize("d", [2, 20])
+def test_exact_distances_of_columns_whose_squares_overflow(d: int) -> None:
+    features = np.zeros((3, d))
+    features[:, 0], features[:, 1] = [0.0, 1.0, 0.0], [1e200, 1e200, -1e200]
+    actual = exact_distances(features)(slice(0, 3), slice(0, 3))
+    np.testing.assert_array_equal(actual, [[0, 1, np.inf], [1, 0, np.inf], [np.inf, np.inf, 0]])

@@ -12,6 +12,7 @@ from kernel_pipeline.tasks.kernels.family import (
     Fill,
     FillEach,
     GramFamily,
+    Samples,
     family_name,
     family_notes,
     kernel_names,
@@ -32,7 +33,7 @@ class Constant(GramFamily):
     def names(self) -> tuple[str, ...]:
         return tuple(map(str, self.values))
 
-    def prepare(self, features: Floats) -> Fill:
+    def prepare(self, samples: Samples) -> Fill:
         def fill(rows: slice, columns: slice, out: Floats) -> None:
             for kernel, value in zip(out, self.values, strict=True):
                 kernel[:] = value
@@ -44,12 +45,11 @@ class Constant(GramFamily):
 class Counted(Constant):
     """Values in the order in which families are prepared together, and a shift."""
 
-    @property
-    def shift(self) -> float:
-        return 0.5
+    def shifts(self) -> tuple[float, ...]:
+        return (0.5,) * len(self.values)
 
     @classmethod
-    def prepare_together(cls, families: Sequence[Self], features: Floats) -> FillEach:
+    def prepare_together(cls, families: Sequence[Self], samples: Samples) -> FillEach:
         def fill_each(rows: slice, columns: slice, outs: Sequence[Floats]) -> None:
             for number, out in enumerate(outs):
                 out[:] = 100 * len(families) + number
@@ -57,7 +57,7 @@ class Counted(Constant):
         return fill_each
 
     @classmethod
-    def notes_together(cls, families: Sequence[Self], features: Floats, columns: Sequence[str]) -> tuple[str, ...]:
+    def notes_together(cls, families: Sequence[Self], samples: Samples, columns: Sequence[str]) -> tuple[str, ...]:
         return (f"{len(families)} families of {', '.join(columns)}",)
 
 
@@ -66,7 +66,7 @@ MIXED = [Counted((1.0, 2.0)), Constant((3.0,)), Counted((4.0,)), Constant((5.0, 
 
 def test_families_of_a_class_are_prepared_together_and_kernels_keep_their_places() -> None:
     out = np.full((6, 2, 3), np.nan)
-    prepare_families(MIXED, np.zeros((9, 2)))(slice(0, 2), slice(4, 7), out)
+    prepare_families(MIXED, Samples(np.zeros((9, 2))))(slice(0, 2), slice(4, 7), out)
     assert (out == out[:, :1, :1]).all()
     assert out[:, 0, 0].tolist() == [200.0, 200.0, 3.0, 201.0, 5.0, 6.0]
 
@@ -77,18 +77,18 @@ def test_names_and_shifts_have_the_order_of_the_kernels() -> None:
 
 
 def test_each_class_gives_its_notes_once() -> None:
-    assert family_notes(MIXED, np.zeros((9, 2)), ["a", "b"]) == ("2 families of a, b",)
-    assert family_notes(MIXED[1::2], np.zeros((9, 2)), ["a", "b"]) == ()
+    assert family_notes(MIXED, Samples(np.zeros((9, 2))), ["a", "b"]) == ("2 families of a, b",)
+    assert family_notes(MIXED[1::2], Samples(np.zeros((9, 2))), ["a", "b"]) == ()
 
 
 def test_built_in_families_come_in_their_order_whatever_was_imported_before() -> None:
-    assert list(FAMILIES)[:2] == ["gaussian", "rank-one"]
+    assert list(FAMILIES)[:3] == ["gaussian", "laplacian", "matern"]
     assert family_name(GaussianFamily((0, 1))) == "gaussian"
     assert family_name(RankOneFamily()) == "rank-one"
 
 
 def test_a_column_family_says_which_columns_it_takes() -> None:
-    assert RankOneFamily().choice() == ColumnChoice("columns", None)
-    assert RankOneFamily("bigrams", 10).choice() == ColumnChoice("bigrams", 10)
-    with pytest.raises(ParameterError, match=r"^top: selects frequent words"):
+    assert RankOneFamily().choice() == ColumnChoice(("columns",), None)
+    assert RankOneFamily("bigrams", 10).choice() == ColumnChoice(("bigrams",), 10)
+    with pytest.raises(ParameterError, match=r"^top: applies to words only"):
         RankOneFamily("columns", 10)

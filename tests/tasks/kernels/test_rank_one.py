@@ -10,7 +10,7 @@ from kernel_pipeline.tasks.kernels.rank_one import FEW_ENTRIES, RankOneKernels
 from kernel_pipeline.tasks.weights.alignf import Alignf
 from kernel_pipeline.tasks.weights.column_generation import block_pivoting, solve_by_columns
 from kernel_pipeline.tasks.weights.qp import kkt_residual, nonnegative_qp
-from kernel_pipeline.tasks.weights.rank_one_evidence import RankOneEvidence
+from kernel_pipeline.tasks.weights.rank_one_statistics import RankOneStatistics
 
 
 def counts(seed: int, n: int, p: int, density: float = 0.15) -> Floats:
@@ -81,29 +81,29 @@ def test_alignf_of_columns_is_that_of_the_dense_program(seed: int, monkeypatch: 
     x = counts(seed, n, p, float(rng.choice([0.1, 0.3])))
     x[:, rng.integers(p)] = 3.0  # constant
     x[:, rng.integers(p)] = x[:, rng.integers(p)] * 2  # one column twice
-    y = rng.normal(size=n)
-    yc = y - y.mean()
-    evidence = RankOneEvidence(RankOneKernels.of(scipy.sparse.csr_array(x)), yc)
-    v, residual = evidence.largest_alignment()
+    y = rng.normal(size=(n, int(rng.integers(1, 4))))
+    yc = y - y.mean(axis=0)
+    statistics = RankOneStatistics(RankOneKernels.of(scipy.sparse.csr_array(x)), yc)
+    v, residual = statistics.nonnegative_solution()
     grams, traces = dense(x)
     M = np.array([[np.sum(k * other) for other in grams] for k in grams])
-    a = np.array([yc @ k @ yc for k in grams])
+    a = np.array([np.sum(k * (yc @ yc.T)) for k in grams])
     assert residual <= 1e-9
     assert kkt_residual(M, a, v) <= 1e-9
     assert (v[traces == 0] == 0).all()
     reference, _ = nonnegative_qp(M, a)
     assert v @ M @ v - 2 * v @ a == pytest.approx(reference @ M @ reference - 2 * reference @ a, rel=1e-8)
     varies = traces > 0
-    assert (evidence.varies == varies).all()
-    expected = np.where(varies, a / np.maximum(np.sqrt(np.diag(M)) * (yc @ yc), 1e-300), np.nan)
-    np.testing.assert_allclose(evidence.own_alignments(), expected, atol=1e-12)
+    assert (statistics.varies == varies).all()
+    expected = np.where(varies, a / np.maximum(np.sqrt(np.diag(M)) * np.linalg.norm(yc @ yc.T), 1e-300), np.nan)
+    np.testing.assert_allclose(statistics.own_alignments(), expected, atol=1e-12)
 
 
 def test_equal_columns_share_their_weight_equally() -> None:
     x = counts(5, 40, 6, 0.5)
     x[:, 3] = 7 * x[:, 1]
     y = x[:, 1] + 0.1 * np.random.default_rng(0).normal(size=40)
-    mu, _ = Alignf().weights(RankOneEvidence(RankOneKernels.of(scipy.sparse.csr_array(x)), y - y.mean()))
+    mu, _ = Alignf().weights(RankOneStatistics(RankOneKernels.of(scipy.sparse.csr_array(x)), (y - y.mean())[:, None]))
     assert mu[1] == mu[3] > 0
 
 
@@ -111,7 +111,7 @@ def test_labels_that_no_column_sees_give_no_weight() -> None:
     x = np.zeros((10, 3))
     x[:4, 0] = x[:4, 1] = 1.0
     y = np.concatenate([np.zeros(4), [1, -1, 1, -1, 1, -1]])
-    v, residual = RankOneEvidence(RankOneKernels.of(scipy.sparse.csr_array(x)), y).largest_alignment()
+    v, residual = RankOneStatistics(RankOneKernels.of(scipy.sparse.csr_array(x)), y[:, None]).nonnegative_solution()
     assert not v.any()
     assert residual == 0.0
 

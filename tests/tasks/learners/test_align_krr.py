@@ -140,7 +140,7 @@ def test_more_kernels_than_entries_of_a_kernel(kind: str) -> None:
 def test_many_kernels_are_solved_by_pivoting(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = make_problem(2, "rank one", n=25, p=30)
     expected = align_krr_path(problem.kernels, problem.y, VALUES)
-    monkeypatch.setattr("kernel_pipeline.tasks.learners.align_krr.FEW_KERNELS", 1)
+    monkeypatch.setattr("kernel_pipeline.tasks.learners.align_krr.MAX_KERNELS_OSQP", 1)
     for value, found, other in zip(VALUES, align_krr_path(problem.kernels, problem.y, VALUES), expected, strict=True):
         assert check(problem, value, found) == pytest.approx(check(problem, value, other), rel=1e-8, abs=1e-10)
 
@@ -215,6 +215,6 @@ def test_labels_that_no_kernel_sees_and_labels_without_variance() -> None:
 
 def test_a_residual_that_is_too_large_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = make_problem(1, "gaussian", n=30, p=6)
-    monkeypatch.setattr("kernel_pipeline.tasks.learners.align_krr.STEPS", 1)
+    monkeypatch.setattr("kernel_pipeline.tasks.learners.align_krr.MAX_STEPS", 1)
     (found,) = align_krr_path(problem.kernels, problem.y, [(1.0, 1e-4, 1.0)])
     assert found.certificate > MAX_RESIDUAL

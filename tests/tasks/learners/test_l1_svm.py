@@ -218,7 +218,7 @@ def test_the_order_of_the_path_does_not_matter(seed: int, kind: str) -> None:
 def test_problems_that_used_to_be_given_up(
     kind: str, seed: int, exponent: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kernel_pipeline.tasks.learners.interior_point.STEPS", 40)
+    monkeypatch.setattr("kernel_pipeline.tasks.learners.interior_point.MAX_STEPS", 40)
     problem = make_problem(seed, kind, duplicates=seed % 4 == 0)
     (found,) = l1_svm_path(problem.kernels, problem.classes, [(2.0**exponent,)])
     check(problem, problem.kernels, 2.0**exponent, found)
@@ -277,6 +277,6 @@ def test_classes_so_unequal_that_a_constant_is_best() -> None:
 
 def test_a_gap_that_is_too_large_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = make_problem(0, "gaussian")
-    monkeypatch.setattr("kernel_pipeline.tasks.learners.interior_point.STEPS", 2)
+    monkeypatch.setattr("kernel_pipeline.tasks.learners.interior_point.MAX_STEPS", 2)
     (found,) = l1_svm_path(problem.kernels, problem.classes, [(256.0,)])
     assert found.certificate > MAX_GAP

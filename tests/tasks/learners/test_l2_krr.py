@@ -221,6 +221,6 @@ def test_labels_that_no_kernel_sees_and_labels_without_variance() -> None:
 
 def test_a_gap_that_is_too_large_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = make_problem(1, "gaussian", n=30, p=6)
-    monkeypatch.setattr("kernel_pipeline.tasks.learners.l2_krr.STEPS", 1)
+    monkeypatch.setattr("kernel_pipeline.tasks.learners.l2_krr.MAX_STEPS", 1)
     (found,) = l2_krr_path(problem.kernels, problem.y, [(256.0,)])
     assert found.certificate > MAX_GAP

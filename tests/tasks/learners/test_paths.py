@@ -1,4 +1,5 @@
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -7,11 +8,14 @@ from sklearn.preprocessing import KernelCenterer
 from sklearn.svm import SVC
 
 import kernel_pipeline.tasks.learners.paths
-from kernel_pipeline.tasks.centering import center_on
+from kernel_pipeline.tasks.folds import Split
+from kernel_pipeline.tasks.learners.fit_options import FitOptions
+from kernel_pipeline.tasks.learners.fitted_path import FittedPath
 from kernel_pipeline.tasks.learners.paths import PathPredictions, PathResult, fit_path, measure_path
+from kernel_pipeline.tasks.learners.trial_kernel import TrialKernel
 from kernel_pipeline.tasks.metrics import METRICS, Metric, misclassification, primary_metric, register, rmse
 from tests.tasks import dense
-from tests.tasks.dense import Floats, Integers
+from tests.tasks.dense import Floats
 
 RIDGES = [10.0, 1.0, 0.1, 1e-2, 1e-3, 1e-4, 1e-6]
 COSTS = [1e-3, 0.1, 1.0, 10.0, 1e3]
@@ -20,16 +24,24 @@ COSTS = [1e-3, 0.1, 1.0, 10.0, 1e3]
 def test_misclassification_counts_wrong_signs() -> None:
     labels = np.array([1.0, -1.0, 1.0, -1.0])
     predictions = np.array([[0.3, -2.0, 1e-9, 0.1], [-0.3, 2.0, 1e-9, -0.1], [5.0, -1e-9, 5.0, -3.0]]).T
-    np.testing.assert_array_equal(misclassification(predictions, labels), [0.25, 0.5, 0.0])
+    np.testing.assert_array_equal(misclassification(predictions[:, None], labels[:, None]), [0.25, 0.5, 0.0])
     # 0 counts as +1, whatever its own sign
-    np.testing.assert_array_equal(misclassification(np.array([[0.0], [-1.0], [-0.0], [-1.0]]), labels), [0.0])
-    np.testing.assert_array_equal(misclassification(np.array([[1.0], [0.0], [1.0], [-0.0]]), labels), [0.5])
+    for decisions, expected in (([0.0, -1.0, -0.0, -1.0], 0.0), ([1.0, 0.0, 1.0, -0.0], 0.5)):
+        np.testing.assert_array_equal(misclassification(np.reshape(decisions, (4, 1, 1)), labels[:, None]), [expected])
+
+
+def test_misclassification_of_several_classes() -> None:
+    labels = np.eye(3)[[0, 1, 2, 2]]
+    predictions = np.stack([np.eye(3)[[0, 1, 2, 2]], np.eye(3)[[0, 2, 1, 2]], np.eye(3)[[1, 0, 0, 1]]], axis=2)
+    np.testing.assert_array_equal(misclassification(predictions, labels), [0.0, 0.5, 1.0])
+    predictions[1, 1, 1] = np.nan
+    np.testing.assert_array_equal(misclassification(predictions, labels), [0.0, np.nan, 1.0])
 
 
 def test_rmse() -> None:
     predictions = np.array([[1.0, 0.0], [2.0, 2.0], [3.0, -1.0], [4.0, 4.0]])
     labels = np.array([1.0, 2.0, 3.0, 4.0])
-    np.testing.assert_allclose(rmse(predictions, labels), [0.0, np.sqrt(17.0) / 2.0], rtol=1e-15)
+    np.testing.assert_allclose(rmse(predictions[:, None], labels[:, None]), [0.0, np.sqrt(17.0) / 2.0], rtol=1e-15)
 
 
 def test_each_task_has_its_metric() -> None:
@@ -37,7 +49,7 @@ def test_each_task_has_its_metric() -> None:
     assert metrics == {"regression": "rmse", "classification": "misclassification"}
 
 
-def make_problem(seed: int, task: str) -> tuple[Floats, Floats, Integers, Integers, Integers]:
+def make_problem(seed: int, task: str) -> tuple[Floats, Split]:
     rng = np.random.default_rng(seed)
     m = 90
     features = rng.normal(size=(m, 3))
@@ -47,26 +59,24 @@ def make_problem(seed: int, task: str) -> tuple[Floats, Floats, Integers, Intege
     kernel = dense.gaussians(features, (-2, -2))[0].astype(np.float64)
     # validation and test of different sizes, neither behind the other, so that a mix-up shows
     shuffled = rng.permutation(m)
-    return kernel, target, np.sort(shuffled[:50]), np.sort(shuffled[50:63]), np.sort(shuffled[63:])
+    return kernel, Split(target[:, None], np.sort(shuffled[:50]), np.sort(shuffled[50:63]), np.sort(shuffled[63:]))
 
 
-def path_of(
-    task: str,
-    kernel: Floats,
-    target: Floats,
-    train: Integers,
-    validation: Integers,
-    test: Integers,
-    values: list[float],
-) -> PathResult:
+def path_of(task: str, kernel: Floats, split: Split, values: list[float]) -> PathResult:
     """The path of a kernel as it is."""
-    return fit_path(task, center_on(kernel, train), target, train, validation, test, values)
+    return fit_path(task, TrialKernel.of(kernel, split.train, split.held_out), split, FitOptions(values))
+
+
+def predicted(split: Split, made_up: Callable[[Floats], Floats]) -> FittedPath:
+    """Predictions that are made up from the right ones; the held-out samples are in one block."""
+    return FittedPath(made_up(split.target[split.train]), lambda rows: made_up(split.target[split.held_out]))
 
 
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("task", ["regression", "classification"])
 def test_against_a_plain_script(task: str, seed: int) -> None:
-    kernel, target, train, validation, test = make_problem(seed, task)
+    kernel, split = make_problem(seed, task)
+    target, train, validation, test = split.labels, split.train, split.validation, split.test
     values = RIDGES if task == "regression" else COSTS
     centerer = KernelCenterer().fit(kernel[np.ix_(train, train)])
     K_train, K_validation, K_test = (
@@ -92,10 +102,9 @@ def test_against_a_plain_script(task: str, seed: int) -> None:
                 errors.append(float(np.mean(machine.predict(K) != target[rows])))
     best = min(range(len(values)), key=lambda index: (validation_errors[index], index))
 
-    centered = center_on(kernel, train)
-    before = centered.copy()
-    path = fit_path(task, centered, target, train, validation, test, values)
-    np.testing.assert_array_equal(centered, before)
+    before = kernel.copy()
+    path = path_of(task, kernel, split, values)
+    np.testing.assert_array_equal(kernel, before)
     assert path.values == [(value,) for value in values]
     np.testing.assert_allclose(np.array(path.train_errors), train_errors, rtol=1e-8)
     np.testing.assert_allclose(np.array(path.validation_errors), validation_errors, rtol=1e-8)
@@ -113,62 +122,65 @@ def test_the_problems_above_choose_something() -> None:
 @pytest.mark.parametrize(("task", "values"), [("regression", RIDGES), ("classification", COSTS)])
 def test_ties_go_to_the_most_regularised(task: str, values: list[float]) -> None:
     # A constant kernel knows nothing of the samples: every value of the path predicts the same.
-    kernel, target, train, validation, test = make_problem(0, task)
-    path = path_of(task, np.ones_like(kernel), target, train, validation, test, values)
+    kernel, split = make_problem(0, task)
+    path = path_of(task, np.ones_like(kernel), split, values)
     assert len(set(path.validation_errors)) == 1
     assert path.best == 0
 
 
 def test_ties_that_are_not_the_first_values(monkeypatch: pytest.MonkeyPatch) -> None:
     # Classification errors are steps of one sample, so ties are the rule: predictions made up to tie at 1 and 2.
-    kernel, target, train, validation, test = make_problem(0, "classification")
+    kernel, split = make_problem(0, "classification")
 
-    def made_up(centered: Floats, labels: Floats, held_out: Floats, values: list[float]) -> Floats:
-        right = np.concatenate([target[train], target[validation], target[test]])
-        return np.stack([-right, right, right, -right], axis=1)
+    def made_up(square: Floats, labels: Floats, values: list[float], weights: None) -> FittedPath:
+        return predicted(split, lambda right: np.stack([-right, right, right, -right], axis=2))
 
-    monkeypatch.setattr(kernel_pipeline.tasks.learners.paths, "svm_path", made_up)
-    path = path_of("classification", kernel, target, train, validation, test, [1.0, 2.0, 3.0, 4.0])
+    monkeypatch.setattr(kernel_pipeline.tasks.learners.paths, "fit_svm_path", made_up)
+    path = path_of("classification", kernel, split, [1.0, 2.0, 3.0, 4.0])
     assert path.train_errors == path.validation_errors == path.test_errors == [1.0, 0.0, 0.0, 1.0]
     assert path.best == 1
 
 
 def test_held_out_labels_change_errors_but_not_predictions() -> None:
     # Nothing of the test fold may reach the choice.
-    kernel, target, train, validation, test = make_problem(1, "regression")
-    path = path_of("regression", kernel, target, train, validation, test, RIDGES)
-    changed = target.copy()
-    changed[test] += 100.0
-    other = path_of("regression", kernel, changed, train, validation, test, RIDGES)
+    kernel, split = make_problem(1, "regression")
+    path = path_of("regression", kernel, split, RIDGES)
+    changed = split.target.copy()
+    changed[split.test] += 100.0
+    other = path_of("regression", kernel, replace(split, target=changed), RIDGES)
     assert other.best == path.best
     assert other.validation_errors == path.validation_errors
     assert other.test_errors != path.test_errors
     hidden = kernel.copy()
-    hidden[np.ix_(test, test)] = 7.0
-    assert path_of("regression", hidden, target, train, validation, test, RIDGES) == path
+    hidden[np.ix_(split.test, split.test)] = 7.0
+    assert path_of("regression", hidden, split, RIDGES) == path
 
 
 def test_a_value_without_a_fit_has_no_errors_and_is_never_the_best(monkeypatch: pytest.MonkeyPatch) -> None:
-    kernel, target, train, validation, test = make_problem(0, "regression")
+    kernel, split = make_problem(0, "regression")
 
-    def made_up(centered: Floats, labels: Floats, held_out: Floats, values: list[float]) -> Floats:
-        right = np.concatenate([target[train], target[validation], target[test]])
-        return np.stack([np.full_like(right, np.nan), right + 2.0, right + 1.0, np.full_like(right, np.nan)], axis=1)
+    def path_with_gaps(right: Floats) -> Floats:
+        return np.stack([np.full_like(right, np.nan), right + 2.0, right + 1.0, np.full_like(right, np.nan)], axis=2)
 
-    monkeypatch.setattr(kernel_pipeline.tasks.learners.paths, "ridge_path", made_up)
-    path = path_of("regression", kernel, target, train, validation, test, [4.0, 3.0, 2.0, 1.0])
+    def made_up(square: Floats, labels: Floats, values: list[float]) -> FittedPath:
+        return replace(predicted(split, path_with_gaps), certificates=np.array([np.nan, 0.0, 1e-9, 0.1]))
+
+    monkeypatch.setattr(kernel_pipeline.tasks.learners.paths, "fit_ridge_path", made_up)
+    path = path_of("regression", kernel, split, [4.0, 3.0, 2.0, 1.0])
+    assert path.certificates == [None, 0.0, 1e-9, 0.1]
     for errors in (path.train_errors, path.validation_errors, path.test_errors):
         assert errors == [None, pytest.approx(2.0), pytest.approx(1.0), None]
     assert path.best == 2
 
 
 def test_a_kernel_that_only_a_large_ridge_mends() -> None:
-    kernel, target, train, validation, test = make_problem(0, "regression")
+    kernel, split = make_problem(0, "regression")
     rng = np.random.default_rng(0)
     v = rng.normal(size=len(kernel))
-    v[train] -= v[train].mean()
-    kernel = kernel - 3.0 * np.outer(v, v) / (v[train] @ v[train])  # an eigenvalue of about -3 on the training set
-    path = path_of("regression", kernel, target, train, validation, test, [10.0, 5.0, 1e-3])
+    inner = v[split.train] - v[split.train].mean()
+    v[split.train] = inner
+    kernel = kernel - 3.0 * np.outer(v, v) / (inner @ inner)  # an eigenvalue of about -3 on the training set
+    path = path_of("regression", kernel, split, [10.0, 5.0, 1e-3])
     assert path.validation_errors[2] is path.test_errors[2] is None
     assert None not in (*path.validation_errors[:2], *path.test_errors[:2])
     assert path.best < 2
@@ -178,9 +190,11 @@ def test_a_kernel_that_only_a_large_ridge_mends() -> None:
 def metrics() -> Iterator[list[str]]:
     """Two metrics of regression, of which one has the unit of the labels."""
     found = [
-        Metric("largest", ("regression",), lambda p, y: np.abs(p - y[:, None]).max(axis=0), "largest error", True),
-        Metric("positive", ("regression",), lambda p, _: np.mean(p > 0, axis=0), "share of positive predictions"),
-        Metric("undefined", ("regression",), lambda p, _: np.full(p.shape[1], np.nan), "nothing"),
+        Metric(
+            "largest", ("regression",), lambda p, y: np.abs(p - y[:, :, None]).max(axis=(0, 1)), "largest error", True
+        ),
+        Metric("positive", ("regression",), lambda p, _: np.mean(p > 0, axis=(0, 1)), "share of positive predictions"),
+        Metric("undefined", ("regression",), lambda p, _: np.full(p.shape[2], np.nan), "nothing"),
     ]
     for metric in found:
         register(metric)
@@ -190,10 +204,11 @@ def metrics() -> Iterator[list[str]]:
 
 
 def test_further_metrics_are_measured_on_the_test_fold_at_the_best_value(metrics: list[str]) -> None:
-    labels = np.array([1.0, -2.0])
+    labels = np.array([[1.0], [-2.0]])
     validation = np.array([[0.0, 1.0, 0.5], [0.0, -2.0, 0.5]])  # the second value is the best
     test = np.array([[0.0, 2.0, 5.0], [0.0, 1.0, 5.0]])
-    predicted = PathPredictions(validation, validation, test, labels, labels, labels)
+    sets = (validation[:, None], validation[:, None], test[:, None])
+    predicted = PathPredictions(*sets, labels, labels, labels)
     path = measure_path("regression", [(4.0,), (2.0,), (1.0,)], predicted, metrics=metrics)
     assert path.best == 1
     assert path.metrics == {"largest": 3.0, "positive": 1.0, "undefined": None}

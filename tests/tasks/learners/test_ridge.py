@@ -13,7 +13,7 @@ RIDGES = [2.0**exponent for exponent in range(0, -31, -3)]
 
 
 def make_problem(n: int, held_out: int = 17) -> tuple[Floats, Floats, Floats]:
-    """A centered kernel of trace one, labels with a mean, and the rows of held-out samples."""
+    """A centered kernel of trace one, labels of two outputs with a mean, and the rows of held-out samples."""
     rng = np.random.default_rng(n)
     features = rng.normal(size=(n + held_out, 3))
     kernel = dense.gaussians(features, (-3, -3))[0]
@@ -22,13 +22,13 @@ def make_problem(n: int, held_out: int = 17) -> tuple[Floats, Floats, Floats]:
     trace = np.trace(columns[:n]) if n > 1 else 1.0  # one sample alone is centered to 0
     columns = (columns / trace).astype(np.float64)
     target = np.sin(features[:n, 0]) + 0.1 * rng.normal(size=n) + 3.0
-    return columns[:n], target, columns[n:]
+    return columns[:n], np.column_stack([target, np.cos(features[:n, 1]) - 20.0]), columns[n:]
 
 
 def solve(kernel: Floats, target: Floats, ridge: float) -> Floats:
     """(K + ridge I)^-1 y by a dense solve, refined with residuals in extended precision."""
     matrix = kernel.astype(np.longdouble) + ridge * np.eye(len(kernel), dtype=np.longdouble)
-    solution = np.zeros(len(target), dtype=np.longdouble)
+    solution = np.zeros(target.shape, dtype=np.longdouble)
     for _ in range(4):
         residual = target.astype(np.longdouble) - matrix @ solution
         solution = solution + np.linalg.solve(matrix.astype(np.float64), residual.astype(np.float64))
@@ -45,11 +45,11 @@ def test_against_a_dense_solve(n: int) -> None:
     kernel, target, held_out = make_problem(n)
     before = kernel.copy(), target.copy()
     actual = ridge_path(kernel, target, held_out, RIDGES)
-    assert actual.shape == (len(held_out), len(RIDGES))
-    for column, ridge in enumerate(RIDGES):
-        expected = held_out @ solve(kernel, target - target.mean(), ridge) + target.mean()
+    assert actual.shape == (len(held_out), 2, len(RIDGES))
+    for number, ridge in enumerate(RIDGES):
+        expected = held_out @ solve(kernel, target - target.mean(axis=0), ridge) + target.mean(axis=0)
         size = np.abs(expected).max()
-        np.testing.assert_allclose(actual[:, column], expected, rtol=0, atol=tolerance(ridge) * size)
+        np.testing.assert_allclose(actual[:, :, number], expected, rtol=0, atol=tolerance(ridge) * size)
     np.testing.assert_array_equal(kernel, before[0])
     np.testing.assert_array_equal(target, before[1])
 
@@ -58,11 +58,11 @@ def test_against_a_dense_solve(n: int) -> None:
 def test_against_scikit_learn(n: int) -> None:
     kernel, target, held_out = make_problem(n)
     actual = ridge_path(kernel, target, held_out, RIDGES)
-    for column, ridge in enumerate(RIDGES):
-        model = KernelRidge(alpha=ridge, kernel="precomputed").fit(kernel, target - target.mean())
-        expected = model.predict(held_out) + target.mean()
+    for number, ridge in enumerate(RIDGES):
+        model = KernelRidge(alpha=ridge, kernel="precomputed").fit(kernel, target - target.mean(axis=0))
+        expected = model.predict(held_out) + target.mean(axis=0)
         size = np.abs(expected).max()
-        np.testing.assert_allclose(actual[:, column], expected, rtol=0, atol=2 * tolerance(ridge) * size)
+        np.testing.assert_allclose(actual[:, :, number], expected, rtol=0, atol=2 * tolerance(ridge) * size)
 
 
 @pytest.mark.parametrize("n", [2, 3, 4, 5, 33])
@@ -70,11 +70,13 @@ def test_a_kernel_of_full_rank_that_is_not_centered(n: int) -> None:
     # Nothing in the path relies on a kernel that maps 1 to 0.
     rng = np.random.default_rng(n)
     root = rng.normal(size=(n, n))
-    kernel, target, held_out = root @ root.T, rng.normal(size=n), rng.normal(size=(4, n))
+    kernel, target, held_out = root @ root.T, rng.normal(size=(n, 1)), rng.normal(size=(4, n))
     actual = ridge_path(kernel, target, held_out, [1.0, 0.1])
-    for column, ridge in enumerate([1.0, 0.1]):
-        expected = held_out @ np.linalg.solve(kernel + ridge * np.eye(n), target - target.mean()) + target.mean()
-        np.testing.assert_allclose(actual[:, column], expected, rtol=1e-9, atol=1e-9)
+    for number, ridge in enumerate([1.0, 0.1]):
+        expected = held_out @ np.linalg.solve(kernel + ridge * np.eye(n), target - target.mean(axis=0)) + target.mean(
+            axis=0
+        )
+        np.testing.assert_allclose(actual[:, :, number], expected, rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("layout", ["C", "F"])
@@ -90,17 +92,21 @@ def test_any_layout_and_any_slice(layout: str) -> None:
 def test_the_intercept_is_the_mean_of_the_target(n: int) -> None:
     kernel, target, held_out = make_problem(n)
     nowhere = np.zeros((2, n))  # a sample like no other
-    np.testing.assert_array_equal(ridge_path(kernel, target, nowhere, RIDGES), np.full((2, len(RIDGES)), target.mean()))
+    means = target.mean(axis=0)[:, None]
+    expected = np.broadcast_to(means, (2, 2, len(RIDGES)))
+    np.testing.assert_array_equal(ridge_path(kernel, target, nowhere, RIDGES), expected)
     # a huge ridge leaves nothing else, and a target moved as a whole moves its predictions
-    np.testing.assert_allclose(ridge_path(kernel, target, held_out, [1e12]), target.mean(), rtol=1e-9)
+    np.testing.assert_allclose(
+        ridge_path(kernel, target, held_out, [1e12]), np.broadcast_to(means, (17, 2, 1)), rtol=1e-9
+    )
     moved = ridge_path(kernel, target + 10.0, held_out, [0.01])
     np.testing.assert_allclose(moved, ridge_path(kernel, target, held_out, [0.01]) + 10.0, rtol=1e-9)
 
 
 def test_one_training_sample() -> None:
     # Its label is its own mean: whatever the kernel and the ridge, it predicts that label.
-    actual = ridge_path(np.array([[0.7]]), np.array([4.0]), np.array([[0.3], [-2.0]]), [1.0, 1e-9])
-    np.testing.assert_array_equal(actual, np.full((2, 2), 4.0))
+    actual = ridge_path(np.array([[0.7]]), np.array([[4.0]]), np.array([[0.3], [-2.0]]), [1.0, 1e-9])
+    np.testing.assert_array_equal(actual, np.full((2, 1, 2), 4.0))
 
 
 @pytest.mark.parametrize("n", [2, 3, 10, 80])
@@ -108,20 +114,22 @@ def test_a_ridge_too_small_for_an_indefinite_kernel_has_no_fit(n: int) -> None:
     rng = np.random.default_rng(0)
     Q = np.linalg.qr(rng.normal(size=(n, n)))[0]
     kernel = (Q * np.linspace(-0.5, 1.0, n)) @ Q.T
-    target, held_out = rng.normal(size=n), rng.normal(size=(2, n))
+    target, held_out = rng.normal(size=(n, 2)), rng.normal(size=(2, n))
     with pytest.raises(NotPositiveDefiniteError, match=r"eigenvalue below -0\.25"):
         ridge_path(kernel, target, held_out, [0.125, 0.25])
     # a ridge above the eigenvalue makes it a kernel again, and its neighbours without a fit do not spoil its own
     actual = ridge_path(kernel, target, held_out, [0.25, 1.0, 0.4, 0.75])
-    assert np.isnan(actual[:, [0, 2]]).all()
-    for column, ridge in ((1, 1.0), (3, 0.75)):
-        expected = held_out @ np.linalg.solve(kernel + ridge * np.eye(n), target - target.mean()) + target.mean()
-        np.testing.assert_allclose(actual[:, column], expected, rtol=1e-9, atol=1e-9)
+    assert np.isnan(actual[:, :, [0, 2]]).all()
+    for number, ridge in ((1, 1.0), (3, 0.75)):
+        expected = held_out @ np.linalg.solve(kernel + ridge * np.eye(n), target - target.mean(axis=0)) + target.mean(
+            axis=0
+        )
+        np.testing.assert_allclose(actual[:, :, number], expected, rtol=1e-9, atol=1e-9)
 
 
 def test_an_indefinite_kernel_of_one_sample_is_refused() -> None:
     with pytest.raises(NotPositiveDefiniteError):
-        ridge_path(np.array([[-1.0]]), np.array([4.0]), np.array([[1.0]]), [0.5])
+        ridge_path(np.array([[-1.0]]), np.array([[4.0]]), np.array([[1.0]]), [0.5])
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])

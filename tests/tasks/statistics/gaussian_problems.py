@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from kernel_pipeline.tasks.kernels.distances import squared_distances
+from kernel_pipeline.tasks.kernels.exponentials import shifted_exponentials
 from kernel_pipeline.tasks.kernels.family import Fill
-from kernel_pipeline.tasks.kernels.gaussian import shifted_kernels
 from kernel_pipeline.tasks.statistics.statistics import Statistics, statistics
 from kernel_pipeline.tasks.statistics.sums import Sums, add_tile
 from tests.tasks import dense
@@ -43,6 +43,11 @@ class Problem:
     def inside(self, folds: Sequence[int]) -> Integers:
         return np.concatenate([np.arange(self.bounds[f], self.bounds[f + 1]) for f in sorted(folds)])
 
+    def blocks(self) -> list[list[int]]:
+        """Each label column alone, and all of them as one block."""
+        columns = list(range(self.targets.shape[1]))
+        return [[column] for column in columns] + ([columns] if len(columns) > 1 else [])
+
     def sets(self) -> list[list[int]]:
         """The training folds of every trial, and every test fold."""
         folds = range(self.folds)
@@ -51,7 +56,7 @@ class Problem:
 
 
 def gaussian_family(log2_gamma: tuple[int, int], rows: Floats, columns: Floats, out: Floats) -> None:
-    shifted_kernels(squared_distances(rows, columns), log2_gamma, out)
+    shifted_exponentials(gammas(log2_gamma).tolist())(squared_distances(rows, columns), out)
 
 
 def filling(problem: Problem, family: Family = gaussian_family) -> Fill:
@@ -152,7 +157,7 @@ def assert_close_statistics(
     a_k by e_k ||y||^2 and trace_k by e_k. It is some 1e-13 of these products, so it counts only where M, a or
     a trace is what cancellation leaves over: close pairs in a fold of two, or labels at right angles to a kernel.
     """
-    rtol, n, label_squares = 1e-9, len(labels), float(labels @ labels)
+    rtol, n, label_squares = 1e-9, len(labels), float(np.vdot(labels, labels))
     # Samples so close that centering leaves less than 1e-13 of the trace n: these kernels may count as constant.
     dead = actual.trace == 0
     assert (expected.trace[dead] <= 2.1e-13 * n).all()
@@ -203,8 +208,9 @@ def check_all_sets(problem: Problem, sums: Sums) -> None:
         inside = problem.inside(folds)
         pairs = np.s_[:, inside[:, None], inside[None, :]]
         norms, errors = np.linalg.norm(shifted[pairs], axis=(1, 2)), np.linalg.norm(entries[pairs], axis=(1, 2))
-        for index, target in enumerate(problem.targets.T):
-            actual = statistics(sums, target, index, folds, problem.bounds)
+        for columns in problem.blocks():
+            target = problem.targets[:, columns]
+            actual = statistics(sums, problem.targets, columns, folds, problem.bounds)
             expected = dense.dense_statistics(reference, target, inside)
             # the sums were taken with these labels, mean and all, so that is what rounding is relative to
             assert_close_statistics(actual, expected, norms, errors, target[inside])

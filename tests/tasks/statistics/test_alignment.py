@@ -34,7 +34,7 @@ def test_against_the_definitions(seed: int) -> None:
     # centering one of the two is enough (Lemma 1)
     assert unnormalised_alignment(K, L) == pytest.approx(float(np.vdot(Kc, L)) / n**2, rel=1e-8)
     expected = dense.centered_alignment(K.astype(np.longdouble), y)
-    assert alignment_with_labels(K, y) == pytest.approx(expected, rel=1e-9)
+    assert alignment_with_labels(K, y[:, None]).biased == pytest.approx(expected, rel=1e-9)
     assert centered_alignment(K, np.outer(y, y)) == pytest.approx(expected, rel=1e-9)
 
 
@@ -51,8 +51,10 @@ def test_bounds_and_what_changes_nothing(seed: int) -> None:
     assert centered_alignment(5.0 * K + shift + shift[:, None] + 3.0, 0.1 * L) == pytest.approx(rho, rel=1e-8)
     assert centered_alignment(K, -L) == pytest.approx(-rho, rel=1e-12)
     y = rng.normal(size=n)
-    assert 0.0 <= alignment_with_labels(K, y) <= 1.0 + 1e-12
-    assert alignment_with_labels(2.0 * K, 7.0 - 3.0 * y) == pytest.approx(alignment_with_labels(K, y), rel=1e-8)
+    assert 0.0 <= alignment_with_labels(K, y[:, None]).biased <= 1.0 + 1e-12
+    assert alignment_with_labels(2.0 * K, 7.0 - 3.0 * y[:, None]).biased == pytest.approx(
+        alignment_with_labels(K, y[:, None]).biased, rel=1e-8
+    )
     # |y| <= M bounds y y' by M^2, and R^2 the kernel (the paper's Lemma 6)
     bound = float(np.diag(centered(K)).max()) * float(np.max((y - y.mean()) ** 2))
     assert 0.0 <= unnormalised_alignment(K, np.outer(y, y)) <= bound * (1 + 1e-12)
@@ -68,7 +70,7 @@ def test_the_papers_example(share: float) -> None:
     expected = np.sqrt(share**2 + (1 - share) ** 2)
     assert uncentered_alignment(kernel, np.outer(y, y)) == pytest.approx(expected, rel=1e-12)
     assert centered_alignment(kernel, np.outer(y, y)) == pytest.approx(1.0, rel=1e-12)
-    assert alignment_with_labels(kernel, y) == pytest.approx(1.0, rel=1e-12)
+    assert alignment_with_labels(kernel, y[:, None]).biased == pytest.approx(1.0, rel=1e-12)
 
 
 def test_what_is_constant_has_no_alignment() -> None:
@@ -77,9 +79,9 @@ def test_what_is_constant_has_no_alignment() -> None:
     assert centered_alignment(zeros, K) == centered_alignment(K, zeros) == uncentered_alignment(K, zeros) == 0.0
     assert centered_alignment(np.ones((8, 8)), K) == 0.0
     assert unnormalised_alignment(np.ones((8, 8)), K) == 0.0
-    assert np.isnan(alignment_with_labels(K, np.full(8, 0.1)))
-    assert np.isnan(alignment_with_labels(zeros, np.arange(8.0)))
-    assert np.isnan(alignment_with_labels(np.full((8, 8), 0.1), np.arange(8.0)))
+    assert np.isnan(alignment_with_labels(K, np.full((8, 2), 0.1))).all()
+    assert np.isnan(alignment_with_labels(zeros, np.arange(8.0)[:, None])).all()
+    assert np.isnan(alignment_with_labels(np.full((8, 8), 0.1), np.arange(8.0)[:, None])).all()
 
 
 @pytest.mark.parametrize("seed", range(34))
@@ -90,9 +92,10 @@ def test_the_predictor(seed: int) -> None:
     others = rng.normal(size=(4, n))
     standard = (y - y.mean()) / y.std()
     # h_S, term by term
+    norm = float(np.linalg.norm(Kc))
     denominator = np.sqrt(np.mean(Kc**2)) * np.sqrt(np.mean(np.outer(standard, standard) ** 2))
     expected = [np.mean(standard * row) / denominator for row in others]
-    np.testing.assert_allclose(alignment_predictor(Kc, others, y), expected, rtol=1e-10)
-    on_training = alignment_predictor(Kc, Kc, y)
-    assert np.mean(standard * on_training) == pytest.approx(alignment_with_labels(Kc, y), rel=1e-9)
-    np.testing.assert_allclose(alignment_predictor(9 * Kc, 9 * others, 3 * y + 1), expected, rtol=1e-9)
+    np.testing.assert_allclose(alignment_predictor(norm, others, y), expected, rtol=1e-10)
+    on_training = alignment_predictor(norm, Kc, y)
+    assert np.mean(standard * on_training) == pytest.approx(alignment_with_labels(Kc, y[:, None]).biased, rel=1e-9)
+    np.testing.assert_allclose(alignment_predictor(9 * norm, 9 * others, 3 * y + 1), expected, rtol=1e-9)

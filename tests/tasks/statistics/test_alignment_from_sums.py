@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from kernel_pipeline.tasks.kernels.gaussian import SHIFT
+from kernel_pipeline.tasks.kernels.exponentials import SHIFT
 from kernel_pipeline.tasks.statistics.statistics import alignment, statistics, uncentered_alignments
 from tests.tasks import dense
 from tests.tasks.statistics.gaussian_problems import Problem, make_problem, sums_of
@@ -17,8 +17,9 @@ def test_alignments_against_the_definition() -> None:
     for folds in problem.sets():
         inside = problem.inside(folds)
         cut = reference[:, inside[:, None], inside[None, :]]
-        for index, target in enumerate(problem.targets.T):
-            actual = statistics(sums, target, index, folds, problem.bounds)
+        for columns in problem.blocks():
+            target = problem.targets[:, columns]
+            actual = statistics(sums, problem.targets, columns, folds, problem.bounds)
             expected = [dense.centered_alignment(kernel, target[inside]) for kernel in cut]
             np.testing.assert_allclose(actual.own_alignments(), expected, rtol=1e-8)
             mu = rng.random(problem.kernels) * (rng.random(problem.kernels) < 0.5)
@@ -35,7 +36,7 @@ def test_alignment_of_labels_that_do_not_vary_is_not_defined() -> None:
     problem = make_problem(37, 20, 3, (-3, 3), 7)
     constant = Problem(problem.features, np.full((20, 1), 2.0), problem.bounds, problem.log2_gamma, 7)
     sums, _ = sums_of(constant)
-    actual = statistics(sums, constant.targets[:, 0], 0, [0, 1, 2], constant.bounds)
+    actual = statistics(sums, constant.targets, [0], [0, 1, 2], constant.bounds)
     assert actual.label_norm == 0.0
     assert np.isnan(actual.own_alignments()).all()
     assert np.isnan(alignment(actual, np.ones(7)))
@@ -52,7 +53,7 @@ def test_alignment_never_leaves_its_range_where_a_fold_holds_one_class() -> None
         shifted = Problem(problem.features, target[:, None], problem.bounds, problem.log2_gamma, m)
         sums, _ = sums_of(shifted)
         for fold in range(6):
-            actual = statistics(sums, target, 0, [fold], problem.bounds)
+            actual = statistics(sums, target[:, None], [0], [fold], problem.bounds)
             one_class = np.ptp(target[problem.inside([fold])]) == 0
             assert (np.isnan(actual.own_alignments()) if one_class else actual.own_alignments() <= 1 + 1e-9).all()
 
@@ -65,11 +66,10 @@ def test_uncentered_alignments_undo_both_shifts(offset: float, tile: int) -> Non
     reference = dense.gaussians(problem.features, problem.log2_gamma)
     for folds in problem.sets():
         inside = problem.inside(folds)
-        for index, target in enumerate(problem.targets.T):
-            actual = uncentered_alignments(
-                sums, target, index, folds, problem.bounds, np.full(problem.kernels, SHIFT), offset
-            )
-            labels = target[inside] + offset
+        for columns in problem.blocks():
+            shifts, offsets = np.full(problem.kernels, SHIFT), np.array([offset, 1.0 - offset])
+            actual = uncentered_alignments(sums, problem.targets, columns, folds, problem.bounds, shifts, offsets)
+            labels = problem.targets[inside][:, columns] + offsets[columns]
             expected = [dense.uncentered_alignment(K[np.ix_(inside, inside)], labels) for K in reference]
             # y'Ky may nearly cancel, and is bounded by ||K|| ||y||^2: hence an absolute part
             np.testing.assert_allclose(actual, expected, rtol=1e-9, atol=1e-13)
@@ -81,7 +81,9 @@ def test_uncentered_alignments_of_the_shifted_kernels_themselves() -> None:
     sums, _ = sums_of(problem)
     shifted = dense.gaussians(problem.features, problem.log2_gamma) - 1
     inside, target = problem.inside([0, 1]), problem.targets[:, 0]
-    actual = uncentered_alignments(sums, target, 0, [0, 1], problem.bounds, np.zeros(problem.kernels), 0.0)
+    actual = uncentered_alignments(
+        sums, problem.targets, [0], [0, 1], problem.bounds, np.zeros(problem.kernels), np.zeros(1)
+    )
     expected = [dense.uncentered_alignment(E[np.ix_(inside, inside)], target[inside]) for E in shifted]
     np.testing.assert_allclose(actual, expected, rtol=1e-9)
 
@@ -91,5 +93,7 @@ def test_labels_that_are_all_zero_are_aligned_with_nothing() -> None:
     zero = np.zeros(12)
     sums, _ = sums_of(Problem(problem.features, zero[:, None], problem.bounds, problem.log2_gamma, 12))
     assert np.isnan(
-        uncentered_alignments(sums, zero, 0, [0, 1], problem.bounds, np.full(problem.kernels, SHIFT), 0.0)
+        uncentered_alignments(
+            sums, zero[:, None], [0], [0, 1], problem.bounds, np.full(problem.kernels, SHIFT), np.zeros(1)
+        )
     ).all()

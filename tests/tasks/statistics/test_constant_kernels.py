@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from kernel_pipeline.tasks.kernels.gaussian import SHIFT
+from kernel_pipeline.tasks.kernels.exponentials import SHIFT
 from kernel_pipeline.tasks.statistics.statistics import alignment, statistics
 from tests.tasks import dense
 from tests.tasks.dense import Floats
@@ -17,7 +17,7 @@ def test_a_kernel_that_is_constant_on_the_training_set_counts_as_none(d: int, ti
     features = problem.features.copy()
     features[8:32] = 0.75  # folds 1 to 3; its squares are exact, however they are summed
     sums, _ = sums_of(Problem(features, problem.targets, problem.bounds, problem.log2_gamma, tile))
-    actual = statistics(sums, problem.targets[:, 0], 0, [1, 2, 3], problem.bounds)
+    actual = statistics(sums, problem.targets, [0], [1, 2, 3], problem.bounds)
     for dead in (actual, actual.scaled(actual.trace)):
         assert not dead.M.any()
         assert not dead.a.any()
@@ -39,7 +39,7 @@ def test_one_constant_kernel_beside_others_that_vary(value: float) -> None:
     others = [0, 2, 3, 4]
     reference = dense.gaussians(problem.features, problem.log2_gamma)[others]
     for folds in problem.sets():
-        actual = statistics(sums, problem.targets[:, 1], 1, folds, problem.bounds)
+        actual = statistics(sums, problem.targets, [1], folds, problem.bounds)
         expected = dense.dense_statistics(reference, problem.targets[:, 1], problem.inside(folds))
         for dead in (actual, actual.scaled(actual.trace)):
             assert dead.trace[1] == dead.a[1] == 0.0
@@ -59,7 +59,7 @@ def test_identical_training_rows_far_from_the_origin_count_as_none_too() -> None
             features = problem.features.copy()
             features[8:32] = 10.0 * rng.normal(size=d)
             sums, _ = sums_of(Problem(features, problem.targets, problem.bounds, problem.log2_gamma, tile))
-            actual = statistics(sums, problem.targets[:, 0], 0, [1, 2, 3], problem.bounds)
+            actual = statistics(sums, problem.targets, [0], [1, 2, 3], problem.bounds)
             assert not actual.trace.any(), (d, tile)
 
 
@@ -69,7 +69,7 @@ def test_identical_training_rows_far_from_the_origin_count_as_none_too() -> None
 def test_a_gamma_so_small_that_squares_underflow(exponent: int) -> None:
     problem = make_problem(29, 20, 3, (exponent, exponent), 7)
     sums, _ = sums_of(problem)
-    actual = statistics(sums, problem.targets[:, 0], 0, [0, 1, 2], problem.bounds)
+    actual = statistics(sums, problem.targets, [0], [0, 1, 2], problem.bounds)
     for dead in (actual, actual.scaled(actual.trace)):
         assert dead.trace[0] == dead.a[0] == dead.M[0, 0] == 0.0
 
@@ -82,7 +82,7 @@ def test_a_tiny_gamma_is_not_yet_a_constant(exponent: int) -> None:
     x = problem.features.astype(np.longdouble)
     linear = (x @ x.T)[None]
     for folds in problem.sets():
-        actual = statistics(sums, problem.targets[:, 0], 0, folds, problem.bounds)
+        actual = statistics(sums, problem.targets, [0], folds, problem.bounds)
         expected = dense.dense_statistics(linear, problem.targets[:, 0], problem.inside(folds)).trace_one()
         scaled = actual.scaled(actual.trace)
         # what is left is the next term of the series, of relative size gamma d^2

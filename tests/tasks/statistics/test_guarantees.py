@@ -8,8 +8,22 @@ import pytest
 from kernel_pipeline.results.table import TABLES
 from kernel_pipeline.tasks.centering import center_on
 from kernel_pipeline.tasks.statistics.alignment import alignment_predictor, alignment_with_labels
-from kernel_pipeline.tasks.statistics.guarantees import evaluate_theorems, theorem12, theorem12_of_kernels, theorem17
-from tests.tasks.dense import Floats
+from kernel_pipeline.tasks.statistics.guarantees import (
+    Evaluations,
+    KernelMoments,
+    evaluate_theorems,
+    theorem12,
+    theorem12_of_kernels,
+    theorem16,
+    theorem17,
+)
+from tests.tasks.dense import Floats, Integers
+
+
+def evaluated(problem: str, kernel: Floats, y: Floats, train: Integers, test: Integers) -> Evaluations:
+    """Evaluate the theorems for a kernel of all samples against the training samples."""
+    moments = KernelMoments.of(kernel[train], kernel[test], y[train])
+    return evaluate_theorems(problem, moments, y[train], y[test])
 
 
 def test_theorem_12_by_hand() -> None:
@@ -32,6 +46,7 @@ def test_theorem_17_by_hand() -> None:
 def test_bounds_fall_with_samples_and_grow_with_confidence() -> None:
     sizes = [10, 100, 1000, 10_000]
     alignment = [theorem12(m, 1.0) for m in sizes]
+    assert theorem16(16, 4.0, 3.0, 1.0) == pytest.approx(2 * 1.0 * 3.0 / (0.25 * 16) * (1 + 2 / (2 * 0.25)), rel=1e-12)
     error = [theorem17(0.1, m, 0.5 * m, 1.0, 1.0) for m in sizes]
     for bounds in (alignment, error):
         assert bounds == sorted(bounds, reverse=True)
@@ -62,15 +77,20 @@ def random_problem(seed: int, task: str) -> tuple[Floats, Floats]:
 def test_the_predictor_keeps_its_promise_where_the_sample_is_the_distribution(seed: int, task: str) -> None:
     kernel, y = random_problem(seed, task)
     every = np.arange(len(y))
-    found = evaluate_theorems(task, kernel, y, every, every)
-    rho = alignment_with_labels(kernel, y)
-    h = alignment_predictor(kernel, kernel, y)
+    found = evaluated(task, kernel, y, every, every)
+    rho = alignment_with_labels(kernel, y[:, None]).biased
+    h = alignment_predictor(float(np.linalg.norm(kernel)), kernel, y)
     if task == "classification":
         gamma = np.sqrt(np.mean(kernel**2, axis=1).max() / (np.mean(kernel**2) * np.var(y) ** 2))
         assert found.theorem13 == pytest.approx(1 - rho / gamma, rel=1e-9)
         assert found.predictor_error == np.mean(np.where(h >= 0, 1.0, -1.0) != y)
         assert found.theorem13 is not None
         assert found.predictor_error <= found.theorem13 + 1e-12
+        # The predictor g(x) = E[y' K(x, x')] has the signs of h.
+        expected = 1 - (y @ kernel @ y) / len(y) ** 2 / np.diag(kernel).max()
+        assert found.theorem15 == pytest.approx(expected, rel=1e-9)
+        assert found.theorem15 is not None
+        assert found.predictor_error <= found.theorem15 + 1e-12
     else:
         assert found.theorem14 == pytest.approx(y.std() * np.sqrt(2 * (1 - rho)), rel=1e-9)
         assert found.predictor_error == pytest.approx(np.sqrt(np.mean((y.mean() + y.std() * h - y) ** 2)), rel=1e-9)
@@ -85,7 +105,7 @@ def test_with_noise_for_labels_the_error_exceeds_what_theorem_14_evaluates_to() 
         rng = np.random.default_rng(seed)
         x, y = rng.normal(size=(60, 2)), rng.normal(size=60)
         train, test = np.arange(40), np.arange(40, 60)
-        found = evaluate_theorems("regression", center_on(x @ x.T, train), y, train, test)
+        found = evaluated("regression", center_on(x @ x.T, train), y, train, test)
         assert found.theorem14 is not None
         exceeded += found.predictor_error > found.theorem14
     assert 0 < exceeded < 10
@@ -99,10 +119,10 @@ def test_unequal_classes_need_the_gamma_of_the_footnote() -> None:
     f = np.concatenate([np.ones(10), -np.ones(10), np.full(80, 1e-3)])
     every = np.arange(100)
     kernel = center_on(np.outer(f, f), every)
-    found = evaluate_theorems("classification", kernel, y, every, every)
+    found = evaluated("classification", kernel, y, every, every)
     assert found.predictor_error == pytest.approx(0.8)
     gamma = np.sqrt(np.mean(kernel**2, axis=1).max() / np.mean(kernel**2))
-    assert 1 - alignment_with_labels(kernel, y) / gamma < 0.8
+    assert 1 - alignment_with_labels(kernel, y[:, None]).biased / gamma < 0.8
     assert found.theorem13 is not None
     assert found.theorem13 >= 0.8
 
@@ -116,8 +136,8 @@ def test_the_test_fold_is_what_is_measured(task: str) -> None:
         y = np.where(y > 0, 1.0, -1.0)
     train, test = every[:25], every[25:]
     kernel = center_on(x @ x.T, train)
-    found = evaluate_theorems(task, kernel, y, train, test)
-    h = alignment_predictor(kernel[train], kernel[test], y[train])
+    found = evaluated(task, kernel, y, train, test)
+    h = alignment_predictor(float(np.linalg.norm(kernel[train])), kernel[test], y[train])
     if task == "classification":
         assert found.predictor_error == np.mean(np.where(h >= 0, 1.0, -1.0) != y[test])
     else:
@@ -125,7 +145,7 @@ def test_the_test_fold_is_what_is_measured(task: str) -> None:
         assert found.predictor_error == pytest.approx(np.sqrt(np.mean(errors**2)), rel=1e-9)
     changed = y.copy()
     changed[test] *= -1
-    other = evaluate_theorems(task, kernel, changed, train, test)
+    other = evaluated(task, kernel, changed, train, test)
     for name in ("theorem12", "theorem13", "theorem14"):
         assert getattr(other, name) == getattr(found, name)
     assert other.predictor_error != found.predictor_error
@@ -139,13 +159,14 @@ def test_the_alignment_bound_is_that_of_kernels_whose_largest_entry_is_one(seed:
     one, labels = kernel / np.diag(kernel).max(), np.outer(deviations, deviations) / np.max(deviations**2)
     beta = max(1 / np.mean(one**2), 1 / np.mean(labels**2))  # Theorem 12 for R = R' = 1
     expected = theorem12(len(y), beta)
-    assert evaluate_theorems("regression", kernel, y, every, every).theorem12 == pytest.approx(expected, rel=1e-9)
+    assert evaluated("regression", kernel, y, every, every).theorem12 == pytest.approx(expected, rel=1e-9)
     for factor in (1e-3, 1e3):  # units are nobody's business
-        found = evaluate_theorems("regression", factor * kernel, y / factor, every, every)
+        found = evaluated("regression", factor * kernel, y / factor, every, every)
         assert found.theorem12 == pytest.approx(expected, rel=1e-9)
         bounds = theorem12_of_kernels(
-            np.array([np.sum((factor * kernel) ** 2), 0.0]), factor * np.array([np.diag(kernel).max(), 1.0]), y
+            np.array([np.sum((factor * kernel) ** 2), 0.0]), factor * np.array([np.diag(kernel).max(), 1.0]), y[:, None]
         )
         assert bounds[0] == pytest.approx(expected, rel=1e-9)
         assert np.isnan(bounds[1])
-    assert np.isnan(theorem12_of_kernels(np.ones(2), np.ones(2), np.ones(5))).all()
+    assert np.isnan(theorem12_of_kernels(np.ones(2), np.ones(2), np.ones((5, 1)))).all()
+    assert np.isnan(theorem12_of_kernels(np.ones(2), np.ones(2), np.eye(5))).all()  # a block of labels

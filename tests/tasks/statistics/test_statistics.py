@@ -55,7 +55,7 @@ def test_without_an_allowance_for_rounding(tile: int, d: int, scale: float) -> N
     reference = dense.gaussians(problem.features, problem.log2_gamma)
     for folds in problem.sets():
         for index, target in enumerate(problem.targets.T):
-            actual = statistics(sums, target, index, folds, problem.bounds)
+            actual = statistics(sums, problem.targets, [index], folds, problem.bounds)
             expected = dense.dense_statistics(reference, target, problem.inside(folds))
             one, scaled = expected.trace_one(), actual.scaled(actual.trace)
             for name in ("M", "a", "trace"):
@@ -73,17 +73,17 @@ def test_labels_of_a_large_mean_keep_their_digits_when_it_is_taken_off_first(off
     )
     sums, _ = sums_of(shifted)
     for folds in problem.sets():
-        actual = statistics(sums, shifted.targets[:, 0], 0, folds, problem.bounds)
+        actual = statistics(sums, shifted.targets, [0], folds, problem.bounds)
         expected = dense.dense_statistics(reference, problem.targets[:, 0], problem.inside(folds))
         np.testing.assert_allclose(actual.a, expected.a, rtol=1e-9)
         assert actual.label_norm == pytest.approx(expected.label_norm, rel=1e-9)
 
 
-def test_squares_smaller_than_the_tile(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_blocks_smaller_than_the_tile(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = make_problem(5, 190, 3, (-6, 1), 110, cuts=[0, 50, 57, 140, 190], targets=2)
     whole, whole_gram = sums_of(problem)
-    # 16 is the least side of a square: folds of 50 and of 83 then take several, of unequal sizes
-    monkeypatch.setattr(kernel_pipeline.tasks.statistics.sums, "SQUARE_BYTES", 1)
+    # 16 is the smallest side of a block: folds of 50 and of 83 then have several, of unequal sizes
+    monkeypatch.setattr(kernel_pipeline.tasks.statistics.sums, "BLOCK_BYTES", 1)
     sizes: list[tuple[int, int]] = []
 
     def spying(log2_gamma: tuple[int, int], rows: Floats, columns: Floats, out: Floats) -> None:
@@ -117,8 +117,8 @@ def test_sums_of_batches_add_up() -> None:
 def test_the_order_of_the_folds_does_not_matter() -> None:
     problem = make_problem(13, 30, 2, (-3, 0), 8)
     sums, _ = sums_of(problem)
-    forth = statistics(sums, problem.targets[:, 0], 0, [0, 2, 3], problem.bounds)
-    back = statistics(sums, problem.targets[:, 0], 0, iter([3, 0, 2]), problem.bounds)
+    forth = statistics(sums, problem.targets, [0], [0, 2, 3], problem.bounds)
+    back = statistics(sums, problem.targets, [0], iter([3, 0, 2]), problem.bounds)
     np.testing.assert_array_equal(forth.M, back.M)
     np.testing.assert_array_equal(forth.a, back.a)
     np.testing.assert_array_equal(forth.trace, back.trace)
@@ -144,7 +144,7 @@ def test_labels_at_right_angles_to_every_kernel() -> None:
         problem = Problem(features, target[:, None], np.array([0, 10, 20, 30]), (-12, 3), 7)
         sums, _ = sums_of(problem)
         for folds in ([0, 1], [0, 1, 2], [2]):
-            actual = statistics(sums, target, 0, folds, problem.bounds)
+            actual = statistics(sums, target[:, None], [0], folds, problem.bounds)
             assert (actual.a >= 0).all()
             assert (actual.own_alignments() < 1e-10).all()
 

@@ -6,7 +6,7 @@ import scipy.optimize
 import scipy.sparse
 
 from kernel_pipeline.tasks.kernels.rank_one import RankOneKernels
-from kernel_pipeline.tasks.weights.rank_one_evidence import RankOneEvidence
+from kernel_pipeline.tasks.weights.rank_one_statistics import RankOneStatistics
 from tests.tasks.dense import Floats
 
 
@@ -31,7 +31,7 @@ def test_the_weights_are_those_of_nnls(kind: str, n: int, p: int, seed: int) -> 
     columns = rng.normal(size=(n, p)) if kind == "numbers" else rng.poisson(0.3, size=(n, p)).astype(np.float64)
     labels = 7.0 * rng.normal(size=n)
     kernels = RankOneKernels.of(scipy.sparse.csr_array(columns))
-    v, residual = RankOneEvidence(kernels, labels - labels.mean()).largest_alignment()
+    v, residual = RankOneStatistics(kernels, (labels - labels.mean())[:, None]).nonnegative_solution()
     least, matrix, right = least_objective(columns, labels)
     assert residual <= 1e-9
     assert (v >= 0).all()

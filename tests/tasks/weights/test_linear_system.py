@@ -8,7 +8,7 @@ from kernel_pipeline.tasks.errors import NoWeightsError
 from kernel_pipeline.tasks.kernels.rank_one import RankOneKernels
 from kernel_pipeline.tasks.weights.alignf_linear import AlignfLinear
 from kernel_pipeline.tasks.weights.linear_system import minimum_norm_solution
-from kernel_pipeline.tasks.weights.rank_one_evidence import RankOneEvidence
+from kernel_pipeline.tasks.weights.rank_one_statistics import RankOneStatistics
 from tests.tasks.dense import Floats
 from tests.tasks.problems import KINDS, make_problem
 
@@ -81,7 +81,7 @@ def test_rank_one_kernels_without_a_matrix_of_repeated_columns(seed: int) -> Non
         x[:, dead] = 2.0
     y = rng.normal(size=n)
     yc = y - y.mean()
-    v, residual = RankOneEvidence(RankOneKernels.of(scipy.sparse.csr_array(x)), yc).unconstrained_alignment()
+    v, residual = RankOneStatistics(RankOneKernels.of(scipy.sparse.csr_array(x)), yc[:, None]).unconstrained_solution()
     centered = x - x.mean(axis=0)
     norms = np.linalg.norm(centered, axis=0)
     unit = np.divide(centered, norms, out=np.zeros_like(centered), where=norms > 1e-9)
@@ -114,7 +114,7 @@ def test_no_weights_of_any_sign_are_better_aligned(seed: int, kind: str) -> None
 
 
 def test_weights_of_any_sign_have_absolute_values_that_sum_to_one() -> None:
-    class Evidence:
+    class KernelStatistics:
         varies = np.ones(2, dtype=bool)
 
         def own_alignments(self) -> Floats:
@@ -123,18 +123,24 @@ def test_weights_of_any_sign_have_absolute_values_that_sum_to_one() -> None:
         def label_products(self) -> Floats:
             return np.ones(2)
 
-        def largest_alignment(self) -> tuple[Floats, float]:
+        def nonnegative_solution(self) -> tuple[Floats, float]:
             return np.ones(2), 0.0
 
-        def unconstrained_alignment(self) -> tuple[Floats, float]:
+        def ridge_solution(self, ridge: float) -> tuple[Floats, float]:
+            return np.ones(2), 0.0
+
+        def bounded_solution(self, upper: float) -> tuple[Floats, float]:
+            return np.ones(2), 0.0
+
+        def unconstrained_solution(self) -> tuple[Floats, float]:
             return self.found, 1e-8
 
         found = np.array([3.0, -1.0])
 
-    mu, residual = AlignfLinear().weights(Evidence())
+    mu, residual = AlignfLinear().weights(KernelStatistics())
     np.testing.assert_array_equal(mu, [0.75, -0.25])
     assert residual == 1e-8
-    nothing = Evidence()
+    nothing = KernelStatistics()
     nothing.found = np.zeros(2)
     with pytest.raises(NoWeightsError):
         AlignfLinear().weights(nothing)

@@ -1,0 +1,139 @@
+"""Define the commands that fit a model of a run, and predict new rows with it."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from kernel_pipeline.cli.options import directory_argument, stored_data_option
+from kernel_pipeline.errors import StorageError
+from kernel_pipeline.text import printable
+
+if TYPE_CHECKING:
+    from kernel_pipeline.store.storage import Storage
+
+TASKS = ("regression", "classification")
+file_path = click.Path(dir_okay=False, path_type=Path)
+repeat_option = click.option(
+    "--repeat", type=click.IntRange(min=0), default=0, show_default=True, help="Repeat of the trial, numbered from 0."
+)
+
+
+@click.command()
+@directory_argument
+@click.option("--dataset", required=True, help="Name of the dataset.")
+@click.option("--method", required=True, help="Name of the method, as in rows.csv.")
+@click.option("--task", type=click.Choice(TASKS), help="Required if the dataset has both tasks.")
+@click.option("--out", required=True, type=file_path, metavar="FILE", help="File of the model, such as model.skops.")
+@click.option(
+    "--regularisation",
+    type=click.FloatRange(min=0, min_open=True),
+    multiple=True,
+    help="Regularisation value; repeat the option for a method with several. Default: the median over the trials.",
+)
+@click.option("--trial", type=click.IntRange(min=0), help="Fit on the training rows of a trial. Default: all rows.")
+@repeat_option
+@stored_data_option
+def fit(
+    directory: "Storage",
+    dataset: str,
+    method: str,
+    task: str | None,
+    out: Path,
+    regularisation: tuple[float, ...],
+    trial: int | None,
+    repeat: int,
+    data_dir: Path | None,
+) -> None:
+    """Fit a method of a run again on all rows of a dataset, and write the model.
+
+    The file contains the encoder, the scaler, the kernels and the names of the labels, so that `pipeline predict` can
+    read raw rows as in the source of the config. The data must be those of the run.
+    """
+    from kernel_pipeline.run.run_results import RunResults
+
+    run = RunResults(directory, data_dir)
+    model = run.model(dataset, method, task, regularisation=regularisation or None, trial=trial, repeat=repeat)
+    model.save(out)
+    facts = model.facts
+    click.echo(
+        printable(
+            f"Wrote {out}: {facts.task} of {facts.dataset} by {facts.method}, fitted to {facts.samples:,} rows with "
+            f"regularisation {facts.regularisation}."
+        )
+    )
+
+
+@click.command()
+@click.argument("model", type=file_path, metavar="MODEL")
+@click.argument("rows", type=file_path, metavar="ROWS")
+@click.option("--out", type=file_path, metavar="FILE", help="Write CSV to FILE. Default: print it.")
+def predict(model: Path, rows: Path, out: Path | None) -> None:
+    """Predict new rows with a model that `pipeline fit` wrote.
+
+    ROWS is a file with rows as in the source of the config: the same columns, with or without the target. Its format
+    is given by its extension (.csv, .parquet, ...), or else is that of the source. With source = "text", each line is
+    one document, without a label. The output has one line per row: its number from 0, the prediction, and decision
+    values.
+    """
+    from kernel_pipeline.models.model_file import load_model
+    from kernel_pipeline.models.reading import read_rows
+    from kernel_pipeline.results.writing import csv_content
+    from kernel_pipeline.store.files import write_whole
+
+    loaded = load_model(model)
+    encoded = read_rows(loaded, rows)
+    table = loaded.outputs.frame(loaded.values_of(encoded))
+    table.insert(0, "row", range(len(table)))
+    content = csv_content(table)
+    notes = list(encoded.notes)
+    if dropped := int((~encoded.usable).sum()):
+        notes.append(
+            f"{dropped:,} of {len(table):,} rows have missing values and no prediction, as with missing = 'drop'"
+        )
+    for note in notes:
+        click.echo(printable(f"note: {note}"), err=True)
+    if out is None:
+        click.echo(content, nl=False)
+        return
+    try:
+        write_whole(out, content, sync=False)
+    except OSError as error:
+        raise StorageError(f"cannot write {out}: {error.strerror}. Choose another file with --out") from None
+
+
+@click.command()
+@directory_argument
+@click.option("--dataset", required=True, help="Name of the dataset.")
+@click.option("--method", required=True, help="Name of the method, as in rows.csv.")
+@click.option("--task", type=click.Choice(TASKS), help="Required if the dataset has both tasks.")
+@click.option("--out", required=True, type=click.Path(path_type=Path), metavar="FILE", help="A .npy or .zarr file.")
+@click.option("--trial", type=click.IntRange(min=0), help="Use the weights of a trial. Default: those of all rows.")
+@repeat_option
+@stored_data_option
+def export(
+    directory: "Storage",
+    dataset: str,
+    method: str,
+    task: str | None,
+    out: Path,
+    trial: int | None,
+    repeat: int,
+    data_dir: Path | None,
+) -> None:
+    """Write the combined kernel of a method, with the order of its rows.
+
+    The kernel is sum_k mu_k K_k / trace_k of all rows of a dataset, not centered, in the order of the source. NAME.npy
+    comes with NAME.rows.npy, the numbers of the rows in the source; NAME.zarr contains the arrays kernel and rows.
+    """
+    from kernel_pipeline.run.kernel_export import check_target, export_kernel
+    from kernel_pipeline.run.run_results import RunResults
+
+    check_target(out)
+    kernel = RunResults(directory, data_dir).combined(dataset, method, task, trial, repeat)
+    written = export_kernel(kernel, out)
+    rows = len(kernel.rows)
+    click.echo(printable(f"Wrote {' and '.join(map(str, written))}: {method} of {dataset}, {rows:,} x {rows:,}."))
+
+
+COMMANDS = (fit, predict, export)

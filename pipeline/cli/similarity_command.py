@@ -1,0 +1,115 @@
+"""Define the command that compares representations of the same samples by the alignments of their kernels."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from kernel_pipeline.errors import DataError, PipelineError, StorageError
+from kernel_pipeline.text import printable
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+TABLES = (".csv", ".tsv", ".parquet", ".feather")
+ARRAYS = (".npy", ".zarr")
+MAX_FIGURE_VIEWS = 100
+"""Maximum number of views for which a heat map is drawn."""
+
+
+@click.command()
+@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FILES...")
+@click.option(
+    "--out",
+    required=True,
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Folder for the table and the heat map.",
+)
+@click.option(
+    "--kernel",
+    metavar="FAMILY",
+    help='Kernel family: a name, or a table as in a config, such as \'{ family = "gaussian", gamma = "median" }\'. '
+    "Default: linear.",
+)
+@click.option("--biased", is_flag=True, help="Compute plain centered alignments. Default: debiased ones.")
+@click.option("--tile-size", type=click.IntRange(min=1), help="Number of samples per tile. Default: automatic.")
+def similarity(files: tuple[Path, ...], out: Path, kernel: str | None, biased: bool, tile_size: int | None) -> None:
+    """Compute the centered alignments (CKA) of all pairs of views of the same samples.
+
+    Each file is a view with one row per sample: an array in a .npy or .zarr file, of which only tiles are read, or a
+    table of numbers (.csv with a header, .parquet). Views are named after their files. The alignments are written to
+    similarity.csv in DIR, and as a heat map to similarity.svg and similarity.png. The debiased alignments of
+    independent views are around 0.
+    """
+    from kernel_pipeline.estimators.similarity import kernel_similarity
+
+    views = {name: _view(path) for name, path in _named(files).items()}
+    try:
+        found = kernel_similarity(views, kernel=_family(kernel), debiased=not biased, tile_size=tile_size)
+    except (ValueError, OSError) as error:
+        raise DataError(str(error)) from None
+    _write(found, out)
+    click.echo(found.to_string(float_format=lambda value: f"{value:.3f}", na_rep=""))
+    click.echo(printable(f"Wrote similarity.csv and the heat map of {len(views)} views to {out}."), err=True)
+
+
+def _named(files: tuple[Path, ...]) -> dict[str, Path]:
+    """Return the files by the names of their views."""
+    named = {path.name.removesuffix(path.suffix): path for path in files}
+    if len(named) < len(files):
+        raise PipelineError(f"FILES: the names of the files must differ; got {', '.join(path.name for path in files)}")
+    return named
+
+
+def _view(path: Path) -> Any:
+    if not path.exists():
+        raise DataError(f"{path} does not exist")
+    if path.suffix in ARRAYS:
+        return path
+    if path.suffix not in TABLES:
+        raise DataError(f"{path} has an unknown extension; files of views end in {', '.join((*ARRAYS, *TABLES))}")
+    import pandas as pd
+
+    readers: dict[str, Any] = {".parquet": pd.read_parquet, ".feather": pd.read_feather}
+    try:
+        read = readers.get(path.suffix)
+        frame = pd.read_csv(path, sep="\t" if path.suffix == ".tsv" else ",") if read is None else read(path)
+    except Exception as error:  # readers raise exceptions of many types
+        raise DataError(f"cannot read {path}: {error}") from None
+    text = [str(column) for column in frame if not pd.api.types.is_numeric_dtype(frame[column])]
+    if text:
+        raise DataError(f"{path}: column {text[0]!r} contains text; a view consists of columns of numbers")
+    return frame
+
+
+def _family(text: str | None) -> dict[str, Any] | None:
+    """Return the table of a family, given its name or the table as TOML."""
+    import tomllib
+
+    if text is None or not text.strip().startswith("{"):
+        return None if text is None else {"family": text}
+    try:
+        return dict(tomllib.loads(f"kernel = {text}")["kernel"])
+    except (tomllib.TOMLDecodeError, ValueError, TypeError) as error:
+        raise PipelineError(f"--kernel: {text!r} is not a TOML table: {error}") from None
+
+
+def _write(found: "pd.DataFrame", out: Path) -> None:
+    from kernel_pipeline.results.figures.kernel_alignments import draw_alignments
+    from kernel_pipeline.results.figures.rendering import png_bytes, svg_bytes
+    from kernel_pipeline.results.figures.style import style
+    from kernel_pipeline.results.writing import csv_content
+    from kernel_pipeline.store.files import write_whole
+
+    contents = {"similarity.csv": csv_content(found.rename_axis("view").reset_index())}
+    if 1 < len(found) <= MAX_FIGURE_VIEWS and found.notna().any(axis=None):
+        with style():
+            image = draw_alignments([str(name) for name in found.index], found.to_numpy())
+            contents |= {"similarity.svg": svg_bytes(image), "similarity.png": png_bytes(image)}
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        for name, content in contents.items():
+            write_whole(out / name, content, sync=False)
+    except OSError as error:
+        raise StorageError(f"cannot write to {out}: {error.strerror}. Choose another folder with --out") from None

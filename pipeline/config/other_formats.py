@@ -1,0 +1,80 @@
+"""Explain why a file cannot be read as a config: it is YAML, JSON or data instead of TOML."""
+
+import json
+import re
+from pathlib import Path
+
+DATA_FORMATS = {
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".data": "table",
+    ".arff": "arff",
+    ".libsvm": "libsvm",
+    ".svm": "libsvm",
+    ".npz": "npz",
+    ".parquet": "parquet",
+    ".feather": "feather",
+}
+"""Format of data files, by their extension."""
+UNSUPPORTED_DATA = (".xls", ".xlsx", ".h5", ".hdf5", ".npy", ".pkl", ".mat")
+COMPRESSED = (".gz", ".bz2", ".xz", ".zip")
+YAML_LINE = re.compile(r"^\s*(- )?\w[\w-]*:(\s|$)", re.MULTILINE)
+TOML_LINE = re.compile(r'^\s*[\w."-]+\s*=', re.MULTILINE)
+MIN_TABLE_LINES = 2
+EXAMPLE = "`pipeline config show default` prints a config to start from"
+
+
+def explain_data_file(path: Path) -> str | None:
+    """Return the explanation for a file with the extension of a data file; None for other files."""
+    name = path.with_suffix("") if path.suffix.lower() in COMPRESSED else path
+    suffix = name.suffix.lower()
+    if suffix in UNSUPPORTED_DATA:
+        return (
+            f"this looks like data, in a format that is not supported ({suffix}). Save it as csv or parquet, and write "
+            f"a config that names that file. {EXAMPLE}"
+        )
+    return _explain_data(path, DATA_FORMATS[suffix]) if suffix in DATA_FORMATS else None
+
+
+def explain_invalid_toml(text: str, path: Path) -> str | None:
+    """Return an explanation for text that is not valid TOML; None if its format is not recognised."""
+    if text.lstrip().startswith(("{", "[")):
+        try:
+            json.loads(text)
+        except (ValueError, RecursionError):
+            pass
+        else:
+            return f'it is JSON, but a config is TOML: write name = "my-sweep" instead of "name": "my-sweep". {EXAMPLE}'
+    if TOML_LINE.search(text):
+        return None
+    if YAML_LINE.search(text):
+        return f'it looks like YAML, but a config is TOML: write name = "my-sweep" instead of name: my-sweep. {EXAMPLE}'
+    lines = [line for line in text.splitlines()[:10] if line.strip()]
+    for mark in (",", ";", "\t"):
+        counts = {line.count(mark) for line in lines}
+        if len(lines) >= MIN_TABLE_LINES and len(counts) == 1 and counts != {0}:
+            return _explain_data(path, "csv")
+    return None
+
+
+def _explain_data(path: Path, format_name: str) -> str:
+    """Return the explanation for a data file that was given as a config, with the shortest config for it."""
+    name = re.sub(r"[^A-Za-z0-9_-]+", "-", path.name.partition(".")[0]).strip("-_") or "data"
+    example = (
+        f'name = "{name}"\n'
+        'methods = ["unif", "align", "alignf"]\n'
+        "\n"
+        "[[dataset]]\n"
+        f'name = "{name}"\n'
+        'task = "classification"          # or "regression"\n'
+        'source = "file"\n'
+        f"path = {json.dumps(path.name, ensure_ascii=False)}\n"
+        f'format = "{format_name}"\n'
+        "target = -1                      # the last column, or its name\n"
+        'scale = "standard"\n'
+        'kernels = [{ family = "gaussian", log2_gamma = [-9, 0] }]\n'
+    )
+    toml = path.with_name(f"{name}.toml")
+    return (
+        f"this looks like data, not a config. Save the following as {toml}, and run `pipeline run {toml}`:\n\n{example}"
+    )

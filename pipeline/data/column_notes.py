@@ -1,0 +1,81 @@
+"""Write notes about the columns of a table: those that look like an index, that no kernel uses, and the target."""
+
+from collections.abc import Hashable, Sequence
+
+import numpy as np
+import pandas as pd
+
+from kernel_pipeline.config.datasets import TableDataset
+
+INDEX_NAMES = ("id", "index", "row", "rownames", "row_id")
+UNNAMED = "unnamed: "
+"""Beginning of the names that pandas gives to columns without one, in lower case."""
+MIN_INDEX_ROWS = 10
+"""Minimum number of rows for which distinct values are considered an index; fewer may be a coincidence."""
+MIN_DISTINCT = 0.9
+"""A text column with a larger fraction of different texts looks like an index."""
+MAX_NAMED_COLUMNS = 5
+"""Maximum number of columns that a note lists."""
+
+
+def index_notes(features: pd.DataFrame, used: Sequence[Hashable], dataset: TableDataset) -> list[str]:
+    """Return a note about each column that looks like an index but is used, unless `index` is set."""
+    if dataset.index is not None:
+        return []
+    notes = []
+    for column in used:
+        if reason := _index_reason(features[column], dataset.encode == "onehot"):
+            notes.append(
+                f"column {column!r} looks like an index ({reason}), but is used as a feature; set index = {column!r} "
+                "to leave it out, or index = false to keep it without this note"
+            )
+    return notes
+
+
+def unused_note(columns: Sequence[Hashable]) -> tuple[str, ...]:
+    """Return a note about columns that are in no view.
+
+    >>> unused_note(["day", "place"])
+    ("columns 'day', 'place' are in no view, so no kernel uses them",)
+    """
+    if not columns:
+        return ()
+    named = ", ".join(map(repr, columns[:MAX_NAMED_COLUMNS]))
+    if len(columns) == 1:
+        return (f"column {named} is in no view, so no kernel uses it",)
+    more = f" and {len(columns) - MAX_NAMED_COLUMNS:,} more" if len(columns) > MAX_NAMED_COLUMNS else ""
+    return (f"columns {named}{more} are in no view, so no kernel uses them",)
+
+
+def target_note(frame: pd.DataFrame, dataset: TableDataset) -> tuple[str, ...]:
+    """Return a note that names the target column if the config does not set it."""
+    if "target" in dataset.model_fields_set or frame.columns.empty:
+        return ()
+    last = frame.columns.tolist()[-1]
+    which = f"number {last}" if isinstance(last, int) else repr(last)
+    return (f"the target is the last column, {which}, since the config does not set target",)
+
+
+def _index_reason(values: pd.Series, one_hot: bool) -> str:
+    """Return why a column looks like an index; empty if it does not."""
+    name = str(values.name).strip().casefold()
+    if _is_consecutive(values):
+        return "it numbers the rows"
+    if name in INDEX_NAMES or name.startswith(UNNAMED):
+        return "judging by its name"
+    if one_hot and len(values) >= MIN_INDEX_ROWS and not pd.api.types.is_numeric_dtype(values):
+        distinct = values.nunique()
+        if distinct >= MIN_DISTINCT * len(values):
+            return f"it has {distinct:,} different texts in {len(values):,} rows"
+    return ""
+
+
+def _is_consecutive(values: pd.Series) -> bool:
+    """Return whether a column consists of distinct integers in steps of one, in any order."""
+    if len(values) < MIN_INDEX_ROWS or not pd.api.types.is_numeric_dtype(values) or values.dtype == bool:
+        return False
+    numbers = values.to_numpy(np.float64)
+    low = numbers.min()
+    if not np.isfinite(low) or numbers.max() - low != len(numbers) - 1:
+        return False
+    return bool((np.sort(numbers) == low + np.arange(len(numbers))).all())

@@ -1,0 +1,194 @@
+"""Assign samples to folds: stratified, by groups that stay together, or as given by a column."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+
+from kernel_pipeline.data.raw_table import RawTable
+from kernel_pipeline.data.targets import is_numbers
+from kernel_pipeline.errors import DataError
+from kernel_pipeline.tasks.arrays import Floats, Integers
+from kernel_pipeline.tasks.folds import Trial, group_folds, stratified_folds, trials
+
+MAX_LISTED = 10
+"""Maximum number of labels in an error message."""
+
+
+def assign_folds(
+    table: RawTable,
+    chosen: Integers,
+    targets: Mapping[str, Floats],
+    folds: int,
+    name: str,
+    random: np.random.Generator | None = None,
+) -> tuple[Integers, Integers]:
+    """Assign the chosen samples of a table to folds, and reorder them so that every fold is contiguous.
+
+    Parameters
+    ----------
+    table
+        The table, which may have groups, given folds or a fixed test set.
+    chosen
+        Rows of the table to learn from, in random order, followed by those of a fixed test set.
+    targets
+        Target of the chosen rows for each problem. Classes are distributed evenly over folds.
+    folds
+        Number of folds. A fixed test set is one more, the last.
+    name
+        Name of the dataset, for error messages.
+    random
+        If given, it also varies the assignment of groups, which otherwise depends on their sizes.
+
+    Returns
+    -------
+    permutation, fold
+        `permutation[i]` is the index in `chosen` of the sample at position i of the new order; `fold[i]` is its fold.
+
+    Raises
+    ------
+    DataError
+        If the groups or the given folds do not match the number of folds, or if a training set lacks a class.
+    """
+    problem = "classification" if "classification" in targets else next(iter(targets))
+    # The rows outside of a fixed test set are assigned to folds.
+    outside = chosen if table.test is None else chosen[~table.test[chosen]]
+    target = targets[problem][: len(outside)]
+    if table.folds is not None:
+        permutation, fold = _contiguous(_given_folds(table.folds.iloc[outside], folds, name))
+    elif table.groups is not None:
+        _check_groups(table.groups.iloc[outside], table.groups.iloc[chosen[len(outside) :]], name)
+        permutation, fold = _contiguous(
+            _grouped(table.groups.iloc[outside], _classes(target, problem), folds, name, random)
+        )
+    else:
+        permutation, fold = stratified_folds(_stratified_by(target, problem), folds)
+        if table.test is None:
+            return permutation, fold
+    permutation = np.concatenate([permutation, np.arange(len(outside), len(chosen))])
+    fold = np.concatenate([fold, np.full(len(chosen) - len(outside), folds)])
+    rotation = trials(folds, fixed_test=table.test is not None)
+    for each_problem, values in targets.items():
+        _check_training_sets(_classes(values, each_problem)[permutation], fold, rotation, name)
+    return permutation, fold
+
+
+def repeated_folds(
+    table: RawTable, chosen: Integers, targets: Mapping[str, Floats], folds: int, name: str, seed: int, repeats: int
+) -> tuple[Integers, Integers]:
+    """Assign the chosen samples to folds several times; the first assignment is that of `assign_folds`.
+
+    The samples are put in another random order for each further repeat, which depends on the seed and on the number of
+    the repeat. A fixed test set stays the last fold.
+
+    Parameters
+    ----------
+    table, chosen, targets, folds, name
+        As for `assign_folds`.
+
+    Returns
+    -------
+    place, folds
+        `place[i]` is the index in `chosen` of the sample at position i of the order in which the folds of the first
+        repeat are contiguous; `folds[r, i]` is its fold in repeat r, (R, m).
+    """
+    place, fold = assign_folds(table, chosen, targets, folds, name)
+    varied = len(chosen) if table.test is None else int((~table.test[chosen]).sum())
+    found = [fold]
+    for repeat in range(1, repeats):
+        random = np.random.default_rng([seed, repeat])
+        order = np.append(random.permutation(varied), np.arange(varied, len(chosen)))
+        shuffled = {problem: target[order] for problem, target in targets.items()}
+        try:
+            new_place, new_fold = assign_folds(table, chosen[order], shuffled, folds, name, random)
+        except DataError as error:
+            raise DataError(f"[protocol] repeats = {repeats}: repeat {repeat}: {error}") from None
+        assigned = np.empty_like(new_fold)
+        assigned[order[new_place]] = new_fold
+        found.append(assigned[place])
+    return place, np.stack(found)
+
+
+def repeat_notes(folds: Integers) -> tuple[str, ...]:
+    """Return a note if several repeats have the same folds, because few groups can be assigned in few ways."""
+    different = len(np.unique(folds, axis=0))
+    if different == len(folds):
+        return ()
+    return (f"only {different} of {len(folds)} repeats have different folds, since there are few groups",)
+
+
+def largest_train(fold: Integers, rotation: list[Trial]) -> int:
+    """Return the size of the largest training set.
+
+    >>> largest_train(np.array([0, 0, 0, 1, 2]), trials(3))
+    3
+    """
+    return max(int(np.isin(fold, trial.train).sum()) for trial in rotation)
+
+
+def _contiguous(assigned: Integers) -> tuple[Integers, Integers]:
+    """Return the order in which every fold is contiguous, and the folds in this order."""
+    permutation = np.argsort(assigned, kind="stable").astype(np.int64)
+    return permutation, assigned[permutation]
+
+
+def _check_groups(outside: pd.Series, test: pd.Series, name: str) -> None:
+    """Raise a `DataError` if a group is both in the fixed test set and outside of it."""
+    both = sorted(set(outside.map(str)) & set(test.map(str)))
+    if both:
+        raise DataError(
+            f"dataset {name!r}: groups = {outside.name!r}: {len(both)} groups are both in the test set and outside of "
+            f"it, such as {both[0]!r}; put all samples of a group on one side, or remove groups"
+        )
+
+
+def _stratified_by(target: Floats, problem: str) -> Floats:
+    """Return the labels by which folds are stratified; for several outputs, the order of the samples."""
+    return np.arange(len(target), dtype=np.float64) if target.ndim == 2 and problem == "regression" else target
+
+
+def _classes(target: Floats, problem: str) -> Integers:
+    """Return the class of each sample, as a number; a regression has classes if its target has two values only."""
+    if target.ndim == 2:
+        return target.argmax(axis=1) if problem == "classification" else np.zeros(len(target), np.int64)
+    values, classes = np.unique(target, return_inverse=True)
+    return classes.astype(np.int64) if problem == "classification" or len(values) == 2 else np.zeros_like(classes)
+
+
+def _given_folds(labels: pd.Series, folds: int, name: str) -> Integers:
+    """Return the number of each given fold, in the order of the labels."""
+    values = pd.to_numeric(labels.astype(object)) if is_numbers(labels) else labels.map(str)
+    known, codes = np.unique(values.to_numpy(), return_inverse=True)
+    if len(known) != folds:
+        listed = ", ".join(map(str, known[:MAX_LISTED])) + (", ..." if len(known) > MAX_LISTED else "")
+        raise DataError(
+            f"dataset {name!r}: folds = {labels.name!r} has {len(known)} distinct values ({listed}), but there are "
+            f"{folds} folds; set [protocol] folds = {len(known)} (3 to 100), or choose another column"
+        )
+    return codes.astype(np.int64)
+
+
+def _grouped(
+    groups: pd.Series, classes: Integers, folds: int, name: str, random: np.random.Generator | None
+) -> Integers:
+    codes, known = pd.factorize(groups.map(str))
+    if len(known) < folds:
+        raise DataError(
+            f"dataset {name!r}: groups = {groups.name!r} has {len(known)} distinct values, but there are {folds} "
+            f"folds, and a group stays in one fold; set [protocol] folds = {len(known)} or less (at least 3), or "
+            "choose another column"
+        )
+    return group_folds(codes.astype(np.int64), classes, folds, random)
+
+
+def _check_training_sets(classes: Integers, fold: Integers, rotation: list[Trial], name: str) -> None:
+    """Raise a `DataError` if a training set lacks a class."""
+    count = int(classes.max()) + 1
+    for number, trial in enumerate(rotation):
+        present = len(np.unique(classes[np.isin(fold, trial.train)]))
+        if present < count:
+            raise DataError(
+                f"dataset {name!r}: the training set of trial {number} (folds {', '.join(map(str, trial.train))}) has "
+                f"samples of only {present} of {count} classes. Choose other groups or folds, or another number of "
+                "folds ([protocol] folds), so that every class is in more folds"
+            )

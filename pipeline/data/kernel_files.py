@@ -1,0 +1,171 @@
+"""Read files of precomputed kernels: npy and zarr in parts, npz as a whole."""
+
+import math
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+from kernel_pipeline.data.data_directory import existing
+from kernel_pipeline.data.formats.format import explain_errors
+from kernel_pipeline.data.source_files import file_state
+from kernel_pipeline.data.table_size import FLOAT_BYTES, exceeded_memory
+from kernel_pipeline.errors import DataError, TooLargeError
+from kernel_pipeline.tasks.arrays import Floats, Integers
+from kernel_pipeline.text import format_bytes
+
+ZARR = ".zarr"
+
+
+class OpenKernels:
+    """The kernels of an open file, as an array (p, m, m) of which parts can be read."""
+
+    def __init__(self, array: Any) -> None:
+        self._array = array
+        self._is_single = array.ndim == 2
+
+    @property
+    def height(self) -> int:
+        """Number of rows that are stored together, so that reading some of them costs as much as reading all."""
+        return 1 if isinstance(self._array, np.ndarray) else int(self._array.chunks[-2])
+
+    def read(self, kernel: int, rows: Integers, columns: Integers) -> Floats:
+        """Read some rows and columns of one kernel; both are in ascending order, and each occurs once."""
+        selected = (_as_slice(rows), _as_slice(columns))
+        if isinstance(self._array, np.ndarray):
+            matrix = self._array if self._is_single else self._array[kernel]
+            is_scattered = not any(isinstance(indices, slice) for indices in selected)
+            values = matrix[np.ix_(rows, columns) if is_scattered else selected]
+        else:
+            values = self._array.oindex[selected if self._is_single else (kernel, *selected)]
+        return np.ascontiguousarray(values, dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class KernelFile:
+    """A file of precomputed kernels."""
+
+    path: Path
+    where: str
+    """The dataset, the entry of its kernels and the file, for error messages."""
+    dataset: str
+    count: int
+    """Number of kernels, p."""
+    dtype: np.dtype[Any]
+    state: tuple[int, int]
+    """Size and time of modification when the file was first opened."""
+    clip: bool = False
+    """Whether a kernel that is not positive semi-definite is replaced by its positive part."""
+
+    @classmethod
+    def find(cls, path: Path, where: str, dataset: str, rows: int, left_out: int = 0, clip: bool = False) -> Self:
+        """Check the shape and type of a file without reading its numbers, and return it.
+
+        Parameters
+        ----------
+        rows
+            Number of rows of the source, including those that are left out.
+        left_out
+            Number of rows of the source that are not usable.
+
+        Raises
+        ------
+        DataError
+            If there is no such file, or it does not contain kernels of this size.
+        """
+        existing(path, "folder" if path.suffix == ZARR else "file", dataset)
+        if path.suffix not in OPENERS:
+            raise DataError(f"{where}: the name of the file must end in {' or '.join(OPENERS)}")
+        with explain_errors(path, path.suffix[1:], dataset):
+            shape, dtype = _array_header(path)
+        if dtype.kind not in "biuf":
+            raise DataError(f"{where} has the type {dtype}; real numbers are required")
+        if shape[-2:] != (rows, rows) or len(shape) not in (2, 3) or 0 in shape:
+            raise DataError(f"{where} has the shape {shape}; {_expected(rows, left_out)}")
+        if path.suffix == ".npz":
+            _check_size(where, shape, dtype)
+        return cls(path, where, dataset, 1 if len(shape) == 2 else shape[0], dtype, file_state(path), clip)
+
+    @contextmanager
+    def open(self) -> Iterator[OpenKernels]:
+        """Open the file for a `with` block; reading it may raise a `DataError`."""
+        with explain_errors(self.path, self.path.suffix[1:], self.dataset):
+            if file_state(self.path) != self.state:
+                raise DataError(f"{self.where} was changed while it was read. Run the same command again")
+            yield OpenKernels(OPENERS[self.path.suffix](self.path))
+
+    def name(self, kernel: int) -> str:
+        """Return the name of one of the matrices for messages."""
+        return self.where if self.count == 1 else f"{self.where}[{kernel}]"
+
+
+def _expected(rows: int, left_out: int) -> str:
+    """Return a description of the required shape."""
+    text = (
+        f"({rows}, {rows}) is required, or (p, {rows}, {rows}) for p kernels: one row and one column per row of the "
+        "source, in its order"
+    )
+    if left_out:
+        text += f", including the {left_out} row(s) that are left out because of missing values"
+    return text
+
+
+def _as_slice(indices: Integers) -> slice | Integers:
+    """Return consecutive indices as a slice, which is faster to read."""
+    first, last = int(indices[0]), int(indices[-1])
+    return slice(first, last + 1) if last - first + 1 == len(indices) else indices
+
+
+def _open_npy(path: Path) -> Any:
+    array = np.load(path, mmap_mode="r", allow_pickle=False)
+    # A symmetric matrix in column-major order is read by its transpose, whose rows are contiguous.
+    return array.swapaxes(-1, -2) if array.flags.fnc else array
+
+
+def _open_npz(path: Path) -> Any:
+    with np.load(path, allow_pickle=False) as arrays:
+        (name,) = arrays
+        array: Any = arrays[name]
+        return array
+
+
+def _open_zarr(path: Path) -> Any:
+    import zarr
+
+    return zarr.open_array(str(path), mode="r")
+
+
+OPENERS: dict[str, Callable[[Path], Any]] = {".npy": _open_npy, ".npz": _open_npz, ZARR: _open_zarr}
+"""Functions that open a file, by its extension."""
+
+
+def _array_header(path: Path) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    """Return the shape and the type of the array in a file, without reading its numbers."""
+    if path.suffix != ".npz":
+        array = OPENERS[path.suffix](path)
+        return tuple(array.shape), np.dtype(array.dtype)
+    if not zipfile.is_zipfile(path):
+        raise ValueError("it is not an npz file")
+    with zipfile.ZipFile(path) as archive:
+        names = [name.removesuffix(".npy") for name in archive.namelist()]
+        if len(names) != 1:
+            raise ValueError(f"it contains {len(names)} arrays ({', '.join(names[:5])}); one array is required")
+        with archive.open(archive.namelist()[0]) as member:
+            version = np.lib.format.read_magic(member)
+            read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+            shape, _, dtype = read(member)
+    return shape, dtype
+
+
+def _check_size(where: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+    """Raise a `TooLargeError` if the array of an npz file and one matrix as float64 do not fit into memory."""
+    size = math.prod(shape) * dtype.itemsize
+    if (limit := exceeded_memory(size + FLOAT_BYTES * shape[-1] ** 2)) is not None:
+        raise TooLargeError(
+            f"{where} has an array of the shape {shape}, {format_bytes(size)}, and npz is read as a whole; this "
+            f"machine has {format_bytes(limit)}. Save it with numpy.save as npy, or as zarr: these are read in parts"
+        )

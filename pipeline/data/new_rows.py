@@ -1,0 +1,36 @@
+"""Define the interface that encodes new rows of a source as the features of a dataset, and its result."""
+
+from dataclasses import dataclass
+from typing import Any, Protocol, Self
+
+import scipy.sparse
+
+from kernel_pipeline.tasks.arrays import Booleans, Floats, Integers
+
+
+@dataclass(frozen=True)
+class NewRows:
+    """New rows as features, before the steps that are fitted to data."""
+
+    features: Floats | scipy.sparse.csr_array
+    """(q, d), with NaN for values that are to be imputed."""
+    usable: Booleans
+    """Whether each row has usable features, (q,); a sweep drops the other rows."""
+    notes: tuple[str, ...] = ()
+    """Remarks for the user, one sentence each."""
+
+
+class RowEncoder(Protocol):
+    """Encoder of new rows of a source, in the same way as the rows of the dataset."""
+
+    def encode(self, rows: Any) -> NewRows:
+        """Return the features of new rows.
+
+        Raises
+        ------
+        DataError
+            If the rows do not have the form of the source.
+        """
+
+    def only(self, indices: Integers) -> Self:
+        """Return an encoder whose features are some of the columns."""

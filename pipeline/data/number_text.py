@@ -1,0 +1,32 @@
+"""Recognise numbers in columns of text, and write numbers as text."""
+
+import re
+
+import pandas as pd
+
+DECIMAL_COMMA = re.compile(r"\s*[+-]?\d+,\d+([eE][+-]?\d+)?\s*")
+MOSTLY_NUMBERS = 0.8
+"""A column in which at least this fraction of the values are numbers is not a column of text."""
+
+
+def written_label(label: object) -> str:
+    """Return a label as text, as in a config: 2.0 is written as 2."""
+    return str(int(label)) if isinstance(label, float) and label.is_integer() else str(label).strip()
+
+
+def has_decimal_comma(values: pd.Series) -> pd.Series:
+    """Return which values are text that is a number with a decimal comma."""
+    return values.astype(object).map(str).str.fullmatch(DECIMAL_COMMA)
+
+
+def is_mostly_numbers(values: pd.Series) -> bool:
+    """Return whether nearly all values that are present are numbers, with a decimal point or comma.
+
+    >>> is_mostly_numbers(pd.Series(["7,1", "6,8", None, "n.d.", "7", "7"])), is_mostly_numbers(pd.Series(["a", "1"]))
+    (True, False)
+    """
+    present = values.dropna()
+    if present.empty:
+        return False
+    numbers = pd.to_numeric(present.astype(object), errors="coerce").notna() | has_decimal_comma(present)
+    return float(numbers.mean()) >= MOSTLY_NUMBERS

@@ -1,0 +1,200 @@
+"""Build a `RawTable` from a data frame, with the columns that the keys of the dataset select."""
+
+from collections.abc import Hashable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from kernel_pipeline.config.datasets import TableDataset
+from kernel_pipeline.config.feature_columns import FeatureColumns
+from kernel_pipeline.config.views import used_columns
+from kernel_pipeline.data.column_notes import index_notes, unused_note
+from kernel_pipeline.data.encoding import EncodedFeatures, encode_features
+from kernel_pipeline.data.frames import build_table, column_numbers, find_column, find_targets, split_columns
+from kernel_pipeline.data.missing_values import mark_missing
+from kernel_pipeline.data.raw_table import RawTable
+from kernel_pipeline.data.text_errors import ListedInConfig, text_error
+from kernel_pipeline.errors import DataError
+from kernel_pipeline.tasks.arrays import Booleans
+
+FOLD_KEYS = ("groups", "folds", "test")
+"""Keys that name a column which determines the folds."""
+TEST_MARKS = {"true": True, "1": True, "yes": True, "test": True}
+TEST_MARKS |= {"false": False, "0": False, "no": False, "train": False}
+"""Values of a column that marks the samples of a test set, in lower case."""
+MAX_LISTED = 10
+"""Maximum number of values or columns in an error message."""
+
+
+def from_table(
+    frame: pd.DataFrame, dataset: TableDataset, notes: tuple[str, ...] = (), test_from: int | None = None
+) -> RawTable:
+    """Choose the columns of a data frame according to the keys of its dataset.
+
+    Parameters
+    ----------
+    frame
+        Columns of numbers or text.
+    dataset
+        The dataset, which names its target and the columns that are not features.
+    notes
+        Remarks of the reader.
+    test_from
+        First row of a fixed test set that was read from a separate file.
+
+    Raises
+    ------
+    DataError
+        If there are no such columns, or if several columns have the same name.
+    """
+    name = dataset.name
+    _check_distinct(frame, name)
+    if dataset.missing_values:
+        frame = mark_missing(frame, dataset.missing_values)
+    reserved = list(find_roles(frame, dataset).values())
+    features, labels = split_columns(frame, name, dataset.target, dataset.drop, reserved, dataset.uses_features)
+    encoded = encode_features(features, dataset.encode, name, _find_categorical(frame, features, dataset))
+    used = _find_used(frame, encoded, dataset)
+    sources = {origin for origin, is_used in zip(encoded.origins, used, strict=True) if is_used}
+    if refused := {column: found for column, found in encoded.refused.items() if column in sources}:
+        listed = ListedInConfig(dataset.drop, dataset.categorical or (), dataset.missing_values or ())
+        raise text_error(refused, name, listed)
+    table = build_table(
+        frame,
+        encoded,
+        labels,
+        name,
+        positive=dataset.positive,
+        missing=dataset.missing,
+        used=used,
+        encode=dataset.encode,
+        missing_values=dataset.missing_values or (),
+    )
+    index = index_notes(features, [column for column in features if column in sources], dataset)
+    unused = unused_note([column for column in features if column not in sources])
+    return replace(with_folds(table, frame, dataset, test_from), notes=(*notes, *index, *unused))
+
+
+def _find_categorical(frame: pd.DataFrame, features: pd.DataFrame, dataset: TableDataset) -> set[Hashable]:
+    """Return the labels of the columns that contain categories, which must be features."""
+    found = [find_column(frame, column, "categorical", dataset.name) for column in dataset.categorical or ()]
+    for column in found:
+        if column not in features and dataset.uses_features:
+            raise DataError(
+                f"dataset {dataset.name!r}: categorical = {dataset.categorical} contains {column!r}, which is not a "
+                "feature, because another key names it; remove it from one of them"
+            )
+    return set(found)
+
+
+def _find_used(frame: pd.DataFrame, encoded: EncodedFeatures, dataset: TableDataset) -> Booleans:
+    """Return which of the encoded features the kernels of a dataset use."""
+    used = np.zeros(len(encoded.origins), dtype=bool)
+    names = list(map(str, encoded.frame.columns))
+    columns = FeatureColumns.of(names, encoded.origins, column_numbers(frame, encoded.origins))
+    used[list(used_columns(dataset, columns))] = True
+    return used
+
+
+def append_rows(frame: pd.DataFrame, more: pd.DataFrame, dataset: TableDataset, path: Path) -> pd.DataFrame:
+    """Append the rows of another file, which must have the columns that are used, by name or by number.
+
+    Raises
+    ------
+    DataError
+        If it lacks a column.
+    """
+    for part in (frame, more):
+        _check_distinct(part, dataset.name)
+    unused = {find_column(frame, column, "drop", dataset.name) for column in dataset.drop}
+    unused |= {column for key, column in find_roles(frame, dataset).items() if key in ("index", "folds")}
+    absent = [column for column in frame.columns if column not in more.columns and column not in unused]
+    unnamed = all(isinstance(column, int) for column in frame.columns) and more.shape[1] != frame.shape[1]
+    if absent or unnamed:
+        what = f"no column {', '.join(map(repr, absent[:MAX_LISTED]))}" if absent else f"{more.shape[1]} columns"
+        raise DataError(
+            f"dataset {dataset.name!r}: test_path: {path} has {what}, unlike path, which has {frame.shape[1]} columns; "
+            f"both files must have the same columns, the target included. It has: "
+            f"{', '.join(map(repr, more.columns[:MAX_LISTED]))}{', ...' if more.shape[1] > MAX_LISTED else ''}"
+        )
+    return pd.concat([frame, more.reindex(columns=frame.columns)], ignore_index=True)
+
+
+def _check_distinct(frame: pd.DataFrame, name: str) -> None:
+    repeated = frame.columns[frame.columns.duplicated()]
+    if len(repeated):
+        raise DataError(f"dataset {name!r}: several columns are named {repeated[0]!r}; rename all but one")
+
+
+def find_roles(frame: pd.DataFrame, dataset: TableDataset) -> dict[str, Hashable]:
+    """Return the labels of the columns that are neither features nor the target, by the key that names them."""
+    name = dataset.name
+    taken = dict.fromkeys(find_targets(frame, name, dataset.target), "target")
+    roles: dict[str, Hashable] = {}
+    for key in ("index", *FOLD_KEYS):
+        wanted = getattr(dataset, key)
+        if wanted is None or wanted is False:
+            continue
+        column = find_column(frame, 0 if wanted is True else wanted, key, name)
+        if column in taken:
+            raise DataError(
+                f"dataset {name!r}: {key} = {wanted!r} is also the {taken[column]} column {column!r}; choose another"
+            )
+        taken[column], roles[key] = key, column
+    return roles
+
+
+def with_folds(table: RawTable, frame: pd.DataFrame, dataset: TableDataset, test_from: int | None = None) -> RawTable:
+    """Add the columns that determine folds; `missing` states whether empty cells raise an error or drop the row.
+
+    Parameters
+    ----------
+    table
+        Rows of the data frame, without these columns.
+    frame, dataset, test_from
+        As in `from_table`.
+    """
+    roles = find_roles(frame, dataset)
+    chosen = {key: frame[roles[key]].iloc[table.rows] for key in FOLD_KEYS if key in roles}
+    test = None if test_from is None else table.rows >= test_from
+    if "test" in chosen:
+        test = _marked(chosen["test"], dataset.name)
+    usable = np.ones(len(table.rows), dtype=bool)
+    for key, values in chosen.items():
+        gaps = values.isna().to_numpy()
+        if key == "folds" and test is not None:
+            gaps = gaps & ~test  # the test set is a fold of its own
+        if gaps.any() and dataset.missing != "drop":
+            raise DataError(
+                f"dataset {dataset.name!r}: column {values.name!r}, which {key} names, is empty in data row "
+                f"{int(table.rows[np.argmax(gaps)]) + 1}; this is the case in {int(gaps.sum())} of {len(gaps)} rows. "
+                "Fix the file, or drop these rows: missing = 'drop'"
+            )
+        usable &= ~gaps
+    kept = {key: values[usable] for key, values in chosen.items()}
+    return replace(
+        table,
+        features=table.features[usable],
+        target=table.target[usable],
+        rows=table.rows[usable],
+        left_out=table.left_out + int((~usable).sum()),
+        test=None if test is None else test[usable],
+        groups=kept.get("groups"),
+        folds=kept.get("folds"),
+    )
+
+
+def _marked(values: pd.Series, name: str) -> Booleans:
+    """Return which rows a column marks as the test set; rows without a mark do not belong to it."""
+    numbers = pd.to_numeric(values.astype(object), errors="coerce")
+    texts = values.map(str).mask(numbers.eq(1), "1").mask(numbers.eq(0), "0").str.strip().str.casefold()
+    unknown = values[values.notna() & ~texts.isin(TEST_MARKS)]
+    if len(unknown):
+        listed = ", ".join(repr(str(value)) for value in unknown.unique()[:MAX_LISTED])
+        raise DataError(
+            f"dataset {name!r}: test = {values.name!r} has the values {listed}; a row of the test set is marked by "
+            "true, 1, yes or test, any other row by false, 0, no or train"
+        )
+    return np.array([TEST_MARKS.get(text, False) for text in texts])

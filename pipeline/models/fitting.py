@@ -1,0 +1,175 @@
+"""Fit a method with one regularisation value, as a sweep does, and return a function of new samples."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import scipy.sparse
+
+from kernel_pipeline.estimators.learned_kernel import KernelData, LearnedKernel, learn_kernel
+from kernel_pipeline.models.predictors import ColumnPredictor, KernelPredictor, Predictor
+from kernel_pipeline.tasks.arrays import Floats
+from kernel_pipeline.tasks.centering import center_square, positive_eigenvectors
+from kernel_pipeline.tasks.errors import NotSolvedError
+from kernel_pipeline.tasks.kernels.family import GramFamily
+from kernel_pipeline.tasks.kernels.rank_one import RankOneKernels, weighted_gram
+from kernel_pipeline.tasks.labels import center_labels
+from kernel_pipeline.tasks.learners.column_ridge import fit_column_ridge
+from kernel_pipeline.tasks.learners.factored import WeightedColumns
+from kernel_pipeline.tasks.learners.few_columns import fit_column_machines
+from kernel_pipeline.tasks.learners.iterative_ridge import MAX_RESIDUAL
+from kernel_pipeline.tasks.learners.one_stage import OneStageMethod
+from kernel_pipeline.tasks.learners.ridge import ridge_coefficients
+from kernel_pipeline.tasks.learners.svm import fit_pair_machines
+from kernel_pipeline.tasks.learners.svm_certificate import MAX_GAP
+from kernel_pipeline.tasks.weights.method import WeightRule
+from kernel_pipeline.tasks.weights.rank_one_statistics import RankOneStatistics
+
+Functions = tuple[Floats, Floats, float]
+"""Coefficients, (n or r, functions), intercepts, (functions,), and the certificate of a fit."""
+
+
+@dataclass(frozen=True)
+class FitSettings:
+    """Method, regularisation value and other settings of a fit."""
+
+    problem: str
+    method: WeightRule | OneStageMethod
+    value: tuple[float, ...]
+    """The regularisation value, one number for each grid of the method."""
+    path: tuple[tuple[float, ...], ...]
+    """The values of the sweep, which are solved together, so that the same algorithm is used; or `value` alone."""
+    class_weight: str | None = None
+
+    @property
+    def rule(self) -> WeightRule:
+        """Return the method of a fit in two stages."""
+        assert isinstance(self.method, WeightRule)
+        return self.method
+
+    @property
+    def numbers(self) -> list[float]:
+        """Return the values of a path with one grid."""
+        return [number for (number,) in self.path]
+
+    @property
+    def index(self) -> int:
+        """Return the index of the value in the path."""
+        return self.path.index(self.value)
+
+
+@dataclass(frozen=True)
+class FittedPredictor:
+    """A fitted predictor, and the certificates of its weights and of its fit."""
+
+    predictor: Predictor
+    certificate: float
+    fit_certificate: float
+
+
+def fit_gram(families: tuple[GramFamily, ...], features: Floats, labels: Floats, fit: FitSettings) -> FittedPredictor:
+    """Fit the kernels of Gram families.
+
+    Parameters
+    ----------
+    families
+        The families, with all their parameters fixed.
+    labels
+        Labels of the samples as in a sweep, divided by their unit, (n, columns).
+    """
+    learned, square = learn_kernel(families, KernelData(features, np.arange(len(features))), labels, fit.rule)
+    coefficients, intercepts, certificate = _fit_square(square, labels, fit)
+    predictor = KernelPredictor(*_without_projection(learned, coefficients), intercepts)
+    return FittedPredictor(predictor, learned.certificate, certificate)
+
+
+def _without_projection(learned: LearnedKernel, coefficients: Floats) -> tuple[LearnedKernel, Floats]:
+    """Apply the projection of a kernel with negative weights to the coefficients instead of the rows."""
+    if learned.positive is None:
+        return learned, coefficients
+    return replace(learned, positive=None), learned.positive @ (learned.positive.T @ coefficients)
+
+
+def fit_columns(
+    columns: scipy.sparse.csr_array, offset: Floats, labels: Floats, fit: FitSettings, few: bool
+) -> FittedPredictor:
+    """Fit the rank-one kernels of feature columns.
+
+    Parameters
+    ----------
+    columns, offset
+        Columns of the samples, (n, p), and what was subtracted from each column, (p,).
+    labels
+        As for `fit_gram`.
+    few
+        Whether there are fewer columns than samples in a trial of the sweep, which then forms no kernel matrix.
+    """
+    kernels = RankOneKernels.of(columns)
+    weights, certificate = fit.rule.weights(RankOneStatistics(kernels, center_labels(labels)))
+    parts, intercepts, fit_certificate = (_fit_factors if few else _fit_combined)(kernels, weights, labels, fit)
+    predictor = column_predictor(kernels, offset, weights, parts, intercepts)
+    return FittedPredictor(predictor, certificate, fit_certificate)
+
+
+def column_predictor(
+    kernels: RankOneKernels, offset: Floats, weights: Floats, parts: Floats, intercepts: Floats
+) -> ColumnPredictor:
+    """Return a predictor, given coefficients of the centered and scaled columns, (p, functions)."""
+    used = np.flatnonzero(weights)
+    scale = np.sqrt(kernels.trace[used])
+    # Columns are centered with the means of the training samples, which are stored for the scaled columns.
+    offsets = offset[used] + kernels.means[used] * scale
+    return ColumnPredictor(weights, used, offsets, parts[used] / scale[:, None], intercepts)
+
+
+def _fit_factors(kernels: RankOneKernels, weights: Floats, labels: Floats, fit: FitSettings) -> Functions:
+    """Fit few columns without a kernel matrix; return coefficients of the centered and scaled columns, (p, ...)."""
+    weighted = WeightedColumns.of(kernels, weights)
+    # The kernel of "samples" that are single columns is the transformation of the columns.
+    factors = replace(weighted, held_out=np.eye(weighted.train.shape[1])).kernel()
+    if fit.problem == "regression":
+        found, certificates = fit_column_ridge(factors.train, labels, fit.numbers)
+        intercepts = np.repeat(labels.mean(axis=0)[:, None], len(fit.path), axis=1)
+        limit = np.inf
+    else:
+        found, intercepts, gaps = fit_column_machines(factors.train, labels, fit.numbers, fit.class_weight)
+        certificates, limit = gaps.tolist(), MAX_GAP
+    index = fit.index
+    _check(certificates[index], limit)
+    parts = np.zeros((kernels.count, found.shape[1]))
+    used = np.flatnonzero(weights)
+    parts[used] = np.sqrt(np.abs(weights[used]))[:, None] * (factors.held_out @ found[:, :, index])
+    return parts, intercepts[:, index], certificates[index]
+
+
+def _fit_combined(kernels: RankOneKernels, weights: Floats, labels: Floats, fit: FitSettings) -> Functions:
+    """Fit the combined kernel of many columns; return coefficients of the centered and scaled columns, (p, ...)."""
+    square = weighted_gram(kernels.columns, weights)
+    center_square(square)
+    positive = positive_eigenvectors(square) if (weights < 0).any() else None
+    if positive is not None:
+        square = (square @ positive) @ positive.T
+    coefficients, intercepts, certificate = _fit_square(square, labels, fit)
+    if positive is not None:
+        coefficients = positive @ (positive.T @ coefficients)
+    projected = np.column_stack([kernels.projections(column) for column in np.ascontiguousarray(coefficients.T)])
+    return weights[:, None] * projected, intercepts, certificate
+
+
+def _fit_square(square: Floats, labels: Floats, fit: FitSettings) -> Functions:
+    """Fit a centered kernel, which is overwritten; return coefficients of the samples."""
+    if fit.problem == "regression":
+        found, residuals = ridge_coefficients(square, labels, fit.numbers)
+        index = fit.index
+        _check(float(residuals[index]), MAX_RESIDUAL)
+        return found[:, :, index], labels.mean(axis=0), float(residuals[index])
+    machines, _ = fit_pair_machines(square, labels, fit.value, fit.class_weight)
+    coefficients, intercepts = machines.coefficients(0, len(square))
+    return coefficients, intercepts, float(machines.gaps[0])
+
+
+def _check(certificate: float, limit: float) -> None:
+    if not certificate <= limit:
+        raise NotSolvedError(
+            f"the certificate of the fit is {certificate:.1e}, and at most {limit:g} is allowed; choose another "
+            "regularisation value"
+        )

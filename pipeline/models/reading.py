@@ -1,0 +1,87 @@
+"""Read files of new rows for a model."""
+
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from kernel_pipeline.config.datasets import Dataset, DatasetBase
+from kernel_pipeline.config.other_formats import COMPRESSED, DATA_FORMATS
+from kernel_pipeline.data.document_rows import DocumentRows
+from kernel_pipeline.data.documents import read_lines
+from kernel_pipeline.data.formats.format import FORMATS, explain_errors
+from kernel_pipeline.data.new_rows import NewRows
+from kernel_pipeline.data.sources.file import FileDataset, read_frame
+from kernel_pipeline.data.sparse_rows import SparseRows
+from kernel_pipeline.data.table_rows import TableRows
+from kernel_pipeline.errors import DataError
+from kernel_pipeline.models.model import FittedModel
+
+DEFAULT_FORMAT = "csv"
+FORMAT_KEYS = ("separator", "decimal", "encoding")
+
+
+def read_rows(model: FittedModel, path: Path) -> NewRows:
+    """Read and encode new rows.
+
+    Parameters
+    ----------
+    path
+        A file in the format of its extension (such as .csv or .parquet), or else in that of the model's source. A table
+        has the columns of the source, with or without the target. Documents of source `text` are one line each, without
+        a label.
+
+    Raises
+    ------
+    DataError
+        If the file cannot be read, or its rows do not have the form of the source.
+    """
+    if not path.is_file():
+        raise DataError(f"{path} does not exist, or is not a file; name a file of new rows")
+    encoder = model.encoder
+    if isinstance(encoder, DocumentRows) and encoder.column is None:
+        return model.encode(_lines(path))
+    dataset = _dataset(model, path)
+    if isinstance(encoder, SparseRows):
+        read_sparse = FORMATS[dataset.format].read_sparse
+        if read_sparse is None:
+            raise DataError(f"{path}: the model has sparse columns; new rows must be in the libsvm format (.libsvm)")
+        with explain_errors(path, dataset.format, dataset.name):
+            return model.encode(read_sparse(path))
+    frame, _ = read_frame(path, dataset)
+    return model.encode(frame)
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        return [line.decode("utf-8-sig") for line in read_lines(path, str(path))]
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path} is not text in UTF-8: {error}") from None
+
+
+def _dataset(model: FittedModel, path: Path) -> FileDataset:
+    """Return a dataset whose keys describe how to read the file; if the source is a file, they are its keys."""
+    inner = path.with_suffix("") if path.suffix.lower() in COMPRESSED else path
+    by_name = DATA_FORMATS.get(inner.suffix.lower())
+    source: DatasetBase = TypeAdapter(dict[str, Dataset]).validate_python({"source": model.facts.source})["source"]
+    if not isinstance(source, FileDataset):
+        source = _table_of(source, path)
+    chosen = by_name or source.format
+    changes: dict[str, Any] = {"format": chosen, "name": path.name, "header": _has_names(model)}
+    changes |= {key: None for key in FORMAT_KEYS if chosen != source.format and key not in FORMATS[chosen].keys}
+    return source.model_copy(update=changes)
+
+
+def _table_of(source: DatasetBase, path: Path) -> FileDataset:
+    """Return a dataset of files for a source of another kind, whose features are those of a table."""
+    values = {"name": source.name, "task": source.task, "source": "file", "path": str(path), "format": DEFAULT_FORMAT}
+    return FileDataset.model_validate({**values, "kernels": source.kernels})
+
+
+def _has_names(model: FittedModel) -> bool | None:
+    """Return whether the columns of the source have names, which the first line of a text file then contains."""
+    if isinstance(model.encoder, TableRows):
+        return any(isinstance(label, str) for label in model.encoder.features)
+    if isinstance(model.encoder, DocumentRows):
+        return isinstance(model.encoder.column, str)
+    return None

@@ -1,0 +1,151 @@
+"""Arrange comparisons with the paper as its tables, and state in sentences how far they agree."""
+
+import math
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from kernel_pipeline.results.markup import short_number
+from kernel_pipeline.results.paper_comparison import ComparedNumber, ComparedOrder, compare_orders
+from kernel_pipeline.results.paper_tables import ALIGNMENT, CORRELATION, ERROR, OTHER_IS_BETTER
+
+T = TypeVar("T")
+K = TypeVar("K", bound=Hashable)
+ROUNDING = 1e-9
+"""Tolerance of limits in standard deviations: printed numbers are decimals, which have no exact binary form."""
+EXPLANATION = (
+    "Each cell has our number, in parentheses that of the paper with its standard deviation, and the difference in "
+    "units of this standard deviation. In matrices, 1 means that the method of the column has a significantly smaller "
+    "error than the method of the row; * marks entries that differ from the paper"
+)
+TITLES = {
+    CORRELATION: "correlation of the alignment and the accuracy of single kernels",
+    ERROR: "error",
+    ALIGNMENT: "alignment on the test fold",
+    OTHER_IS_BETTER: "significance",
+}
+ORDERS = {CORRELATION: "correlations", ERROR: "errors", ALIGNMENT: "alignments"}
+
+
+@dataclass(frozen=True)
+class TextGrid:
+    """One table as text."""
+
+    title: str
+    heading: list[str]
+    rows: list[list[str]]
+    names: int = 1
+    """Number of columns with names, which are the first ones."""
+
+
+def paper_grids(numbers: Sequence[ComparedNumber]) -> list[TextGrid]:
+    """Arrange compared numbers as in the paper: methods by datasets, and one matrix per dataset and problem."""
+
+    def group(number: ComparedNumber) -> tuple[int, str, str, str]:
+        key = number.paper.key
+        dataset = key.dataset if key.measure == OTHER_IS_BETTER else ""
+        return number.paper.table, key.problem, key.measure, dataset
+
+    return [
+        _grid(f"Table {table}, {', '.join(filter(None, (dataset, problem)))}: {TITLES[measure]}", part)
+        for (table, problem, measure, dataset), part in _grouped(numbers, group)
+    ]
+
+
+def agreement(numbers: Sequence[ComparedNumber]) -> list[str]:
+    """Return sentences that count the numbers that agree with the paper, and list those that do not.
+
+    A number agrees if it is within one or two of the paper's standard deviations, and an order of two methods or an
+    entry of a matrix if it is the same. Numbers that are not defined in the run are counted separately.
+    """
+    lines: list[str] = []
+    for (table, measure), part in _grouped(numbers, lambda number: (number.paper.table, number.paper.key.measure)):
+        defined = [number for number in part if not math.isnan(number.ours)]
+        undefined = len(part) - len(defined)
+        if measure == OTHER_IS_BETTER:
+            lines.append(f"Table {table}, significance: {_entries(defined)}")
+        elif measure != CORRELATION:
+            lines.append(f"Table {table}, {ORDERS[measure]}: {_deviations(defined)}")
+        orders = compare_orders(part)
+        if orders:
+            lines.append(f"Table {table}, orders by {ORDERS[measure]}: {_orders(orders)}")
+        if undefined:
+            lines.append(
+                f"Table {table}, {TITLES[measure]}: {undefined} of {len(part)} numbers are not defined in this run."
+            )
+    return lines
+
+
+def _deviations(numbers: Sequence[ComparedNumber]) -> str:
+    within = [sum(abs(number.deviations) <= limit + ROUNDING for number in numbers) for limit in (1, 2)]
+    outside = [
+        f"{_place(number)} {number.paper.key.method} ({number.deviations:+.2f})"
+        for number in numbers
+        if abs(number.deviations) > 2 + ROUNDING
+    ]
+    text = f"{within[0]} of {len(numbers)} are within one standard deviation of the paper, {within[1]} within two"
+    return f"{text}. Outside: {', '.join(outside)}." if outside else f"{text}."
+
+
+def _orders(orders: Sequence[ComparedOrder]) -> str:
+    same = sum(order.agrees for order in orders)
+    places = _grouped(orders, lambda order: (order.key.dataset, order.key.problem))
+    whole = sum(all(order.agrees for order in part) for _, part in places)
+    others = [
+        f"{order.key.dataset} {order.key.problem} {order.key.method} < {order.key.other}"
+        for order in orders
+        if not order.agrees
+    ]
+    text = (
+        f"{same} of {len(orders)} pairs are as in the paper, all pairs on {whole} of {len(places)} datasets and tasks"
+    )
+    return f"{text}. Different: {', '.join(others)}." if others else f"{text}."
+
+
+def _entries(numbers: Sequence[ComparedNumber]) -> str:
+    same = sum(number.agrees is True for number in numbers)
+    others = [
+        f"{_place(number)} {number.paper.key.method}, {number.paper.key.other} (ours {number.ours:.0f})"
+        for number in numbers
+        if not number.agrees
+    ]
+    text = f"{same} of {len(numbers)} entries agree"
+    return f"{text}. Different: {'; '.join(others)}." if others else f"{text}."
+
+
+def _place(number: ComparedNumber) -> str:
+    return f"{number.paper.key.dataset} {number.paper.key.problem}"
+
+
+def _grid(title: str, numbers: Sequence[ComparedNumber]) -> TextGrid:
+    is_matrix = numbers[0].paper.key.measure == OTHER_IS_BETTER
+
+    def column(number: ComparedNumber) -> str:
+        return number.paper.key.other if is_matrix else number.paper.key.dataset
+
+    rows = list(dict.fromkeys(number.paper.key.method for number in numbers))
+    columns = rows if is_matrix else list(dict.fromkeys(map(column, numbers)))
+    shown = {(number.paper.key.method, column(number)): _shown(number) for number in numbers}
+    return TextGrid(
+        title,
+        heading=["", *columns],
+        rows=[[row, *(shown.get((row, name), "--" if row == name else "") for name in columns)] for row in rows],
+    )
+
+
+def _shown(number: ComparedNumber) -> str:
+    """Return a cell of a table, such as `.119 (.115 ± .004) +1.0`, or `1 (0) *` in a matrix."""
+    if number.paper.key.measure == OTHER_IS_BETTER:
+        ours = "" if math.isnan(number.ours) else f"{number.ours:.0f} "
+        return f"{ours}({number.paper.value:.0f}){' *' if number.agrees is False else ''}"
+    deviation = "" if math.isnan(number.paper.sd) else f" ± {short_number(number.paper.sd)}"
+    units = "" if math.isnan(number.deviations) else f" {round(number.deviations, 1) + 0.0:+.1f}"  # never -0.0
+    return f"{short_number(number.ours)} ({short_number(number.paper.value)}{deviation}){units}".lstrip()
+
+
+def _grouped(items: Sequence[T], key: Callable[[T], K]) -> list[tuple[K, list[T]]]:
+    """Group items by a key, in the order in which the keys first occur."""
+    groups: dict[K, list[T]] = {}
+    for item in items:
+        groups.setdefault(key(item), []).append(item)
+    return list(groups.items())

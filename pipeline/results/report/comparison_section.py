@@ -1,0 +1,44 @@
+"""Define the section of the report that compares a run with the paper or with another run."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pandas as pd
+
+from kernel_pipeline.results.paper_comparison import compare_with_paper
+from kernel_pipeline.results.paper_text import EXPLANATION, TextGrid, agreement, paper_grids
+from kernel_pipeline.results.report.html_table import HtmlTable, text_cells
+
+
+@dataclass(frozen=True)
+class ComparisonSection:
+    """One comparison as a section of the page."""
+
+    id: str
+    title: str
+    sentences: Sequence[str]
+    tables: Sequence[HtmlTable]
+
+    @classmethod
+    def of(cls, name: str, title: str, sentences: Sequence[str], grids: Sequence[TextGrid]) -> "ComparisonSection":
+        """Return a section with grids of text as tables.
+
+        Parameters
+        ----------
+        name
+            Identifier of the section on the page.
+        """
+        tables = [
+            HtmlTable(tuple(grid.heading), [text_cells(*row) for row in grid.rows], grid.title, grid.names)
+            for grid in grids
+        ]
+        return cls(name, title, sentences, tables)
+
+
+def paper_section(rows: pd.DataFrame, correlation: pd.DataFrame | None) -> ComparisonSection | None:
+    """Compare the finished cells of a run with the paper's Tables 1 to 5; None if they have none of its numbers."""
+    numbers = compare_with_paper(rows, correlation)
+    if not numbers:
+        return None
+    sentences = [f"{EXPLANATION}.", *agreement(numbers)]
+    return ComparisonSection.of("paper", "Comparison with the paper", sentences, paper_grids(numbers))

@@ -1,0 +1,124 @@
+"""State which method is best on each dataset and problem, and from which methods it cannot be distinguished."""
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from kernel_pipeline.results.markup import short_number, short_p
+from kernel_pipeline.results.paired_tests import LEVEL
+
+MAX_NAMED = 3
+"""Largest number of methods that a sentence names one by one, for each result of the tests."""
+
+
+@dataclass(frozen=True)
+class Rival:
+    """A method in comparison with the best one."""
+
+    method: str
+    error: float
+    """Mean error; NaN if all trials failed."""
+    p_value: float
+    """Corrected resampled t-test, adjusted by Holm's method; NaN if it is not defined."""
+    is_equal: bool = False
+    """Whether both methods have the same error in every trial."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The best method of one dataset and problem, and all other methods by increasing mean error."""
+
+    dataset: str
+    problem: str
+    metric: str
+    best: str
+    error: float
+    """Mean error of the best method."""
+    rivals: tuple[Rival, ...]
+
+    @property
+    def undistinguished(self) -> tuple[str, ...]:
+        """Return the other methods that have errors and cannot be distinguished from the best one."""
+        return tuple(rival.method for rival in self.rivals if not np.isnan(rival.error) and not rival.p_value < LEVEL)
+
+    @property
+    def sentence(self) -> str:
+        """Return the verdict as a sentence.
+
+        >>> rivals = (Rival("alignf", 0.119, 0.15), Rival("unif", 0.138, 0.004))
+        >>> Verdict("kinematics", "regression", "rmse", "best-single", 0.11, rivals).sentence  # doctest: +ELLIPSIS
+        'best-single .110 is best; alignf .119: no significant difference (p = .15, corrected); unif .138: ...'
+        """
+        if not self.best:
+            return "no method has a result."
+        tested = [rival for rival in self.rivals if not np.isnan(rival.p_value)]
+        parts = [f"{self.best} {short_number(self.error)} is best"]
+        parts += _part([rival for rival in tested if rival.p_value >= LEVEL], "no significant difference")
+        parts += _part([rival for rival in tested if rival.p_value < LEVEL], "significantly worse")
+        parts += _part([rival for rival in self.rivals if rival.is_equal], "the same errors")
+        others = [rival for rival in self.rivals if np.isnan(rival.p_value) and not rival.is_equal]
+        parts += _part([rival for rival in others if not np.isnan(rival.error)], "not tested")
+        parts += _part([rival for rival in others if np.isnan(rival.error)], "no result")
+        return "; ".join(parts) + "."
+
+
+def verdicts(summary: pd.DataFrame, comparison: pd.DataFrame) -> list[Verdict]:
+    """Return the verdict on each dataset and problem, in the order of the summary.
+
+    Parameters
+    ----------
+    summary, comparison
+        The tables of these names.
+    """
+    compared = {
+        (record["dataset"], record["task"], frozenset((record["method"], record["other"]))): record
+        for record in comparison.to_dict("records")
+    }
+    found = []
+    for (dataset, problem, metric), part in summary.groupby(["dataset", "task", "metric"], sort=False):
+        means = part.set_index("method")["error_mean"].sort_values(kind="stable", na_position="last")
+        best = str(means.index[0]) if not np.isnan(means.iloc[0]) else ""
+        rivals = tuple(
+            _rival(str(method), float(error), compared.get((dataset, problem, frozenset((best, str(method))))))
+            for method, error in means.items()
+            if method != best
+        )
+        found.append(Verdict(str(dataset), str(problem), str(metric), best, float(means.iloc[0]), rivals))
+    return found
+
+
+def _rival(method: str, error: float, test: Mapping[Hashable, Any] | None) -> Rival:
+    """Return a rival from a row of the comparisons; None for a pair that is not compared."""
+    if test is None:
+        return Rival(method, error, np.nan)
+    has_same_errors = test["paired_trials"] > 1 and np.isnan(test["p_paired"]) and test["difference"] == 0.0
+    return Rival(method, error, float(test["p_holm"]), bool(has_same_errors))
+
+
+def _part(rivals: Sequence[Rival], result: str) -> list[str]:
+    """Return the part of a sentence about methods for which the tests have the same result."""
+    if not rivals:
+        return []
+    named = [f"{rival.method} {short_number(rival.error)}".rstrip() for rival in rivals[:MAX_NAMED]]
+    if len(rivals) > MAX_NAMED:
+        named.append(f"{len(rivals) - MAX_NAMED} more")
+    listed = named[0] if len(named) == 1 else f"{', '.join(named[:-1])} and {named[-1]}"
+    p_values = [rival.p_value for rival in rivals if not np.isnan(rival.p_value)]
+    return [f"{listed}: {result}{_p_range(p_values)}"]
+
+
+def _p_range(p_values: Sequence[float]) -> str:
+    """Return p-values in parentheses, as one value or as a range; empty if there are none."""
+    if not p_values:
+        return ""
+    smallest, largest = short_p(min(p_values)), short_p(max(p_values))
+    if smallest == largest:
+        return f" (p {smallest}, corrected)" if smallest.startswith("<") else f" (p = {smallest}, corrected)"
+    return (
+        f" (p = {smallest} to {largest}, corrected)"
+        if not smallest.startswith("<")
+        else f" (p <= {largest}, corrected)"
+    )

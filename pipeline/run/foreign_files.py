@@ -1,0 +1,64 @@
+"""Find files in a run directory that its ledger does not name: foreign files, and those left by interrupted tasks."""
+
+from collections.abc import Collection, Container, Iterator
+
+from kernel_pipeline.results.outputs import is_output
+from kernel_pipeline.run.verification import Problem
+from kernel_pipeline.store.files import is_temporary
+from kernel_pipeline.store.keys import array_of, dataset_of
+from kernel_pipeline.store.paths import FIGURES, GROUPS, RESULTS
+from kernel_pipeline.store.storage import Storage
+
+FOREIGN = "belongs to no finished task"
+
+
+def stored_files(root: Storage, arrays: Storage) -> Iterator[str]:
+    """Yield the keys of all files among the arrays, tables and figures of a run."""
+    for group in GROUPS:
+        yield from arrays.keys(group)
+    yield from root.keys(RESULTS)
+    yield from root.keys(FIGURES)
+
+
+def foreign_files(
+    root: Storage, arrays: Storage, named: Collection[str], unfinished: bool = False, abandoned: Container[str] = ()
+) -> list[Problem]:
+    """Return the files among arrays and tables that no line of the ledger names.
+
+    Parameters
+    ----------
+    named
+        Keys of the files that the ledger names.
+    unfinished
+        Whether tasks are pending or have failed. They may have left chunks of known arrays, and tables that the
+        ledger does not name are then from an earlier time when the run was complete; both are written again.
+    abandoned
+        Names of datasets that may have left files behind, since a change of the config was not completed.
+    """
+    may_be_output = unfinished and named
+    return [
+        Problem(key, FOREIGN, "")
+        for key in sorted(stored_files(root, arrays))
+        if key not in named
+        and not (unfinished and f"{array_of(key)}/zarr.json" in named)
+        and not (may_be_output and is_output(key))
+        and dataset_of(key) not in abandoned
+    ]
+
+
+def is_own(key: str, named: Container[str]) -> bool:
+    """Return whether a run wrote a file among its arrays: the ledger names it, or an interrupted task left it."""
+    return key in named or f"{array_of(key)}/zarr.json" in named or is_temporary(key.rpartition("/")[2])
+
+
+def remove_temporary_files(root: Storage, arrays: Storage | None) -> None:
+    """Remove the temporary files of processes that were killed.
+
+    Parameters
+    ----------
+    arrays
+        The storage of the arrays; None if no task can have left files there.
+    """
+    root.drop_partial((RESULTS, FIGURES))
+    if arrays:
+        arrays.drop_partial(GROUPS)

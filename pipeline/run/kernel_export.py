@@ -1,0 +1,81 @@
+"""Write a combined kernel to files, with the rows of the source that its rows and columns belong to."""
+
+import shutil
+from dataclasses import asdict
+from pathlib import Path
+from secrets import token_hex
+
+import numpy as np
+
+from kernel_pipeline.errors import PipelineError, StorageError
+from kernel_pipeline.run.combined_kernel import CombinedKernel
+from kernel_pipeline.store.files import PARTIAL
+
+FORMATS = (".npy", ".zarr")
+
+
+def check_target(path: Path) -> None:
+    """Raise an error if a kernel cannot be written to a path.
+
+    Raises
+    ------
+    PipelineError
+        If the extension is not known, or a file exists.
+    """
+    if path.suffix not in FORMATS:
+        raise PipelineError(f"--out: the file must end in {' or '.join(FORMATS)}; got {path.name!r}")
+    for written in _written(path):
+        if written.exists():
+            raise PipelineError(f"--out: {written} exists; remove it, or choose another name")
+
+
+def export_kernel(kernel: CombinedKernel, path: Path) -> list[Path]:
+    """Write a kernel block by block, and return the files.
+
+    `NAME.npy` holds the kernel, and `NAME.rows.npy` the row of the source of each of its rows and columns. `NAME.zarr`
+    is a group with the arrays `kernel` and `rows`, whose attributes name the dataset, the method and the weights.
+    """
+    check_target(path)
+    written = _written(path)
+    temporary = [target.with_name(f".{target.name}.{token_hex(8)}{PARTIAL}") for target in written]
+    try:
+        if path.suffix == ".npy":
+            m = len(kernel.rows)
+            matrix = np.lib.format.open_memmap(temporary[0], mode="w+", dtype=np.float64, shape=(m, m))
+            kernel.write_to(matrix)
+            matrix.flush()
+            with temporary[1].open("wb") as file:
+                np.save(file, kernel.rows)
+        else:
+            _write_zarr(kernel, temporary[0])
+        for source, target in zip(temporary, written, strict=True):
+            source.rename(target)
+    except OSError as error:
+        raise StorageError(f"cannot write {path}: {error.strerror or error}. Choose another file with --out") from None
+    finally:
+        for source in temporary:
+            if source.is_dir():
+                shutil.rmtree(source)
+            source.unlink(missing_ok=True)
+    return written
+
+
+def _written(path: Path) -> list[Path]:
+    return [path, path.with_suffix(".rows.npy")] if path.suffix == ".npy" else [path]
+
+
+def _write_zarr(kernel: CombinedKernel, path: Path) -> None:
+    import zarr
+
+    m = len(kernel.rows)
+    group = zarr.open_group(path, mode="w-")
+    group.attrs.update(
+        {
+            **asdict(kernel.about),
+            "weights": dict(zip(kernel.kernels, kernel.weights.tolist(), strict=True)),
+        }
+    )
+    rows = group.create_array("rows", shape=(m,), dtype="int64")
+    rows[:] = kernel.rows
+    side = min(kernel.side, m)
+    kernel.write_to(group.create_array("kernel", shape=(m, m), chunks=(side, side), dtype="float64"))  # type: ignore[arg-type]

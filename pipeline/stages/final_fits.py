@@ -1,0 +1,46 @@
+"""Fit the chosen regularisation value of a cell again, to the training and validation samples."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from kernel_pipeline.stages.cell_results import CellResult
+from kernel_pipeline.stages.cells import CellTask
+from kernel_pipeline.tasks.folds import Split
+from kernel_pipeline.tasks.learners.paths import PathResult
+
+Value = tuple[float, ...]
+"""Parameters of one fit."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FinalFitTask(CellTask):
+    """A task of one cell, whose reported fit may use the validation samples as well."""
+
+    refit: bool = False
+    """Whether the chosen value is fitted again to the training and validation samples, and this fit is tested."""
+
+    def with_final_fit(self, path: PathResult, split: Split, fit: Callable[[Split, Value], PathResult]) -> PathResult:
+        """Return a path, with the results of a final fit of its best value if the task has one.
+
+        Parameters
+        ----------
+        fit
+            Function of a split, whose training set includes the validation samples, and of the parameters of the best
+            fit; it returns the path of these parameters alone.
+        """
+        if not self.refit:
+            return path
+        return path.with_final(fit(split.joined(), path.values[path.best]), len(split.test))
+
+    def with_final_cell(self, found: CellResult, split: Split, fit: Callable[[Split, Value], CellResult]) -> CellResult:
+        """Return the result of a cell, with that of a final fit as in `with_final_fit`."""
+        if not self.refit:
+            return found
+        path = self.with_final_fit(_path(found), split, lambda joined, value: _path(fit(joined, value)))
+        return replace(found, path=path)
+
+
+def _path(found: CellResult) -> PathResult:
+    if found.path is None:
+        raise ValueError("the fit has no path")
+    return found.path

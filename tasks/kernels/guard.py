@@ -1,0 +1,106 @@
+"""Check the results of families that are not built in, and name the family in errors.
+
+Built-in families are not checked, since the test suite covers them, and checks take time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kernel_pipeline.tasks.arrays import Floats
+from kernel_pipeline.tasks.parameters import ParameterError
+from kernel_pipeline.tasks.plugins import PluginError
+
+if TYPE_CHECKING:  # the module of the families imports this one
+    from kernel_pipeline.tasks.kernels.family import FillEach, GramFamily, Samples
+
+PACKAGE = "kernel_pipeline"
+
+
+class FamilyError(PluginError):
+    """A family violates the protocol of `GramFamily` or raises an error; the message names it."""
+
+
+def is_built_in(kind: type[Any]) -> bool:
+    """Return whether a class belongs to this package."""
+    return kind.__module__.partition(".")[0] == PACKAGE
+
+
+@contextmanager
+def named_errors(kind: type[Any]) -> Iterator[None]:
+    """Name the family in all errors that its code raises, unless it is built in."""
+    try:
+        yield
+    except (PluginError, ParameterError, MemoryError):
+        raise
+    except Exception as error:
+        if is_built_in(kind):
+            raise
+        raise FamilyError(f"{_describe(kind)} raised {type(error).__name__}: {error}") from None
+
+
+def prepare_checked(kind: type[GramFamily], families: Sequence[Any], samples: Samples) -> FillEach:
+    """Prepare families of one class; blocks of families that are not built in are checked."""
+    if is_built_in(kind):
+        return kind.prepare_together(families, samples)
+    with named_errors(kind):
+        fill_each = kind.prepare_together(families, samples)
+
+    def fill_checked(rows: slice, columns: slice, outs: Sequence[Floats]) -> None:
+        for out in outs:
+            out.fill(np.nan)
+        with named_errors(kind):
+            fill_each(rows, columns, outs)
+        for family, out in zip(families, outs, strict=True):
+            _check_block(family, out, is_diagonal=rows == columns)
+
+    return fill_checked
+
+
+def check_description(family: GramFamily) -> None:
+    """Check the names and shifts of a family that is not built in.
+
+    Raises
+    ------
+    FamilyError
+        If there are no kernels, or a kernel does not have a name and a finite shift.
+    """
+    kind = type(family)
+    if is_built_in(kind):
+        return
+    with named_errors(kind):
+        names, shifts = list(family.names()), list(family.shifts())
+    if not names or not all(isinstance(name, str) and name for name in names):
+        raise FamilyError(f"{_describe(kind)} has no valid kernel names: names() returned {names!r}")
+    if len(shifts) != len(names) or not np.isfinite(np.array(shifts, dtype=np.float64)).all():
+        raise FamilyError(f"{_describe(kind)} has {len(names)} kernels, but shifts() returned {shifts!r}")
+
+
+def _check_block(family: GramFamily, block: Floats, is_diagonal: bool) -> None:
+    """Raise a `FamilyError` unless all kernels of a block are finite, and symmetric on the diagonal."""
+    for name, kernel in zip(family.names(), block, strict=True):
+        wrong = f"{_describe(type(family))} computed a wrong kernel {name!r}: in a block of shape {kernel.shape},"
+        missing = int((~np.isfinite(kernel)).sum())
+        if missing:
+            raise FamilyError(f"{wrong} {missing} of {kernel.size} values are not finite, or were not written to `out`")
+        if is_diagonal and not np.array_equal(kernel, kernel.T):
+            off = np.abs(kernel - kernel.T).max()
+            raise FamilyError(
+                f"{wrong} it is not symmetric: `out[k][i, j]` and `out[k][j, i]` differ by up to {off:.3g}. They must "
+                "be exactly equal if rows and columns are the same samples"
+            )
+
+
+def _describe(kind: type[Any]) -> str:
+    """Return the name of a family, and its package if it is a plug-in."""
+    from kernel_pipeline.tasks.kernels.family import FAMILIES
+
+    names = [name for name, known in FAMILIES.loaded().items() if known is kind]
+    plugins = [str(plugin) for name, plugin in FAMILIES.plugins.items() if name in names]
+    if plugins:
+        return plugins[0]
+    return f"the kernel family {names[0] if names else kind.__qualname__!r} ({kind.__module__}.{kind.__qualname__})"

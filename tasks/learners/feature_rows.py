@@ -1,0 +1,121 @@
+"""Compute rows of a combined kernel from the features, or from precomputed base kernels, when they are needed."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from kernel_pipeline.tasks.arrays import Floats, Integers
+from kernel_pipeline.tasks.kernels.family import Blocks, GramFamily, Samples, prepare_families
+from kernel_pipeline.tasks.kernels.generator import GeneratorFamily
+from kernel_pipeline.tasks.kernels.guard import is_built_in
+from kernel_pipeline.tasks.kernels.view import View
+from kernel_pipeline.tasks.statistics.sums import block_side
+
+
+@dataclass(frozen=True)
+class FeatureRows:
+    """Rows of `sum_k weights_k E_k`, where `E_k` are the shifted base kernels, as the families compute them.
+
+    They are not centered: a support vector machine with an intercept has the same decision values without centering,
+    since its coefficients sum to zero.
+
+    Parameters
+    ----------
+    families
+        Families of the base kernels, as returned by `fitted_families`.
+    samples
+        All samples of the dataset.
+    weights
+        Weights of the base kernels, divided by their traces, (p,).
+    row_samples, column_samples
+        The samples of the rows and of the columns. For a fit, both are the training samples; on a worker, the columns
+        are a part of them; for predictions, the rows are held-out samples and the columns support vectors.
+    """
+
+    families: tuple[GramFamily, ...]
+    samples: Samples
+    weights: Floats
+    row_samples: Integers
+    column_samples: Integers
+
+    @property
+    def columns(self) -> int:
+        """Return the number of columns."""
+        return len(self.column_samples)
+
+    def only(self, samples: Integers) -> "FeatureRows":
+        """Return the kernel of some of the training samples."""
+        return replace(self, row_samples=self.row_samples[samples], column_samples=self.column_samples[samples])
+
+    def rows(self, indices: Integers) -> Floats:
+        """Compute rows, (number of indices, columns)."""
+        chosen = _gathered(self.families, self.samples, self.row_samples[indices], self.column_samples)
+        fill = prepare_families(self.families, chosen)
+        p, height = len(self.weights), len(indices)
+        found = np.empty((height, self.columns))
+        side = block_side(p)
+        for rows in _spans(height, side):
+            for columns in _spans(self.columns, side):
+                block = np.empty((p, rows.stop - rows.start, columns.stop - columns.start))
+                fill(rows, slice(height + columns.start, height + columns.stop), block)
+                found[rows, columns] = (self.weights @ block.reshape(p, -1)).reshape(block.shape[1:])
+        return found
+
+
+def fitted_families(families: Sequence[GramFamily], samples: Samples) -> tuple[GramFamily, ...]:
+    """Replace the data-dependent parameters of built-in families, such as a median distance, by their values."""
+    return tuple(_fitted(family, samples) for family in families)
+
+
+def _fitted(family: GramFamily, samples: Samples) -> GramFamily:
+    if isinstance(family, View):
+        return replace(family, family=_fitted(family.family, family.samples(samples)))
+    return family.fitted(samples) if isinstance(family, GeneratorFamily) and is_built_in(type(family)) else family
+
+
+def _gathered(families: Sequence[GramFamily], samples: Samples, rows: Integers, columns: Integers) -> Samples:
+    """Return the samples of some rows, followed by those of some columns.
+
+    Families of other packages may fit parameters to the samples, so those to which they are fitted follow.
+    """
+    chosen, fitted_on = np.concatenate([rows, columns]), None
+    if not all(is_built_in(type(_without_view(family))) for family in families):
+        reference = np.arange(len(samples.features)) if samples.fitted_on is None else samples.fitted_on
+        fitted_on = len(chosen) + np.arange(len(reference))
+        chosen = np.concatenate([chosen, reference])
+    blocks = None if samples.blocks is None else _gathered_blocks(samples.blocks, chosen)
+    return Samples(samples.features[chosen], fitted_on, blocks)
+
+
+def _gathered_blocks(blocks: Blocks, chosen: Integers) -> Blocks:
+    """Return a function that reads precomputed kernels of chosen samples by runs of consecutive samples."""
+
+    def read(kernels: slice, rows: slice, columns: slice) -> Floats:
+        column_runs = _runs(chosen[columns])
+        parts = [
+            np.concatenate([blocks(kernels, row_run, column_run) for column_run in column_runs], axis=2)
+            for row_run in _runs(chosen[rows])
+        ]
+        return np.concatenate(parts, axis=1)
+
+    return read
+
+
+def _runs(indices: Integers) -> list[slice]:
+    """Split indices into runs of consecutive ones.
+
+    >>> _runs(np.array([4, 5, 6, 1, 2]))
+    [slice(4, 7, None), slice(1, 3, None)]
+    """
+    pieces = np.split(indices, np.flatnonzero(np.diff(indices) != 1) + 1)
+    return [slice(int(piece[0]), int(piece[-1]) + 1) for piece in pieces]
+
+
+def _without_view(family: GramFamily) -> GramFamily:
+    return family.family if isinstance(family, View) else family
+
+
+def _spans(count: int, side: int) -> Iterator[slice]:
+    for start in range(0, count, side):
+        yield slice(start, min(start + side, count))

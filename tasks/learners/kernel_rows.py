@@ -1,0 +1,111 @@
+"""Provide rows of a kernel to solvers that need only some of them: from memory, or computed and kept in a cache."""
+
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from kernel_pipeline.tasks.arrays import Floats, Integers
+
+FLOAT_BYTES = 8
+
+
+class KernelRows(Protocol):
+    """The kernel of training samples against all of them, or against the part of them that a worker holds."""
+
+    @property
+    def columns(self) -> int:
+        """Return the number of samples against which rows are computed."""
+
+    def rows(self, indices: Integers) -> Floats:
+        """Return the rows of some distinct samples, (number of indices, columns)."""
+
+    def only(self, samples: Integers) -> "KernelRows":
+        """Return the kernel of some of the samples against themselves."""
+
+
+@dataclass(frozen=True)
+class SquareRows:
+    """Rows of a kernel in memory.
+
+    Parameters
+    ----------
+    kernel
+        (n, n); it is not copied.
+    chosen
+        Samples whose kernel is used; None for all.
+    """
+
+    kernel: Floats
+    chosen: Integers | None = None
+
+    @property
+    def columns(self) -> int:
+        """Return the number of samples."""
+        return len(self.kernel) if self.chosen is None else len(self.chosen)
+
+    def rows(self, indices: Integers) -> Floats:
+        """Return copies of rows."""
+        if self.chosen is None:
+            return self.kernel[indices]
+        return self.kernel[np.ix_(self.chosen[indices], self.chosen)]
+
+    def only(self, samples: Integers) -> "SquareRows":
+        """Return the kernel of some samples, which is copied row by row when it is used."""
+        return SquareRows(self.kernel, samples if self.chosen is None else self.chosen[samples])
+
+
+class CachedRows:
+    """Keep the rows that were used last.
+
+    Parameters
+    ----------
+    source
+        Kernel whose rows are kept.
+    max_bytes
+        Size of the cache; at least one row is kept.
+    """
+
+    def __init__(self, source: KernelRows, max_bytes: int) -> None:
+        self._source, self._max_bytes = source, max_bytes
+        self.capacity = max(1, max_bytes // (FLOAT_BYTES * source.columns))
+        self._slots: OrderedDict[int, int] = OrderedDict()  # by sample, from the least to the most recently used
+        self._kept: Floats = np.empty((self.capacity, source.columns))  # takes memory only as rows are written
+        self.computed = 0
+        """Number of rows that were computed."""
+
+    @property
+    def columns(self) -> int:
+        """Return the number of columns of the source."""
+        return self._source.columns
+
+    def only(self, samples: Integers) -> "CachedRows":
+        """Return the kernel of some of the samples, with a cache of its own."""
+        return CachedRows(self._source.only(samples), self._max_bytes)
+
+    def rows(self, indices: Integers) -> Floats:
+        """Return rows from the cache, after computing those that are missing."""
+        found = np.empty((len(indices), self.columns))
+        missing: dict[int, int] = {}
+        for place, index in enumerate(indices.tolist()):
+            if index in self._slots:
+                self._slots.move_to_end(index)
+                found[place] = self._kept[self._slots[index]]
+            else:
+                missing[index] = place
+        if missing:
+            places = list(missing.values())
+            found[places] = self._source.rows(indices[places])
+            self.computed += len(places)
+            for index, place in list(missing.items())[: self.capacity]:
+                self._kept[self._new_slot(index)] = found[place]
+        return found
+
+    def _new_slot(self, index: int) -> int:
+        """Return the slot of a new row: a free one, or that of the least recently used row."""
+        slot = len(self._slots)
+        if slot == self.capacity:
+            _, slot = self._slots.popitem(last=False)
+        self._slots[index] = slot
+        return slot

@@ -1,0 +1,115 @@
+"""Fit support vector machines of two or several classes along a path of `C`, from rows of the kernel."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from kernel_pipeline.tasks.arrays import Floats, Integers
+from kernel_pipeline.tasks.learners.kernel_rows import CachedRows, KernelRows
+from kernel_pipeline.tasks.learners.one_against_one import class_pairs, sample_weights, vote
+from kernel_pipeline.tasks.learners.svm_solver import GAP, ROWS_AT_A_TIME, SvmProblem, fit_machines
+from kernel_pipeline.tasks.learners.working_sets import MAX_WORKING_SET
+
+# Memory per pair of samples of a working set: the kernel, its centered copy, and libsvm's cache.
+BYTES_PER_PAIR = 16
+
+
+@dataclass(frozen=True)
+class SvmMachines:
+    """Fitted machines of all pairs of classes and all values of C."""
+
+    coefficients: Floats
+    """Coefficients of the training samples, (n, pairs, values)."""
+    intercepts: Floats
+    """(pairs, values)"""
+    gaps: Floats
+    """Relative duality gap of each value, the largest of all pairs, (values,); NaN if the kernel is indefinite."""
+    classes: int
+    """Number of label columns: 1 for two classes."""
+    fitted: Floats | None = None
+    """Predictions of the training samples of two classes, (n, 1, values)."""
+
+    @property
+    def support(self) -> Integers:
+        """Return the training samples with a coefficient in some machine."""
+        return np.flatnonzero(self.coefficients.any(axis=(1, 2)))
+
+    def only(self, samples: Integers) -> "SvmMachines":
+        """Return the machines with the coefficients of some training samples only, such as the support vectors."""
+        return replace(self, coefficients=self.coefficients[samples], fitted=None)
+
+    def predict(self, rows: Floats) -> Floats:
+        """Return the decision values of samples, or their classes if there are more than two.
+
+        Parameters
+        ----------
+        rows
+            Kernel of the samples against the training samples, (q, n).
+
+        Returns
+        -------
+        (q, 1, values) or (q, C, values)
+            Decision values of two classes; of more, 1 in the column of the predicted class and 0 elsewhere.
+        """
+        n, pairs, values = self.coefficients.shape
+        decisions = (rows @ self.coefficients.reshape(n, -1)).reshape(-1, pairs, values) + self.intercepts
+        return decisions if self.classes == 1 else vote(decisions, self.classes)
+
+
+def largest_working_set(cache_bytes: int) -> int:
+    """Return the size of working sets whose kernels need at most half of the bytes of the cache.
+
+    >>> largest_working_set(400 << 20), largest_working_set(8 << 30)
+    (3620, 8000)
+    """
+    return min(MAX_WORKING_SET, int((cache_bytes / 2 / BYTES_PER_PAIR) ** 0.5))
+
+
+def fit_svm(
+    kernel: KernelRows,
+    target: Floats,
+    costs: Sequence[float],
+    class_weight: str | None = None,
+    cache_bytes: int | None = None,
+    goal: float = GAP,
+    rows_at_a_time: int = ROWS_AT_A_TIME,
+) -> SvmMachines:
+    """Fit all machines by working sets.
+
+    Parameters
+    ----------
+    kernel
+        Kernel of the training samples.
+    target
+        Labels -1 and +1 of the training samples, (n, 1), or one column of zeros and ones per class, (n, C).
+    costs
+        Values of C, from the smallest to the largest.
+    class_weight
+        "balanced" multiplies `C` of each class by `n / (n_classes * n_samples_of_class)`, as in scikit-learn.
+    cache_bytes
+        Size of the cache of computed rows; None for a kernel in memory, whose rows are not kept again.
+    goal
+        Relative duality gap at which the solver stops.
+    rows_at_a_time
+        Number of rows that are held besides those of the cache.
+    """
+    weights, pairs = sample_weights(target, class_weight), class_pairs(target)
+    coefficients = np.zeros((len(target), len(pairs), len(costs)))
+    intercepts, gaps = np.empty((2, len(pairs), len(costs)))
+    fitted = None
+    for number, pair in enumerate(pairs):
+        rows = kernel.only(pair.samples) if len(pairs) > 1 else kernel
+        if cache_bytes is None:
+            problem = SvmProblem(rows, pair.labels, weights[pair.samples], MAX_WORKING_SET)
+        else:
+            cached = CachedRows(rows, cache_bytes)
+            largest = min(cached.capacity, largest_working_set(cache_bytes))
+            problem = SvmProblem(cached, pair.labels, weights[pair.samples], max(2, largest), rows_at_a_time)
+        machines = fit_machines(problem, costs, goal)
+        coefficients[pair.samples, number] = np.column_stack([machine.coefficients for machine in machines])
+        intercepts[number] = [machine.intercept for machine in machines]
+        gaps[number] = [machine.gap for machine in machines]
+        if target.shape[1] == 1:
+            fitted = np.column_stack([machine.fitted for machine in machines])[:, None]
+    return SvmMachines(coefficients, intercepts, gaps.max(axis=0), target.shape[1], fitted)

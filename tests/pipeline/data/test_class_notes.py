@@ -1,0 +1,62 @@
+"""Notes about small classes and large majorities."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from kernel_pipeline.data.class_notes import class_notes
+from kernel_pipeline.plan.notes import lines
+from kernel_pipeline.plan.plan import make_plan
+from tests.helpers.build import config_values, load, parsed, put
+
+
+def notes(negative: int, positive: int) -> tuple[str, ...]:
+    return class_notes(pd.Series(["a"] * negative + ["b"] * positive), np.repeat([-1.0, 1.0], [negative, positive]))
+
+
+@pytest.mark.parametrize(
+    ("sizes", "expected"), [((10, 10), 0), ((90, 10), 0), ((910, 90), 1), ((9, 10), 1), ((8, 9), 2)]
+)
+def test_limits(sizes: tuple[int, int], expected: int) -> None:
+    assert len(notes(*sizes)) == len(notes(*sizes[::-1])) == expected
+
+
+def test_the_class_and_its_size_are_named() -> None:
+    assert notes(10, 9) == (
+        "class 'b' has 9 samples, fewer than 10; errors and alignments will vary considerably between trials",
+    )
+    assert notes(950, 50) == (
+        "95.0 % of the samples belong to class 'a'; always predicting it has an error of about 0.050; compare "
+        "errors with this value",
+    )
+
+
+def test_a_class_of_several_labels() -> None:
+    labels = pd.Series([1.0, 2.0, 3.0, 4.0] * 2 + [5.0] * 10)
+    (note,) = class_notes(labels, np.where(labels < 5, 1.0, -1.0))
+    assert note.startswith("class '1', '2', '3' and 1 more has 8 samples")
+
+
+def rows(classes: str, numbers: bool = False) -> str:
+    return "".join(f"{row},{row * row % 7},{ord(label) if numbers else label}\n" for row, label in enumerate(classes))
+
+
+@pytest.mark.parametrize("task", ["classification", ["regression", "classification"]])
+def test_notes_reach_the_plan_for_a_classification(task: Any, tmp_path: Path) -> None:
+    put(tmp_path, rows("a" * 95 + "b" * 5))
+    samples = load(tmp_path, task=task, index=False, target=-1)
+    plan = make_plan(parsed(config_values(task=task)), [samples.info])
+    assert lines(plan.notes())[:2] == [
+        "note: dataset 'things': class 'b' has 5 samples, fewer than 10; errors and alignments will vary considerably "
+        "between trials",
+        "note: dataset 'things': 95.0 % of the samples belong to class 'a'; always predicting it has an error of about "
+        "0.050; compare errors with this value",
+    ]
+
+
+def test_a_regression_has_no_classes(tmp_path: Path) -> None:
+    put(tmp_path, rows("a" * 95 + "b" * 5, numbers=True))
+    assert load(tmp_path, task="regression", index=False, target=-1).notes == ()

@@ -1,0 +1,167 @@
+"""Options of csv files are read from the config or found in the file, and what was found is reported."""
+
+import csv
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kernel_pipeline.data.column_encoding import MISSING_WORDS
+from kernel_pipeline.data.formats.delimited import MISSING_VALUES
+from kernel_pipeline.data.sources.file import read_frame
+from kernel_pipeline.errors import DataError
+from tests.helpers.build import FEATURES, LABELS, ROWS, dense, file_dataset, load, put, refused
+
+HEADED = "u,v,label\n" + ROWS
+HEADER_NOTE = "the first line of things.csv is read as the names of the columns, since it has text above numbers"
+
+
+def read(folder: Path, content: str | bytes, name: str = "things.csv", **dataset: Any) -> pd.DataFrame:
+    return read_frame(put(folder, content, name), file_dataset(**dataset))[0]
+
+
+@pytest.mark.parametrize("name", ["things.csv", "things.csv.gz"])
+@pytest.mark.parametrize("format_", ["csv", "table"])
+def test_a_header_above_numbers_is_found_and_reported(format_: str, name: str, tmp_path: Path) -> None:
+    put(tmp_path, HEADED if format_ == "csv" else HEADED.replace(",", "  "), name)
+    samples = load(tmp_path, path=name, format=format_)
+    np.testing.assert_array_equal(samples.features, FEATURES[samples.order])
+    np.testing.assert_array_equal(samples.targets["classification"], LABELS[samples.order])
+    assert any(note.startswith(HEADER_NOTE.replace("things.csv", name)) for note in samples.notes)
+
+
+@pytest.mark.parametrize("dataset", [{"header": True}, {"target": "label"}, {"drop": ["u"]}, {"index": "u"}])
+def test_a_header_that_the_config_speaks_of_is_not_reported(dataset: dict[str, Any], tmp_path: Path) -> None:
+    put(tmp_path, HEADED)
+    assert not any("first line" in note for note in load(tmp_path, **dataset).notes)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        ROWS,
+        "x,y,a\n" + ROWS.replace(",", ",w").replace("\n", "\nw"),  # text all the way down
+        "u,1,label\n" + ROWS,  # a number in the first line
+        "?,?,?\n" + ROWS,
+        "u,v,label\n",
+    ],
+    ids=["numbers", "only text", "a number above", "gaps", "one line"],
+)
+def test_a_first_line_that_is_a_sample(content: str, tmp_path: Path) -> None:
+    assert list(map(str, read(tmp_path, content).columns)) == ["0", "1", "2"]
+
+
+def test_gaps_and_words_for_them_do_not_hide_a_header(tmp_path: Path) -> None:
+    assert read(tmp_path, ",v,label\n1,N/A,a\n2,None,b\n3,4,a\n").columns.tolist() == ["Unnamed: 0", "v", "label"]
+
+
+def test_a_header_above_decimal_commas_and_beside_a_column_of_gaps(tmp_path: Path) -> None:
+    assert read(tmp_path, "u;v;label\n1,5;;a\n2,5;;b\n").columns.tolist() == ["u", "v", "label"]
+
+
+def test_header_false_reads_the_first_line_as_a_sample(tmp_path: Path) -> None:
+    assert len(read(tmp_path, HEADED, header=False)) == 10
+
+
+def test_a_first_line_of_names_and_numbers_is_named_as_the_cause(tmp_path: Path) -> None:
+    text = refused(tmp_path, "u,2019,label\n" + ROWS)
+    assert "'u' in data row 1. If the first line contains the names" in text
+    assert "set header = true" in text
+
+
+@pytest.mark.parametrize("separator", [";", "\t", "|", ","])
+@pytest.mark.parametrize("given_", [True, False])
+def test_separators_are_given_or_found(separator: str, given_: bool, tmp_path: Path) -> None:
+    put(tmp_path, HEADED.replace(",", separator))
+    samples = load(tmp_path, separator=separator if given_ else None)
+    np.testing.assert_array_equal(samples.features, FEATURES[samples.order])
+    reported = [note for note in samples.notes if "separated by" in note]
+    assert len(reported) == (not given_ and separator != ",")
+    assert all(repr(separator) in note for note in reported)
+
+
+def test_a_separator_inside_quotes_separates_nothing(tmp_path: Path) -> None:
+    assert read(tmp_path, '"u,v;w";x\n1;2\n').columns.tolist() == ["u,v;w", "x"]
+
+
+def test_a_comma_goes_before_other_separators(tmp_path: Path) -> None:
+    assert read(tmp_path, "1;5,2\n3;5,4\n").shape == (2, 2)
+    assert read(tmp_path, "1;5,2\n3;5,4\n", separator=";").shape == (2, 2)
+
+
+@settings(deadline=None)
+@given(
+    numbers=st.lists(st.tuples(*[st.floats(-1e9, 1e9)] * 3), min_size=1, max_size=20),
+    separator=st.sampled_from([";", "\t", "|"]),
+)
+def test_decimal_commas_are_read_as_python_writes_them(
+    numbers: list[tuple[float, ...]], separator: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.mktemp("decimal")
+    lines = [separator.join(repr(float(value)).replace(".", ",") for value in row) for row in numbers]
+    frame = read(folder, "a;b;c\n".replace(";", separator) + "\n".join(lines) + "\n", decimal=",")
+    np.testing.assert_allclose(frame.to_numpy(np.float64), np.array(numbers), rtol=1e-14)
+
+
+def test_decimal_commas_in_a_table_and_a_hint_where_they_are_not_announced(tmp_path: Path) -> None:
+    assert read(tmp_path, "1,5 2,5\n3,5 4\n", format="table", decimal=",").to_numpy().tolist() == [[1.5, 2.5], [3.5, 4]]
+    rows = "".join(f"{i},5;{2 * i % 5};{'ab'[i % 2]}\n" for i in range(9))
+    assert "set decimal = ','" in refused(tmp_path, "u;v;label\n" + rows)
+    assert dense(load(tmp_path, decimal=",")).min() == 0.0
+
+
+def test_a_decimal_comma_that_also_separates(tmp_path: Path) -> None:
+    assert "decimal = ',' is also the separator of the columns; set separator" in refused(tmp_path, ROWS, decimal=",")
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "utf-16", "cp1252", "utf-8"])
+def test_encodings(encoding: str, tmp_path: Path) -> None:
+    content = "größe,v,label\n" + ROWS
+    frame = read(tmp_path, content.encode(encoding), **{"encoding": encoding} if encoding != "utf-8" else {})
+    assert frame.columns[0] == "größe"
+
+
+@pytest.mark.parametrize("content", [HEADED, ROWS], ids=["header", "numbers"])
+def test_a_byte_order_mark_is_no_part_of_the_first_cell(content: str, tmp_path: Path) -> None:
+    frame = read(tmp_path, content.encode("utf-8-sig"))
+    assert frame.columns[0] in (0, "u")
+    assert pd.api.types.is_numeric_dtype(frame.iloc[:, 0])
+
+
+def test_another_encoding_is_named_with_the_key_to_set(tmp_path: Path) -> None:
+    put(tmp_path, HEADED.replace("u", "ü").encode("latin-1"))
+    with pytest.raises(DataError, match=r"its encoding is not 'utf-8' .* encoding = 'latin-1'"):
+        load(tmp_path)
+
+
+@pytest.mark.parametrize("dataset", [{}, {"header": True}, {"target": "label"}])
+def test_names_must_be_distinct(dataset: dict[str, Any], tmp_path: Path) -> None:
+    text = refused(tmp_path, "u,u,label\n" + ROWS, **dataset)
+    assert "the name 'u' 2 times; names of columns must be distinct" in text
+
+
+@pytest.mark.parametrize("word", sorted(MISSING_WORDS))
+def test_words_for_missing_values(word: str, tmp_path: Path) -> None:
+    text = refused(tmp_path, ROWS + f"1,{word},a\n")
+    found = "is empty" if word in MISSING_VALUES else f"has no value (found {word!r})"
+    assert f"column 1 {found} in data row 10; this is the case in 1 of 10 rows" in text
+    assert load(tmp_path, missing="drop").left_out == 1
+
+
+def test_the_missing_words_are_those_of_pandas(tmp_path: Path) -> None:
+    """Each word that we know, pandas reads as missing too, except the question mark of UCI and Weka."""
+    path = tmp_path / "words.csv"
+    with path.open("w", newline="") as file:
+        csv.writer(file).writerows([["1", word] for word in sorted(MISSING_WORDS - {"?"})])
+    assert pd.read_csv(path, header=None)[1].isna().all()
+
+
+def test_a_class_may_be_called_none_and_codes_go_before_missing_words(tmp_path: Path) -> None:
+    put(tmp_path, "".join(f"{i},{['None', 'some'][i % 2]},{['None', 'N/A'][i % 2]}\n" for i in range(9)))
+    samples = load(tmp_path, encode={"None": 0, "some": 1})
+    np.testing.assert_array_equal(samples.features[:, 1], samples.order % 2)
+    assert set(samples.targets["classification"]) == {-1.0, 1.0}

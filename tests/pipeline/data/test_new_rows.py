@@ -1,0 +1,98 @@
+"""Encoders of new rows: the rows of the source become the features of the dataset, and others follow the same rules."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from kernel_pipeline.config.loading import parse_config
+from kernel_pipeline.data.prepared import PreparedDataset, load_samples
+from kernel_pipeline.errors import DataError
+
+TABLE = pd.DataFrame(
+    {
+        "id": range(12),
+        "size": [1.5, 2.5, -999.0, 4.0] * 3,
+        "code": [1, 2, 3, 1] * 3,
+        "colour": ["red", "blue", "red", None] * 3,
+        "gene": ["AGC", "GGC", "AAA", "CGA"] * 3,
+        "note": ["x", "", "7", "?"] * 3,
+        "y": [0.0, 1.0, 2.0, 3.5] * 3,
+    }
+)
+ONEHOT: dict[str, Any] = {"encode": "onehot", "drop": ["gene", "note"], "index": "id", "missing_values": [-999]}
+VIEW = [{"family": "linear", "columns": ["size", "code"]}]
+CASES: dict[str, dict[str, Any]] = {
+    "onehot": ONEHOT | {"missing": "mean"},
+    "categorical": ONEHOT | {"missing": "mean", "categorical": ["code"]},
+    "drop": ONEHOT | {"missing": "drop"},
+    "view": {"kernels": VIEW, "missing": "mean", "missing_values": [-999]},
+    "letters": {"encode": {"A": 1, "G": 2, "C": 3}, "drop": ["colour", "note", "id"]},
+    "columns": ONEHOT | {"missing": "mean", "kernels": [{"family": "rank-one", "columns": ["colour", "size"]}]},
+}
+
+
+def loaded(folder: Path, case: str) -> PreparedDataset:
+    TABLE.to_csv(folder / "table.csv", index=False)
+    dataset = {"name": "d", "task": "regression", "source": "file", "path": "table.csv", "format": "csv", "target": "y"}
+    values = {"kernels": [{"family": "linear"}]} | dataset | CASES[case]
+    config = parse_config({"name": "t", "methods": ["unif"], "protocol": {"folds": 3}, "dataset": [values]}, "a test")
+    return load_samples(config, config.dataset[0], folder)
+
+
+@pytest.mark.parametrize("case", list(CASES))
+def test_rows_of_the_source_become_the_features(tmp_path: Path, case: str) -> None:
+    samples = loaded(tmp_path, case)
+    assert samples.encoder is not None
+    source = pd.read_csv(tmp_path / "table.csv")
+    found = samples.encoder.encode(source)
+    assert found.notes == ()
+    assert np.flatnonzero(found.usable).tolist() == sorted(samples.order)
+    features = np.asarray(found.features)
+    if samples.steps is not None:
+        features = samples.steps.apply(features)
+    expected = samples.features_of(None)
+    names = samples.columns.names if samples.columns else [""] * features.shape[1]
+    is_used = [case != "view" or name in ("size", "code") for name in names]
+    np.testing.assert_array_equal(features[samples.order][:, is_used], np.asarray(expected)[:, is_used])
+
+
+def test_columns_that_no_kernel_uses_may_be_absent_or_wrong(tmp_path: Path) -> None:
+    encoder = loaded(tmp_path, "view").encoder
+    assert encoder is not None
+    whole = encoder.encode(TABLE)
+    np.testing.assert_array_equal(encoder.encode(TABLE[["code", "size"]]).features, whole.features)
+    assert encoder.encode(TABLE.assign(colour=3, id="text")).usable.all()
+    with pytest.raises(DataError, match="they lack 'size'"):
+        encoder.encode(TABLE.drop(columns="size"))
+    with pytest.raises(DataError, match="they add 'more'"):
+        encoder.encode(TABLE.assign(more=1))
+
+
+def test_missing_values_of_the_config_are_gaps_of_new_rows(tmp_path: Path) -> None:
+    encoder = loaded(tmp_path, "view").encoder
+    assert encoder is not None
+    assert np.isnan(np.asarray(encoder.encode(TABLE).features)).sum() == 3
+
+
+def test_numbers_that_are_categories_may_be_text_in_new_rows(tmp_path: Path) -> None:
+    samples = loaded(tmp_path, "categorical")
+    assert samples.encoder is not None
+    assert samples.columns is not None
+    one = samples.encoder.encode(TABLE[["size", "code", "colour"]].head(3))
+    two = samples.encoder.encode(TABLE[["size", "code", "colour"]].head(3).astype({"code": str}))
+    np.testing.assert_array_equal(one.features, two.features)
+    codes = [place for place, name in enumerate(samples.columns.names) if name.startswith("code_")]
+    np.testing.assert_array_equal(np.asarray(one.features)[:, codes], np.eye(3))
+    new = samples.encoder.encode(pd.DataFrame({"size": [1.0], "code": [9], "colour": ["red"]}))
+    assert not np.asarray(new.features)[:, codes].any()
+    assert "column 'code' contains texts that are not in the data of the model, in 1 rows: 9" in new.notes[0]
+
+
+def test_sequences_of_another_length_are_refused(tmp_path: Path) -> None:
+    encoder = loaded(tmp_path, "letters").encoder
+    assert encoder is not None
+    with pytest.raises(DataError, match="contains 'AG' in row 2 of the new rows; sequences of 3 letters are required"):
+        encoder.encode(TABLE.assign(gene=["AGC", "AG", *["AGC"] * 10]))
