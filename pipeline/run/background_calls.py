@@ -66,7 +66,7 @@ def call_in_background(function: Callable[[], object]) -> None:
     def call() -> None:
         try:
             function()
-        except Exception as error:  # such as a call of a worker that has left
+        except Exception as error:  # for example, the called worker has left
             log.warning("a background call failed: %s: %s", type(error).__name__, error)
 
     threading.Thread(target=call, daemon=True).start()

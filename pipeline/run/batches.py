@@ -14,7 +14,7 @@ class Batches:
         self._ready: dict[str, list[int]] = {}
 
     def expect(self, task: Task) -> None:
-        """Count a task that will run."""
+        """Register a task that will run, now or later."""
         if task.batch_key is not None:
             self._expected[task.batch_key] += 1
 
@@ -43,7 +43,7 @@ class Batches:
         return [number] if task.batch_key is None else self._pop(task.batch_key)
 
     def pop_incomplete(self) -> list[int]:
-        """Take the tasks of the first batch that can run now; empty if there are none."""
+        """Take the tasks that can run now from the first incomplete batch; return an empty list if there are none."""
         return self._pop(next(iter(self._ready))) if self._ready else []
 
     def _pop(self, key: str) -> list[int]:

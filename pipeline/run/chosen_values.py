@@ -17,7 +17,7 @@ Values = tuple[float, ...]
 
 @dataclass(frozen=True)
 class WantedModel:
-    """A model of a run."""
+    """The model to fit: its dataset, problem and method, and the rows and the value that it is fitted with."""
 
     dataset: str
     problem: str
@@ -61,9 +61,9 @@ def chosen_value(manifest: Manifest, plan: DatasetPlan, wanted: WantedModel, pat
 
 
 def median_value(chosen: Iterable[Values], path: Sequence[Values]) -> Values:
-    """Return the median of chosen values; of an even number, the more regularised one of the two in the middle.
+    """Return the median of the chosen values, separately for each grid.
 
-    With several grids, it is the median in each of them.
+    If their number is even, it is the more regularised of the two middle values.
 
     >>> median_value([(1.0,), (4.0,), (4.0,), (16.0,), (16.0,), (16.0,)], [(1.0,), (4.0,), (16.0,)])
     (4.0,)

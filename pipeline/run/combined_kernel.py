@@ -29,7 +29,7 @@ from kernel_pipeline.tasks.weights.gram_statistics import GramStatistics
 from kernel_pipeline.tasks.weights.method import WeightRule
 from kernel_pipeline.tasks.weights.rank_one_statistics import RankOneStatistics
 
-# Size of a block of all base kernels.
+# Target size of a block of all base kernels in memory.
 BLOCK_BYTES = 64 << 20
 
 Block = Callable[[slice, slice], Floats]
@@ -71,7 +71,7 @@ class CombinedKernel:
 def combined_kernel(
     manifest: Manifest, plan: DatasetPlan, wanted: WantedModel, data_dir: Path | None
 ) -> CombinedKernel:
-    """Return the combined kernel of a method: with the stored weights of a trial, or with weights learned on all rows.
+    """Return the combined kernel of a method, with the stored weights of a trial or with weights learned on all rows.
 
     Raises
     ------

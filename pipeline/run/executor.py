@@ -134,7 +134,7 @@ class Execution:
         self._send_ahead(capacity * AHEAD_PER_WORKER - waiting)
 
     def _send_ahead(self, limit: int) -> None:
-        """Send up to `limit` batches that wait for others; a batch and one that waits for it use separate messages."""
+        """Send up to `limit` batches that wait for others, each in a later message than those that it waits for."""
         batches: list[TaskBatch] = []
         sent = self._sent.tasks  # includes, from here on, the tasks that are about to be sent
         while limit > 0 and (batch := self._schedule.take_ahead(sent)) is not None:

@@ -30,8 +30,8 @@ def foreign_files(
     named
         Keys of the files that the ledger names.
     unfinished
-        Whether tasks are pending or have failed. They may have left chunks of known arrays, and tables that the
-        ledger does not name are then from an earlier time when the run was complete; both are written again.
+        Whether tasks are pending or have failed. These tasks may have left chunks of known arrays, and an earlier,
+        complete state of the run may have left tables. Neither is reported, since both will be written again.
     abandoned
         Names of datasets that may have left files behind, since a change of the config was not completed.
     """

@@ -29,7 +29,7 @@ from kernel_pipeline.tasks.labels import label_units
 from kernel_pipeline.tasks.learners.one_stage import OneStageMethod
 from kernel_pipeline.tasks.weights.method import Method, WeightRule
 
-# Memory of a fit, in numbers per pair of samples: the kernel, and work space of the solver.
+# Memory of a fit in float64 values per pair of samples: the kernel, and the work space of the solver.
 NUMBERS_PER_PAIR = 2.5
 
 

@@ -57,7 +57,7 @@ class KernelRemoval:
         self.remove(self._fits, finished)
 
     def remove_rewritten(self, executed: Collection[str], finished: Mapping[str, TaskReport]) -> None:
-        """Remove kernels of fits that were finished before their kernels were computed again together with others."""
+        """Remove kernels that were recomputed together with others, although their fits were already finished."""
         self.remove([name for name, fit in self._fits.items() if self._is_rewritten(fit, executed)], finished)
 
     def _is_rewritten(self, fit: FitTask, executed: Collection[str]) -> bool:

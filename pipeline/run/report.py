@@ -19,9 +19,9 @@ from kernel_pipeline.store.paths import REPORT
 from kernel_pipeline.store.storage import Storage
 
 REFRESH_S = 10
-"""Time after which the page of a run that is watched reloads itself."""
+"""Interval at which the report of a watched run reloads itself."""
 MAX_ATTEMPTS = 3
-"""Maximum number of times that a report is built, since the run may finish in the meantime."""
+"""Maximum number of times that a report is built; it is built again if the run finishes in the meantime."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ def write_report(root: Storage, is_watched: bool = False) -> WrittenReport:
     Parameters
     ----------
     is_watched
-        Whether the page of a run that is not finished reloads itself.
+        Whether the report reloads itself periodically while the run is not finished.
 
     Raises
     ------

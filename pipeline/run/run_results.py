@@ -75,8 +75,8 @@ class RunResults(OpenedRun):
         Returns
         -------
         DataFrame
-            A column `kernel` with the names, and one column `trial_0`, `trial_1`, ... per trial; for all of several
-            repeats, `repeat_0_trial_0`, .... Weights are NaN if the method failed.
+            A column `kernel` with the names, and one column per trial: `trial_0`, `trial_1`, ..., or, if there are
+            several repeats and none is chosen, `repeat_0_trial_0`, .... Weights are NaN if the method failed.
         """
         problem = self._problem(dataset, task)
         rows = self.rows
@@ -162,9 +162,10 @@ class RunResults(OpenedRun):
         trial: int | None = None,
         repeat: int = 0,
     ) -> "FittedModel":
-        """Fit a method again on all rows of a dataset, and return a model that predicts raw rows of the source.
+        """Fit a method again on all rows of a dataset, and return a model that predicts from raw rows.
 
-        The data are read from their source, and must be those of the run.
+        Raw rows are rows as in the source, before any preparation. The data are read from their source, and must be
+        those of the run.
 
         Parameters
         ----------
@@ -173,12 +174,13 @@ class RunResults(OpenedRun):
         task
             "regression" or "classification"; required if the dataset has both.
         regularisation
-            The regularisation value, for a kernel of trace one, or one for each grid of the method. By default, the
-            median of the values that the trials chose; of an even number of trials, the more regularised one of the two
-            in the middle.
+            The regularisation value, for a kernel of trace one, or one value for each grid of the method. By default,
+            the median of the values that the trials chose; if their number is even, the more regularised of the two
+            middle ones.
         trial
-            Fit on the training rows of this trial instead, by default with its regularisation value, which gives the
-            stored predictions of the trial; with `refit = "train+validation"`, those of its validation fold.
+            Fit on the training rows of this trial instead. By default, the regularisation value of the trial is used,
+            and the model reproduces the stored predictions of the trial, or only those for its validation fold if the
+            config has `refit = "train+validation"`.
         repeat
             Number of the repeat of the trial, from 0.
 

@@ -24,7 +24,7 @@ class Schedule:
     Parameters
     ----------
     tasks
-        All tasks, in the order in which they are preferred.
+        All tasks, in order of preference.
     done
         Names of tasks that need not run.
     failed

@@ -117,7 +117,7 @@ class SentBatches:
         ended
             The batches to process now. Those whose reports do not arrive in time are returned by `wait` again.
         reports
-            The reports by key; none if they cannot be fetched together, so that each has to be fetched on its own.
+            The reports by key; empty if they cannot be fetched together, so that each has to be fetched separately.
         """
         succeeded = [future for future in ended if future.status == "finished"]
         try:

@@ -14,13 +14,18 @@ log = logging.getLogger("kernel_pipeline")
 
 REFRESH_INTERVAL_S = 1.0
 MEMORY_INTERVAL_S = 2.0
+"""Minimum time between two checks for paused workers."""
 ANSWER_TIMEOUT_S = 0.5
-# A scheduler that does not answer for this long is frozen or overloaded.
+"""Time to wait for an answer of the scheduler; a later answer is used by the next refresh."""
 FROZEN_AFTER_S = 30.0
+"""Time without an answer after which the user is told that the scheduler is frozen or overloaded."""
 FROZEN_INTERVAL_S = 60.0
 REPLACE_AFTER_S = 10.0
+"""Time with fewer workers than requested after which lost ones are replaced."""
 NO_WORKERS_TIMEOUT_S = 60.0
+"""Time without workers after which a run stops, on clusters whose workers connect immediately."""
 REMIND_AFTER_S = 30.0
+"""Time without workers after which the user is told what they wait for, on other clusters."""
 REMIND_INTERVAL_S = 600.0
 LOST = "the connection to the scheduler was lost. The same command resumes the run"
 
@@ -54,11 +59,12 @@ class WorkerPool:
         self._next_frozen = FROZEN_AFTER_S
         self._threads = 0
         self._refreshed = self._reminded = float("-inf")
+        # The times at which all workers, and at least one worker, were last connected.
         self._all_seen = self._some_seen = time.monotonic()
 
     @property
     def capacity(self) -> int:
-        """Number of tasks that can run concurrently; an external scheduler may have more workers than before."""
+        """Number of tasks that can run concurrently; an external scheduler may gain workers."""
         return max(self._cluster.workers, self._threads)
 
     def refresh(self) -> None:
