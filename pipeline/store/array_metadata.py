@@ -27,7 +27,7 @@ VARYING = ("shape", "data_type", "chunk_grid", "fill_value", "attributes")
 
 @dataclass(frozen=True)
 class Description:
-    """The shape, the chunks and the type of a stored array."""
+    """The shape, the chunk shape and the data type of a stored array."""
 
     shape: tuple[int, ...]
     chunks: tuple[int, ...]

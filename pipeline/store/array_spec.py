@@ -122,7 +122,7 @@ class ArraySpec:
 
     group: str
     pattern: str
-    """Name in its group, with the placeholders `dataset`, `problem`, `method` and `fitted`, a `fitted_group`."""
+    """Name in its group, with the placeholders `dataset`, `problem`, `method` and `fitted` (see `fitted_group`)."""
     dims: tuple[Dimension, ...]
     about: str
     per: Per = Per.DATASET

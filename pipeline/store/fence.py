@@ -1,9 +1,9 @@
 """Allow writes to the arrays of a run only on behalf of the driver process that holds its lock.
 
-A driver draws a random token each time it takes the lock. The token is stored in the lock, and every task carries it. A
-task that outlives its driver, on a scheduler that keeps running or on a host that lost its connection, finds another
-token or no lock before it writes, and stops. The lock is read immediately before a chunk is replaced, so a late write
-is possible only during a rename, or one request to an object store; the digests in the ledger detect it.
+A driver generates a random token each time it takes the lock. The token is stored in the lock, and every task carries
+it. A task that outlives its driver, on a scheduler that keeps running or on a host that lost its connection, finds
+another token or no lock before it writes, and stops. The lock is read immediately before a chunk is replaced, so a late
+write is possible only during a rename, or one request to an object store; the digests in the ledger detect it.
 """
 
 import time

@@ -1,4 +1,4 @@
-"""Write small files atomically."""
+"""Write files atomically, create private folders, and quote paths for the shell."""
 
 import os
 import re

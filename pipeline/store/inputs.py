@@ -100,7 +100,15 @@ class InputDigests:
 def with_reports(
     tasks: Sequence[Reader], totals: Sequence[tuple[Total, ...]], reported: Iterable[Mapping[str, str]]
 ) -> list[tuple[Total, ...]]:
-    """Return the digests of the inputs of tasks, with chunks added that the given totals do not include."""
+    """Return the digests of the inputs of tasks, including chunks that were written after the totals were computed.
+
+    Parameters
+    ----------
+    totals
+        Digests of the inputs of each task.
+    reported
+        Digests of the chunks that the totals do not include, by key.
+    """
     added = InputDigests()
     for digests in reported:
         added.add(digests)

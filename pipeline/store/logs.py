@@ -1,4 +1,4 @@
-"""Write the logs of a run to a local folder, and keep them with the run."""
+"""Write the logs of a run to a local folder, and store them with the run when it ends."""
 
 import logging
 from collections.abc import Iterator
@@ -48,7 +48,7 @@ class DriverLog(LogFile):
 
 @contextmanager
 def driver_log(root: "Storage") -> Iterator[None]:
-    """Log the messages of the driver to a file, and keep all logs at the end."""
+    """Log the messages of the driver to a file, and store all logs with the run at the end."""
     logs = root.logs()
     make_private(logs.folder)
     handler = DriverLog(logs)

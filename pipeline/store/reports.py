@@ -14,7 +14,7 @@ OK = "ok"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskReport(LedgerEntry):
-    """The report of a task that is finished, or that failed and is not run again unless the user asks for it.
+    """The report of a task that is finished, or that failed and is retried only on request.
 
     Examples
     --------
