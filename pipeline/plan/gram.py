@@ -24,7 +24,7 @@ from kernel_pipeline.plan.stage_plan import (
 from kernel_pipeline.plan.training_sizes import fitted_samples
 from kernel_pipeline.stages.combine import CombineTask
 from kernel_pipeline.stages.fitted import TrainingFolds
-from kernel_pipeline.stages.precomputed import stored_kernels
+from kernel_pipeline.stages.precomputed import count_precomputed
 from kernel_pipeline.stages.reduce import ReduceTask
 from kernel_pipeline.stages.single_kernels import kernels_per_task
 from kernel_pipeline.stages.task import Task
@@ -38,7 +38,7 @@ from kernel_pipeline.tasks.kernels.view import columns_in_views
 from kernel_pipeline.tasks.learners.one_stage import OneStageMethod
 from kernel_pipeline.tasks.weights.method import WeightRule
 
-# Number of two-stage methods that the size of the batches of tiles assumes.
+# Number of two-stage methods that is assumed when the size of the batches of tiles is chosen.
 ASSUMED_METHODS = 4
 
 
@@ -144,7 +144,7 @@ def _sizes(config: Config, dataset: Dataset, info: DatasetInfo, families: tuple[
         tile=min(config.storage.tile, info.rows),
         fixed_test=dataset.fixed_test,
         ridge=len(config.fit.path("regression")),
-        precomputed=stored_kernels(families),
+        precomputed=count_precomputed(families),
         per_trial=info.per_trial,
         repeat=config.protocol.repeats,
         permutation=config.protocol.permutations,

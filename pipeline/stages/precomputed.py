@@ -12,7 +12,7 @@ from kernel_pipeline.tasks.kernels.family import GramFamily
 from kernel_pipeline.tasks.kernels.precomputed import StoredFamily
 
 
-def stored_kernels(families: Sequence[GramFamily]) -> int:
+def count_precomputed(families: Sequence[GramFamily]) -> int:
     """Return the number of precomputed kernels of some families."""
     return sum(family.count for family in families if isinstance(family, StoredFamily))
 
@@ -20,8 +20,8 @@ def stored_kernels(families: Sequence[GramFamily]) -> int:
 def precomputed_inputs(
     dataset: str, families: Sequence[GramFamily], tiles: Sequence[tuple[int, int]] | None = None
 ) -> tuple[Input, ...]:
-    """Return what `StoredBlocks` reads for some tiles, or for all, as inputs; nothing without precomputed kernels."""
-    kernels = stored_kernels(families)
+    """Return what `StoredBlocks` reads for some or all tiles, as inputs; empty if no kernels are precomputed."""
+    kernels = count_precomputed(families)
     if not kernels:
         return ()
     return (whole(DATA, f"{dataset}/{PRECOMPUTED}") if tiles is None else precomputed_tiles(dataset, kernels, tiles),)
@@ -85,7 +85,7 @@ class CachedBlocks:
                 self._tile(*tile)
 
     def _pieces(self, span: slice) -> Iterator[tuple[int, slice, slice]]:
-        """Yield each tile that a span of samples crosses: its number, and the samples in it and in the span."""
+        """Yield the index of each tile in a span, and their common samples relative to the tile and to the span."""
         for index in range(span.start // self._tile_size, -(-span.stop // self._tile_size)):
             first, last = max(span.start, index * self._tile_size), min(span.stop, (index + 1) * self._tile_size)
             top = index * self._tile_size

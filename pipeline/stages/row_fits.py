@@ -14,7 +14,7 @@ from kernel_pipeline.stages.cell_results import CellResult
 from kernel_pipeline.stages.cells import NO_RESULT, failed, has_theorems
 from kernel_pipeline.stages.combine import read_weights, scaled_weights
 from kernel_pipeline.stages.fits import NO_WEIGHTS, CombinedCellTask
-from kernel_pipeline.stages.precomputed import CachedBlocks, stored_kernels
+from kernel_pipeline.stages.precomputed import CachedBlocks, count_precomputed
 from kernel_pipeline.stages.task import Output, Task
 from kernel_pipeline.stages.weights import WeightsTask
 from kernel_pipeline.store.arrays import GRAM, RunStore
@@ -25,13 +25,13 @@ from kernel_pipeline.tasks.learners.feature_rows import FeatureRows, fitted_fami
 from kernel_pipeline.tasks.learners.svm_rows import RowMemory, fit_svm_rows, row_moments
 from kernel_pipeline.tasks.learners.svm_solver import row_parts
 
-# Size of the cache of precomputed tiles relative to the cache of rows, which it is in addition to.
+# Size of the cache of precomputed tiles, relative to the cache of rows; it is additional memory.
 TILES_SHARE = 0.25
 
 
 @dataclass(frozen=True, kw_only=True)
 class RowFitTask(CombinedCellTask):
-    """Fit the support vector machines of one combined kernel by working sets."""
+    """Fit support vector machines with one combined kernel, using working sets of samples."""
 
     stage: ClassVar[str] = "fits"
     version: ClassVar[int] = 1
@@ -62,7 +62,7 @@ class RowFitTask(CombinedCellTask):
         return Output(digests=self.write_predictions(store, split, found.path), result=found)
 
     def _blocks(self, store: RunStore) -> CachedBlocks | None:
-        if not stored_kernels(self.families):
+        if not count_precomputed(self.families):
             return None
         samples = len(store.read(GRAM, f"{self.dataset}/fold"))
         return CachedBlocks(store, self.dataset, samples, self.tile, int(TILES_SHARE * self.memory.cache_bytes))

@@ -12,7 +12,7 @@ import numpy as np
 
 from kernel_pipeline.stages.fitted import FittedTask
 from kernel_pipeline.stages.labels import label_input, read_centered_labels
-from kernel_pipeline.stages.precomputed import StoredBlocks, precomputed_inputs, stored_kernels
+from kernel_pipeline.stages.precomputed import StoredBlocks, count_precomputed, precomputed_inputs
 from kernel_pipeline.stages.samples import folds_input, read_folds
 from kernel_pipeline.stages.task import Output
 from kernel_pipeline.stages.tile_sources import (
@@ -45,7 +45,7 @@ def batches(
 ) -> Iterator[tuple[tuple[int, int], ...]]:
     """Divide the tiles into batches of about one second, which do not depend on the number of workers.
 
-    Batches of very many tiles are larger, since each batch stores sums for all samples and repeats.
+    If there are very many tiles, batches are larger, since each batch stores sums for all samples and repeats.
     """
     side = min(tile_size, samples)
     size = max(
@@ -89,7 +89,7 @@ class GramTask(FittedTask):
 
     def prepare(self, store: RunStore) -> tuple[Fill, StoredBlocks | None]:
         """Return a function that computes blocks of all base kernels, and the reader of the precomputed ones."""
-        blocks = StoredBlocks(store, self.dataset, self.tile) if stored_kernels(self.families) else None
+        blocks = StoredBlocks(store, self.dataset, self.tile) if count_precomputed(self.families) else None
         return prepare_families(self.families, self.samples(store, blocks)), blocks
 
     def samples(self, store: RunStore, blocks: Blocks | None) -> Samples:
@@ -167,7 +167,7 @@ class TilesTask(TileBatchTask):
         return output
 
     def _permuted(self, folds: Integers, repeats: Sequence[int], kernels: int, count: int) -> dict[int, PermutedSums]:
-        """Return the sums of products with permuted labels, which are zero, by repeat; empty without permutations."""
+        """Return zero-initialised sums of products with permuted labels, by repeat; empty without permutations."""
         if self.permutations is None:
             return {}
         shape = (len(self.label_blocks), self.permutations.count, count, count, kernels)
