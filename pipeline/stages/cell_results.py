@@ -51,7 +51,7 @@ class Alignments:
 
     @property
     def is_within_null(self) -> bool:
-        """Return whether the alignment on the test fold does not exceed the level of permuted labels."""
+        """Return whether the alignment on the test fold does not exceed the 95 % quantile for permuted labels."""
         return self.test is not None and self.null_test_95 is not None and self.test <= self.null_test_95
 
     @classmethod

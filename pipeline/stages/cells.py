@@ -29,7 +29,7 @@ from kernel_pipeline.tasks.weights.method import Method
 
 # Errors for which a cell is reported as failed, while the rest of the sweep continues.
 NO_RESULT = (NoResultError, np.linalg.LinAlgError)
-# Evaluations that bound errors of a regression, and therefore have the unit of the labels.
+# Members of `Theorems` that are errors, or bounds on errors; in a regression they have the unit of the labels.
 ERRORS = ("predictor_error", "theorem14", "theorem16", "theorem17")
 
 

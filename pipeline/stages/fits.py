@@ -28,7 +28,7 @@ from kernel_pipeline.tasks.statistics.guarantees import KernelMoments
 # If `K(x, x)` is at most R^2, then `K_c(x, x)` of the centered kernel, the squared distance of a feature vector from
 # a mean of feature vectors, is at most 4 R^2.
 CENTERED_DIAGONAL = 4.0
-# The weights task reports why.
+# Status of a cell whose weights task failed; that task reports the reason.
 NO_WEIGHTS = "failed: there are no weights"
 
 
@@ -137,7 +137,8 @@ class FitTask(FinalFitTask, CombinedCellTask):
         signed = bool((mu < 0).any())
 
         def fit(samples: Split, values: tuple[float, ...]) -> CellResult:
-            # The kernel has trace one on the training set. The regularisation per sample of other sets is the same.
+            # The kernel has trace one on the training set. For a larger set it is divided by the ratio of the sizes,
+            # so that the regularisation per sample is the same.
             return self._fit(tiles, samples, values, signed, largest, len(samples.train) / len(split.train))
 
         try:

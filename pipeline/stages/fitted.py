@@ -36,7 +36,7 @@ class FittedTask(Task):
     repeats: int = 1
     """Number of times that the samples are assigned to folds."""
     permutations: Permutations | None = None
-    """Permutations of the labels, for the alignments reached by chance; None if these are not computed."""
+    """Permutations of the labels, for the alignments that are expected by chance; None if these are not computed."""
 
     @property
     def data_group(self) -> str:
@@ -44,7 +44,7 @@ class FittedTask(Task):
         return fitted_group(self.dataset, self.fitted.trial if self.fitted else None)
 
     def sums_groups(self) -> dict[int, str]:
-        """Return the groups of the sums of tiles, by repeat: of all repeats, or of that of the training set."""
+        """Return the groups of the sums of tiles, by repeat: all repeats, or only the repeat of the training set."""
         if self.fitted is None and self.repeats > 1:
             return {repeat: repeat_group(self.dataset, repeat) for repeat in range(self.repeats)}
         return {self.fitted.repeat if self.fitted else 0: self.data_group}

@@ -179,7 +179,8 @@ class RankOneFitTask(RankOneCellTask):
         kernel = _combined(columns, weights, kernels.trace)
 
         def fit(samples: Split, chosen: tuple[float, ...]) -> CellResult:
-            # The kernel has trace one on the training set. The regularisation per sample of other sets is the same.
+            # The kernel has trace one on the training set. For a larger set it is divided by the ratio of the sizes,
+            # so that the regularisation per sample is the same.
             whole = kernel if samples is split else kernel * (len(split.train) / len(samples.train))
             if signed:
                 return fit_signed_kernel(self.problem, whole, samples, self._options(chosen))

@@ -44,7 +44,7 @@ class ReduceTask(GramTask, StatisticsTask):
     result_type: ClassVar[type[TaskResult]] = DegenerateKernels
 
     tasks: tuple[str, ...]
-    """Names of the problems; the identity of finished tasks contains the name of this field."""
+    """Names of the problems. The field keeps its name, which is part of the identity of finished tasks."""
     batches: int
     widths: tuple[int, ...] = ()
     """Number of label columns of each problem; empty if each has one."""

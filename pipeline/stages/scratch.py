@@ -11,7 +11,7 @@ from kernel_pipeline.tasks.arrays import Floats
 
 
 class Scratch:
-    """Named arrays, in memory as far as they fit, and otherwise in a file that is deleted afterwards.
+    """Named arrays, kept in memory as long as they fit, and otherwise in a file that is deleted afterwards.
 
     The file is in the folder for temporary files (`TMPDIR`). It has no name, so it is deleted even if a worker is
     killed.

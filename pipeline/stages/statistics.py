@@ -47,7 +47,7 @@ class TrialStatistics:
 
 
 def _level(statistics: Statistics, weights: Floats, permuted: Floats | None) -> NullLevel:
-    """Return the level of the alignment of a combined kernel for permuted labels."""
+    """Return the mean and the quantile of the alignments of a combined kernel with permuted labels."""
     norm = alignment_norm(statistics, weights)
     return UNKNOWN if permuted is None or not norm > 0 else null_level(permuted @ weights / norm)
 

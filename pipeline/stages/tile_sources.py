@@ -34,9 +34,9 @@ class TileSource(Protocol):
     """Symmetric matrices over the same samples, of which tiles on and above the diagonal can be read."""
 
     def read(self, tile: Tile) -> Floats:
-        """Return one matrix of a tile, (rows, columns), or several, (count, rows, columns); valid until the next call.
+        """Return a tile of one matrix, (rows, columns), or of several matrices, (count, rows, columns).
 
-        The values must not be changed.
+        The array is valid until the next call, and must not be changed.
         """
 
     def skip(self, tile: Tile) -> None:
