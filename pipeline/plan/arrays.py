@@ -70,7 +70,8 @@ def planned_arrays(
 
     Returns
     -------
-    The arrays, without values.
+    tuple of ArrayPlan
+        The arrays, without values.
     """
     kind = Kernels.GRAM if families else Kernels.RANK_ONE
     owners = cells.owners(info, sizes)

@@ -221,7 +221,7 @@ def base_work(task: GramTask, sizes: TaskSizes) -> Work:
 def kernel_work(task: FitTask, sizes: TaskSizes) -> Work:
     """Return the work of reading or computing the combined kernel of a cell."""
     held_out = sizes.train * (sizes.samples - sizes.train)
-    again = held_out if task.repeats == 1 else sizes.samples**2  # held-out samples of further repeats are in all tiles
+    again = held_out if task.repeats == 1 else sizes.samples**2  # in further repeats, folds are spread over all tiles
     pairs = sizes.pairs + (again if FLOAT * held_out > HELD_OUT_BYTES else 0)
     if not task.recompute:
         return Work(0.0, 0.0, FLOAT * pairs, tile_count(sizes.samples, task.tile))
@@ -230,7 +230,13 @@ def kernel_work(task: FitTask, sizes: TaskSizes) -> Work:
 
 
 def panels_work(task: PanelTask, sizes: TaskSizes, held_out: float) -> Work:
-    """Return the work of computing the combined kernel of a cell in panels, and that of pairs with held-out samples."""
+    """Return the work of computing the combined kernel of a cell in panels.
+
+    Parameters
+    ----------
+    held_out
+        Number of pairs of a training sample and a held-out sample that are computed as well.
+    """
     pairs = sizes.train * (sizes.train + 1) / 2 + held_out
     combined = Work(2.0 * VECTOR_FLOPS / 4 * sizes.kernels * pairs)
     return combined + (computing_work(task, sizes, pairs) if task.recompute else base_work(task, sizes))

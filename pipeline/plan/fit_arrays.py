@@ -21,8 +21,8 @@ from kernel_pipeline.tasks.learners.single_columns import PREDICTION_BYTES
 
 # Predictions of all fits of a path, with and without the means; the coefficients that they are computed from, twice.
 COPIES_OF_PREDICTIONS = 4
-# Size of all matrices that a learner needs, relative to the kernel of the training samples; a check uses one byte per
-# entry.
+# Size of all matrices that a learner needs, including one byte per entry for a check of the values, relative to the
+# kernel of the training samples.
 RELATIVE_KERNEL_SIZE = {"regression": 1.3, "classification": 1.25}
 # Copies of a block of rows of held-out samples, including those that assemble it and reorder it for a learner.
 COPIES_OF_ROWS = 4

@@ -91,5 +91,5 @@ def _combined_trials(sizes: Sizes, trial: int) -> tuple[int, ...]:
 
 
 def _reads_permuted(method: Method) -> bool:
-    """Return whether the fits of a method, not its weights, determine the alignments reached by chance."""
+    """Return whether the tasks that fit a method, not those for its weights, use the permutations of the labels."""
     return isinstance(method, OneStageMethod) or (isinstance(method, WeightRule) and method.any_sign)

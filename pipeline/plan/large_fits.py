@@ -24,7 +24,7 @@ from kernel_pipeline.tasks.learners.panel_memory import PanelMemory
 from kernel_pipeline.tasks.learners.svm_rows import RowMemory
 from kernel_pipeline.tasks.weights.method import METHODS, Method, SingleKernelMethod, WeightRule
 
-# Numbers per pair of training samples that a fit in one piece needs.
+# Memory of a fit in one piece, in float64 values per pair of training samples.
 NUMBERS_PER_PAIR = {"regression": 1.3, "classification": 2.2}
 # Fraction of the limit that the arrays of a solver may always use.
 MIN_ARRAYS = 0.25
@@ -38,8 +38,8 @@ class FitMemory:
     """Value of `[fit] memory`."""
     train: int
     """Size of the largest training set."""
-    besides: int = 0
-    """Bytes that a worker process needs besides the arrays of a solver."""
+    other_bytes: int = 0
+    """Bytes that a worker process needs in addition to the arrays of a solver."""
 
     def needed(self, problem: str) -> int:
         """Return the bytes of a fit in one piece.
@@ -57,7 +57,7 @@ class FitMemory:
         (512, 16)
         """
         limit = parse_memory(self.limit)
-        return max(limit - self.besides, int(MIN_ARRAYS * limit))
+        return max(limit - self.other_bytes, int(MIN_ARRAYS * limit))
 
     def exceeds(self, problem: str) -> bool:
         """Return whether a fit in one piece needs more than the limit."""
@@ -127,7 +127,7 @@ class FitMemory:
 
     def _too_small(self, arrays: int, what: str, otherwise: str = "") -> ConfigError:
         """Return the error for a limit that is too small, given the bytes that the arrays of a solver need."""
-        size = format_memory(min(arrays + self.besides, math.ceil(arrays / MIN_ARRAYS)))
+        size = format_memory(min(arrays + self.other_bytes, math.ceil(arrays / MIN_ARRAYS)))
         return ConfigError(
             f"fit.memory = {self.limit!r} is too small to solve the fits in parts: {what} would not fit. Use at least "
             f"{size!r}, for example with --set fit.memory='{size}'{otherwise}"
@@ -164,7 +164,8 @@ def without_large_baselines(
 
     Returns
     -------
-    The other methods, and those that are left out.
+    kept, left_out
+        The methods that are used, and those that are left out.
     """
     kept, left_out = [], []
     shares = any(issubclass(METHODS[name], SingleKernelMethod) for name in listed)

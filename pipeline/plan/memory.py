@@ -67,7 +67,7 @@ class GramWorkload:
     squares: Sequence[str] | None = None
     """Problems whose fits hold the combined kernel of the training samples; None for all."""
     in_parts: int = 0
-    """Bytes of the arrays of fits that do not; 0 if there are none."""
+    """Bytes of the arrays of fits that are solved in parts; 0 if there are none."""
 
     @property
     def squared(self) -> Sequence[str]:
@@ -107,7 +107,7 @@ def gram_projection(work: GramWorkload) -> dict[str, int]:
     if work.recompute:
         del needed["combine"]
     projected = _projected(needed, work.problems if work.reads_base or work.any_sign else work.squared, work.train)
-    if work.in_parts:  # the cache of support vector machines is a part of it
+    if work.in_parts:  # `in_parts` includes the cache of support vector machines
         in_parts = work.in_parts + non_solver_bytes(sizes, work.predictions, work.view_columns)
         projected["fits"] = max(projected["fits"], in_parts)
     return projected

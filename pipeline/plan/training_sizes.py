@@ -1,4 +1,4 @@
-"""Determine how many samples the fits of a dataset have."""
+"""Determine the number of samples that models of a dataset are fitted to."""
 
 from kernel_pipeline.store.dataset_info import DatasetInfo
 
@@ -9,7 +9,7 @@ def training_samples(info: DatasetInfo, folds: int) -> int:
 
 
 def fitted_samples(info: DatasetInfo, folds: int, has_final_fit: bool) -> int:
-    """Return the largest number of samples of a fit; a final fit includes the validation samples."""
+    """Return the largest number of samples that a model is fitted to; a final fit includes the validation samples."""
     if not has_final_fit:
         return training_samples(info, folds)
     return info.rows - info.rows // folds if info.largest_train is None else info.rows
