@@ -42,7 +42,7 @@ class Cluster:
 
 
 class Backend(Generic[P]):
-    """Base class of all backends, with defaults for everything except the start of workers.
+    """Base class of all backends, with defaults for everything except `worker_limits` and `open_workers`.
 
     An instance belongs to one profile and is used for one run. Its methods are called in the order in which they are
     defined here; those before `open_workers` are called before anything is written.

@@ -120,8 +120,8 @@ def find(job: str = "", name: str = "") -> tuple[str, str]:
 
     Returns
     -------
-    The job ID and what Slurm reports about it (its state and the reason), or two empty strings if the job is not in the
-    queue.
+    number, state
+        The job ID, and the state and its reason as reported by Slurm. Both are empty if the job is not in the queue.
 
     Raises
     ------

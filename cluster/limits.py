@@ -11,7 +11,7 @@ from pathlib import Path
 
 from kernel_pipeline.cluster.errors import LimitError
 
-# Measured numbers of threads, rounded up. The driver includes the process from which workers are forked.
+# Measured numbers of threads, rounded up. Those of the driver include the process from which workers are forked.
 DRIVER_THREADS = 24
 THREADS_PER_WORKER = 12
 MIN_ADDRESS_SPACE = 3 << 30

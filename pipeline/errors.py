@@ -64,7 +64,10 @@ class MissingExtraError(PipelineError):
 
 
 class FailedError(PipelineError):
-    """A task failed, and `--fail-fast` stopped the run. Runs that continue after a failure have the same exit code."""
+    """A task failed and `--fail-fast` stopped the run, or a method has no model because its fits failed.
+
+    Runs that continue after a failure have the same exit code.
+    """
 
     exit_code = 3
 

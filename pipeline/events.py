@@ -58,11 +58,12 @@ class TasksStarted:
 
 @dataclass(frozen=True)
 class WorkersChanged:
-    """The number of workers is known, or has changed."""
+    """A cluster was opened."""
 
     workers: int
+    """Maximum number of workers."""
     dashboard: str
-    """Address of Dask's dashboard, or why there is none."""
+    """Address of Dask's dashboard, or the reason why there is none."""
 
 
 @dataclass(frozen=True)
