@@ -230,13 +230,7 @@ def kernel_work(task: FitTask, sizes: TaskSizes) -> Work:
 
 
 def panels_work(task: PanelTask, sizes: TaskSizes, held_out: float) -> Work:
-    """Return the work of computing the combined kernel of a cell in panels.
-
-    Parameters
-    ----------
-    held_out
-        Number of pairs of a training sample and a held-out sample that are computed as well.
-    """
+    """Return the work of computing the combined kernel of a cell in panels, including `held_out` pairs of samples."""
     pairs = sizes.train * (sizes.train + 1) / 2 + held_out
     combined = Work(2.0 * VECTOR_FLOPS / 4 * sizes.kernels * pairs)
     return combined + (computing_work(task, sizes, pairs) if task.recompute else base_work(task, sizes))
