@@ -22,6 +22,7 @@ from kernel_pipeline.stages.combine import read_weights
 from kernel_pipeline.store.arrays import RunStore
 from kernel_pipeline.tasks.arrays import Floats, Integers
 from kernel_pipeline.tasks.errors import NoResultError
+from kernel_pipeline.tasks.folds import trial_name
 from kernel_pipeline.tasks.kernels.family import Samples, kernel_shifts, prepare_families
 from kernel_pipeline.tasks.kernels.rank_one import RankOneKernels
 from kernel_pipeline.tasks.labels import center_labels, label_units
@@ -75,8 +76,10 @@ def combined_kernel(
 
     Raises
     ------
+    FailedError
+        If the method failed in the trial.
     PipelineError
-        If the method failed in the trial, or if it determines weights only during a fit and no trial is given.
+        If the method determines weights only during a fit and no trial is given.
     """
     dataset = next(known for known in manifest.config.dataset if known.name == wanted.dataset)
     if wanted.trial is None:
@@ -121,7 +124,7 @@ def _gram_source(
         trace = statistics.trace
         weights = _learned(manifest, wanted, GramStatistics(statistics.scaled(trace)))
     else:
-        weights, trace = _stored(manifest, wanted)
+        weights, trace = _stored(manifest, plan, wanted)
     fill, shifts = prepare_families(families, data.only(ascending).samples()), np.array(kernel_shifts(families))
 
     def block_of(factors: Floats) -> Block:
@@ -147,7 +150,7 @@ def _column_source(
         statistics = RankOneStatistics(kernels, center_labels(_labels(samples, wanted.problem)))
         weights, trace = _learned(manifest, wanted, statistics), kernels.trace
     else:
-        weights, trace = _stored(manifest, wanted)
+        weights, trace = _stored(manifest, plan, wanted)
     ordered = columns[np.argsort(samples.order)]
 
     def block_of(factors: Floats) -> Block:
@@ -184,12 +187,13 @@ def _learned(manifest: Manifest, wanted: WantedModel, statistics: GramStatistics
         raise FailedError(f"{wanted.method} of {wanted.dataset!r} has no weights on all rows: {error}") from None
 
 
-def _stored(manifest: Manifest, wanted: WantedModel) -> tuple[Floats, Floats]:
+def _stored(manifest: Manifest, plan: DatasetPlan, wanted: WantedModel) -> tuple[Floats, Floats]:
     """Return the stored weights and traces of a trial."""
     assert wanted.trial is not None
     store = RunStore(manifest.arrays())
     weights, traces = read_weights(store, wanted.dataset, wanted.problem, wanted.method, [wanted.trial])
     check_read(store.access.read, manifest.finished)
     if np.isnan(weights).any():
-        raise PipelineError(f"{wanted.method} of {wanted.dataset!r} failed in trial {wanted.trial}; choose another one")
+        trial = trial_name(wanted.trial, plan.folds if plan.repeats > 1 else None)
+        raise FailedError(f"{wanted.method} of {wanted.dataset!r} failed in {trial}; choose another trial")
     return weights[0], traces[0]

@@ -107,8 +107,8 @@ def _blas_text(libraries: list[dict[str, str | None]]) -> str:
 
 def _git_state() -> str | None:
     """Return the commit of the source tree, followed by '+' if files were changed; None if it is not known."""
-    folder = Path(__file__).parent
-    if not (folder.parent / ".git").exists():
+    folder = Path(__file__).resolve().parents[2]  # an editable installation has links to the source files
+    if not (folder / ".git").exists():
         return None
     try:
         done = subprocess.run(

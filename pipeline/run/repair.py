@@ -1,6 +1,6 @@
 """Verify a run directory byte by byte, and recompute only the parts that fail verification."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,6 +22,7 @@ from kernel_pipeline.store.ledger import Ledger
 from kernel_pipeline.store.ledger_state import LedgerState
 from kernel_pipeline.store.logs import driver_log
 from kernel_pipeline.store.paths import LEDGER, RESULTS
+from kernel_pipeline.store.reports import TaskReport
 from kernel_pipeline.store.storage import Storage
 
 
@@ -80,7 +81,7 @@ def verify_run(root: Storage) -> Verification:
         if plan
         else CheckReport()
     )
-    unfinished = _is_unfinished(plan, report)
+    unfinished = _is_unfinished(plan, report.valid.tasks)
     others = _other_problems(root, arrays, manifest.finished, ledger, unfinished)
     problems = [*report.problems, *_superseded(report), *others]
     if plan and manifest.is_current and not problems:
@@ -123,13 +124,13 @@ def repair_run(root: Storage, data_dir: Path | None, options: Options, listeners
         was_complete = read_manifest(root, run.ledger).is_complete or not recorded.tasks
         with driver_log(root), storage_errors(run), run.guarded():
             report = run.check(full=True)
-            others = _other_problems(root, arrays, recorded, run.ledger, _is_unfinished(run.plan, report))
+            others = _other_problems(root, arrays, recorded, run.ledger, _is_unfinished(run.plan, report.valid.tasks))
             for problem in (*report.problems, *_superseded(report), *others):
                 emit.notice(str(problem))
             run.retry_on_damage(lambda: run.execute(run.pending if was_complete else run.pending_repairs))
             if not run.pending():
                 run.retry_on_damage(run.tables)
-            foreign = foreign_files(root, arrays, run.ledger.named_files(), bool(run.pending()))
+            foreign = _foreign(root, arrays, run.ledger, _is_unfinished(run.plan, run.finished.tasks))
     recomputed = {name: run.finished.tasks[name] for name in sorted(run.damaged & run.finished.tasks.keys())}
     return Repair(
         repaired=len(report.problems) + len(report.superseded) + len(others) - len(foreign),
@@ -138,8 +139,8 @@ def repair_run(root: Storage, data_dir: Path | None, options: Options, listeners
     )
 
 
-def _is_unfinished(plan: Plan | None, report: CheckReport) -> bool:
-    done = {name for name, done in report.valid.tasks.items() if not done.failed}
+def _is_unfinished(plan: Plan | None, tasks: Mapping[str, TaskReport]) -> bool:
+    done = {name for name, done in tasks.items() if not done.failed}
     return plan is None or any(task.name not in done for task in plan.tasks)
 
 
@@ -163,7 +164,11 @@ def _other_problems(
     """Return the problems of files that no task wrote: manifest, tables and foreign files."""
     known = [entry for entry in (recorded.sweep, recorded.tables) if entry]
     problems = [problem for entry in known for problem in check_files(entry, root, recorded)]
-    return problems + foreign_files(root, arrays, ledger.named_files(), unfinished, _abandoned_datasets(ledger))
+    return problems + _foreign(root, arrays, ledger, unfinished)
+
+
+def _foreign(root: Storage, arrays: Storage, ledger: Ledger, unfinished: bool) -> list[Problem]:
+    return foreign_files(root, arrays, ledger.named_files(), unfinished, _abandoned_datasets(ledger))
 
 
 def _abandoned_datasets(ledger: Ledger) -> set[str]:

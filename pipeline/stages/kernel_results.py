@@ -59,7 +59,7 @@ class MarkedKernels:
         for part in parts:
             for kernel, numbers in part.first:
                 trials[kernel] = (*trials.get(kernel, ()), *numbers)
-        count = max(len(trials), *(part.count for part in parts))
+        count = max([len(trials), *(part.count for part in parts)])
         return cls(count, tuple(sorted(trials.items())[:MAX_NAMED_KERNELS]))
 
     def to_json(self) -> dict[str, Any]:
