@@ -7,6 +7,17 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import pytest
 
 from kernel_pipeline.data.data_directory import DATA_DIR_VARIABLE
+from tests.helpers.few_figures import draw_few
+
+draw_few()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests that read the paper's datasets."""
+    for item in items:
+        if "data_dir" in getattr(item, "fixturenames", ()):
+            item.add_marker("data")
 
 
 @pytest.fixture(scope="session")

@@ -14,6 +14,7 @@ from kernel_pipeline.results.view import Results
 from kernel_pipeline.store.arrays import RunStore
 from kernel_pipeline.store.local_storage import LocalStorage
 from kernel_pipeline.store.reports import TaskReport
+from tests.helpers.few_figures import all_figures
 
 GRID = {"from": -12, "to": 0, "step": 6}
 WAVE = {"source": "synthetic", "task": "regression", "kernels": [{"family": "gaussian", "log2_gamma": [-4, -1]}]}
@@ -40,14 +41,16 @@ def context_of(
 
 def figures_of(context: TableContext) -> dict[str, bytes]:
     """The files of all figures, by name."""
-    return {
-        key.removeprefix("figures/"): content
-        for figure in render_figures(Results(context))
-        for key, content in figure.files.items()
-    }
+    with all_figures():
+        return {
+            key.removeprefix("figures/"): content
+            for figure in render_figures(Results(context))
+            for key, content in figure.files.items()
+        }
 
 
 def report_of(context: TableContext, environment: Mapping[str, object] | None = None) -> str:
     """The text of the report."""
-    figures: list[Rendered] = list(render_figures(Results(context), png=False))
-    return report_page(context, figures, environment or {}).decode()
+    with all_figures():
+        figures: list[Rendered] = list(render_figures(Results(context), png=False))
+        return report_page(context, figures, environment or {}).decode()

@@ -31,6 +31,7 @@ from kernel_pipeline.store.ledger_entries import DataEntry, LedgerEntry
 from kernel_pipeline.store.local_storage import LocalStorage
 from kernel_pipeline.store.paths import LEDGER
 from kernel_pipeline.store.reports import TaskReport
+from tests.helpers.few_figures import MAIN
 
 SMALL: dict[str, Any] = {
     "name": "small",
@@ -155,14 +156,17 @@ def start(
 ) -> subprocess.Popen[str]:
     """Start the command line in a new process, with the packages below `root`; by default, this source tree.
 
+    With the packages of this source tree, few figures are drawn.
+
     Parameters
     ----------
     within
         Beginning of the command, such as a program that runs the rest of it in another namespace.
     """
     packages = root or Path(__file__).parents[2]
+    main = "from kernel_pipeline.cli.main import main; main()" if root else MAIN
     return subprocess.Popen(
-        [*within, sys.executable, "-c", "from kernel_pipeline.cli.main import main; main()", *map(str, arguments)],
+        [*within, sys.executable, "-c", main, *map(str, arguments)],
         cwd=cwd,
         env=os.environ | {"PYTHONPATH": str(packages)},
         stdout=subprocess.PIPE,

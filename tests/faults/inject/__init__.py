@@ -15,6 +15,7 @@ from typing import Literal, Self
 import psutil
 
 from tests.faults.harness import assert_same, lines, strays, wait_until
+from tests.helpers.few_figures import MAIN
 
 ALWAYS = 1_000_000
 TASK = "kernel_pipeline.run.worker:run_tasks"
@@ -76,7 +77,7 @@ class FaultyRun:
 
         self.notes = notes or cwd / "notes"
         self.process = subprocess.Popen(
-            [sys.executable, "-c", "from kernel_pipeline.cli.main import main; main()", *map(str, arguments)],
+            [sys.executable, "-c", MAIN, *map(str, arguments)],
             cwd=cwd,
             env=os.environ | faulty(faults, self.notes) | dict(environment or {}),
             stdout=subprocess.PIPE,

@@ -14,6 +14,7 @@ from kernel_pipeline.results.figures.rendering import render_figures
 from kernel_pipeline.results.figures.style import shortened
 from kernel_pipeline.results.view import Results
 from tests.helpers.drawn import context_of, drawn_config, figures_of
+from tests.helpers.few_figures import all_figures
 from tests.helpers.sweeps import run_here
 from tests.pipeline.results.conftest import Drawn
 from tests.pipeline.test_extensions.registering import registered
@@ -99,7 +100,7 @@ def test_a_figure_that_cannot_be_drawn_is_reported_and_the_others_are_drawn(
         def draw(self, results: Results) -> Iterator[Drawing]:
             raise ValueError("no such <column>")
 
-    with registered(FIGURES, "broken", Broken()):
+    with registered(FIGURES, "broken", Broken()), all_figures():
         rendered = list(render_figures(Results(context_of(*drawn)), png=False))
     (broken,) = [figure for figure in rendered if not figure.svg]
     assert broken.caption == "This figure could not be drawn: ValueError: no such <column>"
