@@ -7,9 +7,7 @@ from unittest.mock import patch
 from kernel_pipeline.results.figures.figure import BUILT_IN, FIGURES, Figure
 
 DRAWN = "errors"
-MAIN = (
-    "from tests.helpers.few_figures import draw_few; draw_few(); from kernel_pipeline.cli.main import main; main()"
-)
+MAIN = "from tests.helpers.few_figures import draw_few; draw_few(); from kernel_pipeline.cli.main import main; main()"
 """The command line with few figures, as code for a new process that finds the packages of this source tree."""
 _all_items = FIGURES.items
 
