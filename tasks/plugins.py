@@ -32,12 +32,12 @@ class Plugin:
     def __str__(self) -> str:
         return f"the {self.kind} {self.name!r} of the package {self.package} {self.version}"
 
-    def load(self, unsuitable: Callable[[Any], str]) -> Any:
+    def load(self, unsuitable_reason: Callable[[Any], str]) -> Any:
         """Import the entry.
 
         Parameters
         ----------
-        unsuitable
+        unsuitable_reason
             Function that returns the reason why an object cannot be an entry; an empty string if it can.
 
         Raises
@@ -57,7 +57,7 @@ class Plugin:
                 f"{self} cannot be imported: {type(error).__name__}: {error}. Update the package, or do not use this "
                 f"{self.kind}"
             ) from None
-        if reason := unsuitable(entry):
+        if reason := unsuitable_reason(entry):
             raise PluginError(f"{self} cannot be used: {self.entry_point.value} {reason}")
         return entry
 

@@ -37,7 +37,7 @@ class Registry(Mapping[str, T]):
         Names of the modules that register the built-in entries.
     group
         The entry point group by which other packages declare plug-ins; empty for none.
-    unsuitable
+    unsuitable_reason
         Function that returns the reason why an object of a plug-in cannot be an entry; an empty string if it can.
 
     Examples
@@ -54,11 +54,11 @@ class Registry(Mapping[str, T]):
         kind: str,
         modules: tuple[str, ...] = (),
         group: str = "",
-        unsuitable: Callable[[Any], str] = lambda entry: "",
+        unsuitable_reason: Callable[[Any], str] = lambda entry: "",
     ) -> None:
         self.kind = kind
         self._modules = modules
-        self._group, self._unsuitable = group, unsuitable
+        self._group, self._unsuitable_reason = group, unsuitable_reason
         self._entries: dict[str, T] = {}
         self._plugins: dict[str, Plugin] | None = None
         self._loaded: dict[str, T] = {}
@@ -112,7 +112,7 @@ class Registry(Mapping[str, T]):
         if name in self.registered:
             return self._entries[name]
         if name not in self._loaded:
-            self._loaded[name] = self.plugins[name].load(self._unsuitable)
+            self._loaded[name] = self.plugins[name].load(self._unsuitable_reason)
         return self._loaded[name]
 
     def __contains__(self, name: object) -> bool:

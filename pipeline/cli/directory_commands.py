@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 @directory_argument
 @click.option("--watch", is_flag=True, help="Update the display until the run ends, with rates and results so far.")
 def status(directory: "Storage", watch: bool) -> None:
-    """Show which tasks of a run are finished, and why others are left."""
+    """Show which tasks of a run are finished, and why the others are not."""
     if watch:
         from kernel_pipeline.cli.watch_view import watch_status
 

@@ -62,7 +62,7 @@ def cluster_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def running_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options of execution, which do not affect results."""
+    """Add the options that control the execution and do not affect results."""
     for option in (
         click.option("--dashboard", is_flag=True, help="Serve Dask's dashboard to all users of the driver's host."),
         click.option("--retry-failed", is_flag=True, help="Retry tasks that failed in an earlier run."),

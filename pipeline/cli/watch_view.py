@@ -83,7 +83,7 @@ def watch_report(console: Console, root: Storage, interval: float = float(REFRES
 
 
 def _while_running(root: Storage, interval: float) -> Iterator[None]:
-    """Yield once per interval as long as a process executes the run; Ctrl-C ends it."""
+    """Yield once per interval as long as a process executes the run, or until Ctrl-C."""
     with suppress(KeyboardInterrupt):
         while root.holder() is not None:
             yield

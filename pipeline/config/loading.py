@@ -147,7 +147,7 @@ def config_digest(config: Config) -> str:
             if values[table][key] == model.model_fields[key].default:
                 del values[table][key]
     if values["fit"]["memory"] == Fit.model_fields["memory"].default:
-        del values["fit"]["memory"]  # for the same reason
+        del values["fit"]["memory"]  # this key was added later, too
     canonical = json.dumps(values, sort_keys=True, allow_nan=False)
     return hashlib.sha256(canonical.encode()).hexdigest()[:8]
 

@@ -12,7 +12,7 @@ from kernel_pipeline.tasks.arrays import Booleans
 
 
 def usable_cells(features: pd.DataFrame, missing: str) -> Booleans:
-    """Return which cells contain a finite number of usable size, or a gap that is imputed."""
+    """Return which cells contain a finite number of usable size, or a missing value that is imputed."""
     usable: Booleans = (features.abs() < MAX_MAGNITUDE).to_numpy(bool)  # false for NaN and infinity
     return usable | features.isna().to_numpy() if _imputes(missing) else usable
 
@@ -36,7 +36,7 @@ def complete_rows(
     target
         The labels, with one column per output if there are several.
     missing
-        As in the config. Rows without a label are left out if gaps of features are imputed, too.
+        As in the config. Rows without a label are also left out if missing values of features are imputed.
     name
         Name of the dataset, for error messages.
     used
@@ -94,7 +94,7 @@ def _label_problem(labels: pd.DataFrame, usable: Booleans, row: int) -> _Problem
 
 
 def _imputes(missing: str) -> bool:
-    """Return whether gaps of features are imputed."""
+    """Return whether missing values of features are imputed."""
     return missing not in ("error", "drop")
 
 

@@ -90,7 +90,8 @@ def encode_features(
 
     Returns
     -------
-    The columns of numbers, and the columns from which they were derived.
+    EncodedFeatures
+        The columns of numbers, and the columns from which they were derived.
     """
     if not categorical and all(map(pd.api.types.is_numeric_dtype, table.dtypes)):
         # A fast path, since there may be many columns.

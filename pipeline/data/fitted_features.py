@@ -135,7 +135,7 @@ def _fit_table(features: Floats, table: RawTable, dataset: DatasetBase, gaps: Se
     """Fit the steps of numeric columns to some samples, which a message calls `which`."""
     imputation = None
     if dataset.imputing:
-        # Fitted to all columns, since new rows may have gaps in any of them.
+        # Fitted to all columns, since new rows may have missing values in any of them.
         imputation = Imputation.fit(features, dataset.imputing, range(features.shape[1]), table.categories)
         imputation.check(gaps, table.sources or table.names, f"dataset {dataset.name!r}", which)
         features = imputation.apply(features)

@@ -174,7 +174,7 @@ def _indefinite_spectrum(read: Read, used: Integers, entries: Entries, tolerance
     """Return the spectrum of a kernel that is not positive semi-definite, even up to rounding; None for others.
 
     If the kernel fits into memory, a Cholesky factorisation accepts most kernels, and all eigenvalues of the others are
-    computed. Otherwise, the least eigenvalue is estimated by a Lanczos iteration.
+    computed. Otherwise, the smallest eigenvalue is estimated by a Lanczos iteration.
     """
     m = len(used)
     if entries.magnitude == 0:
@@ -213,9 +213,9 @@ def _multiply(read: Read, used: Integers, vector: Floats, step: int) -> Floats:
 
 def _not_semidefinite(name: str, spectrum: Spectrum, tolerance: float) -> str:
     exactly = "is" if spectrum.negative is not None else "is at most (Lanczos iteration)"
-    relative = f", {-spectrum.least / spectrum.largest:.3g} of the largest ({spectrum.largest:.3g})"
+    relative = f", {-spectrum.smallest / spectrum.largest:.3g} of the largest ({spectrum.largest:.3g})"
     return (
-        f"{name} is not positive semi-definite: its smallest eigenvalue {exactly} {spectrum.least:.3g}"
+        f"{name} is not positive semi-definite: its smallest eigenvalue {exactly} {spectrum.smallest:.3g}"
         f"{relative if spectrum.largest > 0 else ''}; up to {tolerance:g} counts as rounding. Correct the kernel, or "
         "set psd = 'clip' to replace it by its positive part"
     )

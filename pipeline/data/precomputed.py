@@ -102,7 +102,7 @@ class PrecomputedKernels:
         return tuple(
             f"kernel {name}: psd = 'clip' set its {clipped.negative} negative eigenvalue(s) to 0; their sum was "
             f"{clipped.negative_part:.3g} of that of all eigenvalues, in absolute values, and the smallest was "
-            f"{clipped.least:.3g} (the largest is {clipped.largest:.3g})"
+            f"{clipped.smallest:.3g} (the largest is {clipped.largest:.3g})"
             for name, matrix in zip(names, self.matrices, strict=True)
             if (clipped := matrix.found.clipped)
         )

@@ -11,7 +11,7 @@ from kernel_pipeline.config.fit import Fit
 from kernel_pipeline.estimators.base import KernelEstimator
 from kernel_pipeline.estimators.kernel_list import parse_method
 from kernel_pipeline.estimators.learned_kernel import learn_kernel
-from kernel_pipeline.estimators.regularisation import choose_value, named_errors, regularisation_values
+from kernel_pipeline.estimators.regularisation import choose_value, error_series, regularisation_values
 from kernel_pipeline.estimators.targets import class_labels
 from kernel_pipeline.tasks.arrays import Floats
 from kernel_pipeline.tasks.learners.svm import fit_pair_machines, fit_svm_path
@@ -109,18 +109,18 @@ class AlignedKernelClassifier(ClassifierMixin, KernelEstimator):  # type: ignore
         self.C_, errors = costs[0], None
         if len(costs) > 1:
             self.C_, errors = choose_value("classification", families, data, labels, rule, fit_svm_path, costs, self.cv)
-        self.cv_errors_ = named_errors("C", costs, errors)
+        self.cv_errors_ = error_series("C", costs, errors)
         learned, square = learn_kernel(families, data, labels, rule)
         self._machines, _ = fit_pair_machines(square, labels, [self.C_])
         self.fit_certificate_ = float(self._machines.gaps[0])
         return self._set_attributes(learned)
 
     def decision_function(self, X: Any) -> Floats:
-        """Return the decision values of each sample, as those of `sklearn.svm.SVC`.
+        """Return the decision values of each sample, in the form of `sklearn.svm.SVC.decision_function`.
 
-        For more than two classes, they are the numbers of votes of all pairs of classes, plus a fraction of less than
-        one half that increases with the sum of the decision values. If several classes have the same number of votes,
-        `predict` returns the first one, while this fraction may favour another.
+        For more than two classes, they are the number of votes for each class, plus a number between -1/3 and 1/3 that
+        increases with the sum of the decision values. If several classes have the same number of votes, `predict`
+        returns the first one, while this number may favour another.
 
         Parameters
         ----------

@@ -103,7 +103,7 @@ def kernel_statistics(families: tuple[GramFamily, ...], data: KernelData, labels
     Parameters
     ----------
     labels
-        Blocks of label columns, (n, columns).
+        Block of label columns, (n, columns).
     """
     return _statistics(prepare_families(families, data.samples()), len(kernel_names(families)), labels)
 

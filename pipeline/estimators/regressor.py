@@ -10,7 +10,7 @@ from kernel_pipeline.config.fit import Fit
 from kernel_pipeline.estimators.base import KernelEstimator
 from kernel_pipeline.estimators.kernel_list import parse_method
 from kernel_pipeline.estimators.learned_kernel import learn_kernel
-from kernel_pipeline.estimators.regularisation import choose_value, named_errors, regularisation_values
+from kernel_pipeline.estimators.regularisation import choose_value, error_series, regularisation_values
 from kernel_pipeline.estimators.targets import number_labels
 from kernel_pipeline.tasks.arrays import Floats
 from kernel_pipeline.tasks.labels import label_units
@@ -113,7 +113,7 @@ class AlignedKernelRegressor(RegressorMixin, KernelEstimator):  # type: ignore[m
         if len(ridges) > 1:
             chosen = choose_value("regression", families, data, labels, rule, fit_ridge_path, ridges, self.cv)
             self.alpha_, errors = chosen[0], chosen[1] * self._unit
-        self.cv_errors_ = named_errors("alpha", ridges, errors)
+        self.cv_errors_ = error_series("alpha", ridges, errors)
         learned, square = learn_kernel(families, data, labels, rule)
         fitted = fit_ridge_path(square, labels, [self.alpha_])
         self._set_attributes(learned)

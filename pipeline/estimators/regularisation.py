@@ -81,6 +81,6 @@ def _splits(problem: str, labels: Floats, cv: Any) -> list[tuple[Any, Any]]:
     return list(splitter.split(np.empty((len(labels), 0)), y))
 
 
-def named_errors(name: str, values: Sequence[float], errors: Floats | None) -> pd.Series | None:
-    """Return the errors of cross-validation by regularisation value."""
+def error_series(name: str, values: Sequence[float], errors: Floats | None) -> pd.Series | None:
+    """Return the errors of cross-validation as a Series, indexed by regularisation value; None if there are none."""
     return None if errors is None else pd.Series(errors, index=pd.Index(values, name=name), name="error")

@@ -97,7 +97,7 @@ def fit_columns(
     Parameters
     ----------
     columns, offset
-        Columns of the samples, (n, p), and what was subtracted from each column, (p,).
+        Columns of the samples, (n, p), and the constant that was subtracted from each column, (p,).
     labels
         As for `fit_gram`.
     few
@@ -124,7 +124,7 @@ def column_predictor(
 def _fit_factors(kernels: RankOneKernels, weights: Floats, labels: Floats, fit: FitSettings) -> Functions:
     """Fit few columns without a kernel matrix; return coefficients of the centered and scaled columns, (p, ...)."""
     weighted = WeightedColumns.of(kernels, weights)
-    # The kernel of "samples" that are single columns is the transformation of the columns.
+    # With unit vectors as held-out samples, the held-out rows of the factors are the transformation of the columns.
     factors = replace(weighted, held_out=np.eye(weighted.train.shape[1])).kernel()
     if fit.problem == "regression":
         found, certificates = fit_column_ridge(factors.train, labels, fit.numbers)

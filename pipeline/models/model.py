@@ -130,7 +130,18 @@ class FittedModel(BaseEstimator):  # type: ignore[misc]
         return self._named(self.values(rows))
 
     def decision_function(self, rows: Any) -> Floats:
-        """Return the decision values of two classes, (q,), or 1 for the predicted one of C classes, else 0, (q, C)."""
+        """Return the decision values of raw rows, for a classification.
+
+        Returns
+        -------
+        array
+            (q,) for two classes. For C > 2 classes (q, C), with 1 in the column of the predicted class and 0 elsewhere.
+
+        Raises
+        ------
+        AttributeError
+            If the model is a regression.
+        """
         if self.facts.task != "classification":
             raise AttributeError("decision_function: the model is a regression; use predict")
         values = self.values(rows)

@@ -31,7 +31,7 @@ from kernel_pipeline.store.array_spec import Sizes
 from kernel_pipeline.store.arrays import COMBINED, DATA, GRAM, STATISTICS, WEIGHTS
 from kernel_pipeline.store.schema import RANK_ONE_ARRAYS, STATISTICS_ARRAYS, array_spec
 from kernel_pipeline.tasks.learners.svm import CACHE_MEGABYTES
-from kernel_pipeline.tasks.statistics.repeated_sums import PERMUTED_NUMBERS
+from kernel_pipeline.tasks.statistics.repeated_sums import MAX_PERMUTED_ENTRIES
 
 # Copies of sparse columns: as read, of training and held-out samples, scaled, by row and by column, with indices.
 COPIES_OF_COLUMNS = 12
@@ -207,7 +207,7 @@ def _regrouped_bytes(sizes: Sizes) -> int:
         return 0
     repeats = 1 if sizes.per_trial else sizes.repeat
     orders = FLOAT * sizes.permutation * sizes.sample + array_spec(STATISTICS, "sums/permuted").chunk_bytes(sizes)
-    products = 2 * FLOAT * PERMUTED_NUMBERS if sizes.permutation else 0
+    products = 2 * FLOAT * MAX_PERMUTED_ENTRIES if sizes.permutation else 0
     regrouped = 2 * array_spec(GRAM, "gram").chunk_bytes(sizes)
     return repeats * chunk_bytes(sizes, STATISTICS, SUMS) + (repeats + 1) * orders + products + regrouped
 

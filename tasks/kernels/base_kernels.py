@@ -20,7 +20,7 @@ MAX_REFINEMENTS, REFINED_RESIDUAL = 3, 1e-13
 
 
 class Images(Protocol):
-    """The images `K_k alpha` of one vector."""
+    """The images `K_k alpha` of one vector alpha under p kernels."""
 
     @property
     def forms(self) -> Floats:

@@ -14,8 +14,8 @@ MAX_LOSS = 1e-10
 TYPICAL_SAMPLES = 512
 # Up to this number of columns, computing differences is as fast as the matrix product.
 MAX_DIRECT_COLUMNS = 16
-# `exact_distances` recomputes squared distances below this fraction of the squared norms from differences. If they are
-# more than one in MANY_CLOSE entries of a block, the whole block is recomputed.
+# `exact_distances` recomputes squared distances below the fraction CLOSE of the squared norms from differences. If more
+# than one in MANY_CLOSE entries of a block is that small, the whole block is recomputed.
 CLOSE, MANY_CLOSE = 1e-3, 50
 
 

@@ -166,10 +166,10 @@ class ColumnFamily(Family, ABC):
         return () if top is None else (f"top = {top}",)
 
 
-def unsuitable_family(entry: Any) -> str:
+def unsuitable_family_reason(entry: Any) -> str:
     """Return why an object that a plug-in declares cannot be a family; an empty string if it can.
 
-    >>> unsuitable_family(Samples)
+    >>> unsuitable_family_reason(Samples)
     'is not a subclass of GramFamily or ColumnFamily of kernel_pipeline.tasks.kernels.family'
     """
     if not isinstance(entry, type) or not issubclass(entry, GramFamily | ColumnFamily):
@@ -195,7 +195,7 @@ FAMILIES: Registry[type[Family]] = Registry(
         "kernel_pipeline.tasks.kernels.precomputed",
     ),
     group="kernel_pipeline.families",
-    unsuitable=unsuitable_family,
+    unsuitable_reason=unsuitable_family_reason,
 )
 
 

@@ -24,7 +24,7 @@ MEDIAN_SAMPLES = 1000
 class GaussianFamily(GeneratorFamily):
     """Gaussian kernels exp(-gamma ||x - z||^2); gamma = 2 ** (lo..hi), or a list of values.
 
-    `gamma = "median"` is the median heuristic: 1 / (2 s^2), where s is the median distance of distinct samples.
+    `gamma = "median"` is the median heuristic: 1 / (2 s^2), where s is the median distance between distinct samples.
     """
 
     log2_gamma: tuple[int, int] | None = parameter(
@@ -133,7 +133,7 @@ def _list_columns(chosen: Sequence[int], columns: Sequence[str]) -> str:
 def median_gamma(features: Floats) -> float:
     """Return the gamma of the median heuristic, `1 / (2 s^2)`.
 
-    s is the median Euclidean distance of all pairs of distinct samples. If there are more than `MEDIAN_SAMPLES`
+    s is the median Euclidean distance over all pairs of distinct samples. If there are more than `MEDIAN_SAMPLES`
     samples, this number of evenly spaced ones is used. If all samples are equal, every gamma gives the same kernel, and
     1 is returned.
 

@@ -17,7 +17,7 @@ MAX_LANCZOS_STEPS = 60
 class Spectrum:
     """Extreme eigenvalues of a symmetric matrix."""
 
-    least: float
+    smallest: float
     largest: float
     negative: int | None = None
     """Number of negative eigenvalues; None if not all eigenvalues are known."""
@@ -25,8 +25,8 @@ class Spectrum:
     """Sum of the absolute values of the negative eigenvalues, relative to that of all."""
 
     def is_semidefinite(self, tolerance: float) -> bool:
-        """Return whether the least eigenvalue is not negative, up to a fraction of the largest."""
-        return self.least >= -tolerance * max(self.largest, 0.0)
+        """Return whether the smallest eigenvalue is at least `-tolerance` times the largest one."""
+        return self.smallest >= -tolerance * max(self.largest, 0.0)
 
 
 def is_definite_above(matrix: Floats, ridge: float) -> bool:
@@ -48,7 +48,7 @@ def dense_spectrum(matrix: Floats) -> Spectrum:
     negative = values[values < 0]
     total = float(np.abs(values).sum())
     return Spectrum(
-        least=float(values[0]),
+        smallest=float(values[0]),
         largest=float(values[-1]),
         negative=len(negative),
         negative_part=float(-negative.sum() / total) if total > 0 else 0.0,
@@ -58,9 +58,9 @@ def dense_spectrum(matrix: Floats) -> Spectrum:
 def lanczos_spectrum(multiply: Callable[[Floats], Floats], size: int) -> Spectrum:
     """Estimate the extreme eigenvalues of a symmetric matrix from its products with vectors.
 
-    The Lanczos iteration starts from a random vector with a fixed seed and uses complete reorthogonalisation. The least
-    value is never below the least eigenvalue, except for rounding, so a negative one proves that the matrix is
-    indefinite.
+    The Lanczos iteration starts from a random vector with a fixed seed and uses complete reorthogonalisation. Up to
+    rounding, the estimate of the smallest eigenvalue is never below its true value, so a negative estimate proves that
+    the matrix is indefinite.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def lanczos_spectrum(multiply: Callable[[Floats], Floats], size: int) -> Spectru
         if off_diagonal[step] <= np.finfo(float).eps * scale or residuals.max() <= LANCZOS_TOLERANCE * scale:
             break
         vector = image / off_diagonal[step]
-    return Spectrum(least=float(values[0]), largest=float(values[-1]))
+    return Spectrum(smallest=float(values[0]), largest=float(values[-1]))
 
 
 def positive_part(matrix: Floats) -> Floats:

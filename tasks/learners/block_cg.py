@@ -20,7 +20,7 @@ Multiply = Callable[[Floats], Floats]
 class CgState:
     """The state between two steps: arrays that can be stored, and from which the iteration can be resumed.
 
-    Arrays of the first group have one column per system; those of the second group have one per `active` system.
+    The arrays before `active` have one column or entry per system; those after it have one per active system.
     """
 
     ridges: Floats

@@ -92,7 +92,7 @@ def fit_columns(columns: Floats, y: Floats, bounds: Floats) -> Machine:
 
 
 def _certified(signed: Floats, y: Floats, bounds: Floats, point: _Point) -> Machine:
-    """Return the machine of a point; its gap is that to the dual point that is scaled per class so that `y'a = 0`."""
+    """Return the machine of a point, and its gap to the dual point with a scaled per class so that `y'a = 0`."""
     coefficients = signed.T @ point.a
     decisions = y * (signed @ coefficients)
     intercept = float(best_intercept(decisions, y, bounds))

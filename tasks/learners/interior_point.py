@@ -117,7 +117,7 @@ def _relative_gap(kernels: BaseKernels, y: Floats, budget: float, point: Point) 
 
 
 def primal_value(images: Images, y: Floats, weights: Floats, intercept: float) -> tuple[float, float]:
-    """Return `||w||^2 + 2 sum of slacks` of the classifier or of a multiple of it, whichever is less, and the factor.
+    """Return `||w||^2 + 2 sum of slacks` of the classifier or a multiple of it, whichever is smaller, and the factor.
 
     If all margins are one up to rounding, the sum of the slacks may exceed the rest of the value. A slightly larger
     multiple of the same classifier has no slacks.

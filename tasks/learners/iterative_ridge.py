@@ -24,7 +24,8 @@ from kernel_pipeline.tasks.learners.ridge_cost import (
 
 # Relative residual up to which a solution is accepted, and at which conjugate gradients stop.
 MAX_RESIDUAL, RESIDUAL = 1e-6, 1e-7
-# The same for small ridges, since a residual r changes predictions by up to `sqrt(K(x, x)) |r| / (2 sqrt(l))`.
+# Relative residual at which Lanczos iterations for smaller ridges stop. It is smaller, since a residual r changes
+# predictions by up to `sqrt(K(x, x)) |r| / (2 sqrt(l))`.
 SMALL_RIDGE_RESIDUAL = 1e-8
 # The limit on steps is `STEPS_RATIO` times the expected number, but at least `MIN_STEPS` and at most `MAX_STEPS`.
 STEPS_RATIO, MIN_STEPS, MAX_STEPS = 2.5, 20, 500
@@ -44,12 +45,12 @@ def iterate_path(operator: KernelOperator, target: Floats, ridges: Floats) -> tu
     target
         (n, outputs)
     ridges
-        In descending order.
+        Ridges, in descending order.
 
     Returns
     -------
     solutions, images
-        x and `K x`, (n, outputs, ridges), NaN for a ridge that was found too small to make `K + l I` positive definite.
+        x and `K x`, (n, outputs, ridges), NaN for a ridge that is too small to make `K + l I` positive definite.
     """
     large, groups = solve_large_ridges(operator, target, ridges)
     solutions = np.concatenate([large, np.full((*target.shape, len(ridges) - groups.iterated), np.nan)], axis=2)

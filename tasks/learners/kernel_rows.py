@@ -57,12 +57,12 @@ class SquareRows:
 
 
 class CachedRows:
-    """Keep the rows that were used last.
+    """Cache of the most recently used rows of a kernel.
 
     Parameters
     ----------
     source
-        Kernel whose rows are kept.
+        Kernel whose rows are cached.
     max_bytes
         Size of the cache; at least one row is kept.
     """
@@ -71,7 +71,7 @@ class CachedRows:
         self._source, self._max_bytes = source, max_bytes
         self.capacity = max(1, max_bytes // (FLOAT_BYTES * source.columns))
         self._slots: OrderedDict[int, int] = OrderedDict()  # by sample, from the least to the most recently used
-        self._kept: Floats = np.empty((self.capacity, source.columns))  # takes memory only as rows are written
+        self._kept: Floats = np.empty((self.capacity, source.columns))  # pages are allocated when rows are written
         self.computed = 0
         """Number of rows that were computed."""
 

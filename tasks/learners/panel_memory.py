@@ -7,8 +7,8 @@ from kernel_pipeline.tasks.learners.preconditioner import CANDIDATES
 from kernel_pipeline.tasks.learners.ridge_cost import max_rank
 
 FLOAT_BYTES = 8
-# Panels that are in memory at a time: while one is factorised, itself, an earlier one, a product and a copy; during
-# iterations, the one that is used and the next one.
+# Number of panels in memory at a time. During a factorisation: the panel itself, an earlier one, a product and a copy;
+# during iterations: the current panel and the next one.
 FACTORISED_PANELS, ITERATED_PANELS = 4, 2
 # Wider panels would be read less often, but leave less memory for those that are kept.
 MAX_WIDTH = 1024

@@ -117,7 +117,8 @@ def _accept(matrix: Floats, diagonal: Floats, uniform: Floats) -> tuple[Integers
 
     Returns
     -------
-    Positions of the accepted candidates, and the Cholesky factor of their part of `matrix`.
+    accepted, root
+        Positions of the accepted candidates, and the Cholesky factor of their part of `matrix`.
     """
     rest = matrix.copy()
     accepted: list[int] = []

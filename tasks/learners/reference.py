@@ -43,7 +43,7 @@ class ReferenceMethod(Method):
 
 
 class ConstantMethod(ReferenceMethod):
-    """A method that predicts the same for all samples."""
+    """A method that predicts the same value for all samples."""
 
     is_regularised: ClassVar[bool] = False
 

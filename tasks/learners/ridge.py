@@ -66,7 +66,8 @@ def fit_ridge_path(square: Floats, target: Floats, ridges: Sequence[float] | Flo
 
     Returns
     -------
-    Fits whose certificates are the relative residuals `|y - (K + l I) x| / |y|`, the largest one of all outputs.
+    FittedPath
+        Fits whose certificates are the relative residuals `|y - (K + l I) x| / |y|`, the largest one of all outputs.
     """
     require_finite("the kernel", square)
     centered, values = target - target.mean(axis=0), np.asarray(ridges, dtype=np.float64)

@@ -4,9 +4,9 @@ For one column v, the problem is `min_w w^2 / 2 + C h(w)` with
 
     h(w) = min_b sum_i c_i max(0, 1 - y_i (w v_i + b)),
 
-which is convex and piecewise linear. Samples with the same value and label are one sample of a larger weight, so that a
-column of counts has few of them. The minimum over b is found by sorting, and gives h and its slope. Two tangents of h
-bracket the solution; their maximum is a lower bound of h, and therefore the certificate.
+which is convex and piecewise linear. Samples with the same value and label are merged into one sample with the sum of
+their weights, so that a column of counts has few samples. The minimum over b is found by sorting, and gives h and its
+slope. Two tangents of h bracket the solution; their maximum is a lower bound of h, from which the duality gap follows.
 """
 
 from collections.abc import Sequence
@@ -28,10 +28,10 @@ BATCH_ENTRIES = 1 << 16
 
 @dataclass(frozen=True)
 class WeightedColumn:
-    """The distinct pairs of value and label of one column, with their weights; or of many, padded with weight 0."""
+    """Distinct pairs of value and label, with their weights, of one column, or of many padded to the same width."""
 
     values: Floats
-    """(pairs,), or (columns, pairs)."""
+    """(pairs,), or (columns, pairs); padded entries have weight 0."""
     labels: Floats
     """-1 and +1."""
     weights: Floats

@@ -59,7 +59,8 @@ def fit_svm_path(
 
     Returns
     -------
-    Fits whose certificates are relative duality gaps, the largest one of all pairs of classes.
+    FittedPath
+        Fits whose certificates are relative duality gaps, the largest one of all pairs of classes.
 
     Raises
     ------

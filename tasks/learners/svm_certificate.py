@@ -61,7 +61,7 @@ def relative_duality_gap(images: Floats, labels: Floats, alpha: Floats, bounds: 
 
 
 def _primal_value(margins: Floats, bounds: Floats, square: Floats) -> Floats:
-    """Return the primal objective of a classifier or of its best multiple, whichever is less."""
+    """Return the primal objective of a classifier or of its best multiple, whichever is smaller."""
 
     def value(factor: Floats) -> Floats:
         losses: Floats = np.vecdot(bounds, np.maximum(0.0, 1.0 - factor[..., None] * margins))

@@ -1,8 +1,8 @@
 """Choose how support vector machines are fitted: a pure function of sizes, so that all hosts make the same choice.
 
-Costs are in nanoseconds of one core. They were measured on a9a with 4,000 to 16,000 training samples, 7 Gaussians and
-12 values of C: with the kernel in memory, libsvm is faster at all of these sizes, since most of its iterations read two
-rows only. It is limited by memory.
+Costs are in nanoseconds of one core. They were measured on the dataset a9a with 4,000 to 16,000 training samples,
+7 Gaussians and 12 values of C: with the kernel in memory, libsvm is faster at all of these sizes, since most of its
+iterations read two rows only. It is limited by memory.
 """
 
 from dataclasses import dataclass

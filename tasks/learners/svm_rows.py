@@ -65,8 +65,9 @@ def fit_svm_rows(
 
     Returns
     -------
-    Fits whose certificates are relative duality gaps, the largest one of all pairs of classes. The predictions of fits
-    whose gap is above `MAX_GAP` are NaN.
+    FittedPath
+        Fits whose certificates are relative duality gaps, the largest one of all pairs of classes. The predictions of
+        fits whose gap is above `MAX_GAP` are NaN.
 
     Raises
     ------

@@ -3,7 +3,7 @@
 In each round, the samples that violate the optimality conditions most, and those on the margin, are optimised. The
 other samples of each class are represented by their weighted mean in feature space, whose weight may change as well.
 The small problem is thus a support vector machine itself, with at most two samples more than the working set, and
-libsvm solves it. Without the means, huge values of C took ten times as many rounds (a9a, n = 4,000).
+libsvm solves it. Without the means, huge values of C took ten times as many rounds (dataset a9a, n = 4,000).
 
 The functions for one round are separate, so that a driver can distribute the samples over workers: `choose_working_set`
 and `solve_working_set` need numbers per sample only, and `advance` needs the rows of the working set for its own part

@@ -19,7 +19,7 @@ from kernel_pipeline.tasks.statistics.sums import Sums, blocks, copy_block
 # Minimum number of rows of a tile per class of two assignments; products of kernels over smaller classes are slow.
 ROWS_PER_CLASS = 8
 # Maximum number of entries of an array of products with permuted labels; permutations are processed in batches.
-PERMUTED_NUMBERS = 4_000_000
+MAX_PERMUTED_ENTRIES = 4_000_000
 # Up to this number of kernels, a general matrix product (gemm) is faster than a symmetric one, despite twice the work.
 MAX_KERNELS_GEMM = 24
 
@@ -89,7 +89,7 @@ class PermutedSums:
         width, kernels = entries.shape[1:]
         times = 1.0 if rows == columns else 2.0  # a tile on the diagonal contains each pair of samples twice
         indicator = times * _indicator(fold[columns], self.products.shape[2])
-        size = max(1, PERMUTED_NUMBERS // (width * kernels))
+        size = max(1, MAX_PERMUTED_ENTRIES // (width * kernels))
         for number in np.unique(fold[rows]):
             chosen = np.flatnonzero(fold[rows] == number)
             slab = entries[chosen].reshape(len(chosen), width * kernels)

@@ -230,7 +230,7 @@ def alignment(stats: Statistics, mu: Floats) -> float:
 
 
 def alignment_norm(stats: Statistics, mu: Floats) -> float:
-    """Return the norms of `sum_k mu_k K_k` and of the labels, multiplied; 0 if the alignment is not defined."""
+    """Return the product of the norms of `sum_k mu_k K_k` and of the labels; 0 if the alignment is not defined."""
     square = float(mu @ stats.M @ mu)
     if not square > CANCELLATION_TOLERANCE * float(np.abs(mu) @ np.sqrt(np.maximum(np.diag(stats.M), 0.0))) ** 2:
         return 0.0

@@ -96,7 +96,7 @@ def add_tile(
 
 
 def compute_tile(fill: Fill, bounds: Integers, tile: tuple[slice, slice], values: Floats) -> None:
-    """Compute the tile (rows, columns) of all kernels into `values`, with the same bytes as `add_tile`."""
+    """Compute the tile (rows, columns) of all kernels into `values`, bitwise equal to the values of `add_tile`."""
     for block in blocks(fill, len(values), bounds, tile):
         copy_block(values, tile, block)
 

@@ -22,10 +22,10 @@ class KernelStatistics(Protocol):
         """Solve `min_{v >= 0} v'Mv - 2 v'a`; return the solution and its KKT residual relative to max|a|."""
 
     def ridge_solution(self, ridge: float) -> tuple[Floats, float]:
-        """Solve `min_{v >= 0} v'(M + ridge m I)v - 2 v'a`, where m is the mean of the diagonal of M; as above."""
+        """Solve the same problem with `M + ridge m I` instead of M, where m is the mean of the diagonal of M."""
 
     def bounded_solution(self, upper: float) -> tuple[Floats, float]:
-        """Solve `min v'Mv - 2 v'a` such that `0 <= v_k <= upper sum(v)`; as above."""
+        """Solve the same problem with the constraints `0 <= v_k <= upper sum(v)`."""
 
     def unconstrained_solution(self) -> tuple[Floats, float]:
         """Return the minimum-norm solution of `Mv = a`, and its residual relative to max|a|."""

@@ -104,7 +104,8 @@ def rank_one_statistics(
 
     Returns
     -------
-    The arrays by name.
+    dict
+        The arrays by name.
     """
     training, testing = RankOneKernels.of(columns[train]), RankOneKernels.of(columns[test])
     labels, test_labels = target[train], target[test]

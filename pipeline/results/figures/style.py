@@ -27,7 +27,7 @@ BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY, SLATE = PALETTE = (
     "#5a6570",
 )
 MARKERS = ("o", "s", "D", "^", "v", "P", "X", "<", ">", "h", "p")
-"""Their number and that of the colours have no common divisor, so that pairs of both repeat only after 77 methods."""
+"""The numbers of markers and of colours are coprime, so that combinations of both repeat only after 77 methods."""
 LINES: tuple[str, ...] = ("-", "--", "-.", ":")
 
 WIDTH = 4.0

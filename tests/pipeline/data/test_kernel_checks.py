@@ -132,7 +132,7 @@ def test_clipping_reports_what_it_removes(tmp_path: Path) -> None:
     clipped = checked(tmp_path, kernel, clip=True).clipped
     assert clipped is not None
     assert clipped.negative == 2
-    assert clipped.least == pytest.approx(-0.25)
+    assert clipped.smallest == pytest.approx(-0.25)
     assert clipped.negative_part == pytest.approx(0.375 / np.abs(values).sum())
 
 

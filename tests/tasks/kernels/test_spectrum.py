@@ -24,7 +24,7 @@ def test_the_spectrum_is_that_of_numpy() -> None:
     matrix = with_eigenvalues(np.linspace(-2.0, 8.0, 30))
     values = np.linalg.eigvalsh(matrix)
     found = dense_spectrum(matrix.copy())
-    assert found.least == pytest.approx(values[0], abs=1e-12)
+    assert found.smallest == pytest.approx(values[0], abs=1e-12)
     assert found.largest == pytest.approx(values[-1], abs=1e-12)
     assert found.negative == (values < 0).sum()
     assert found.negative_part == pytest.approx(-values[values < 0].sum() / np.abs(values).sum(), abs=1e-12)
@@ -42,7 +42,7 @@ def test_lanczos_iteration_finds_both_ends(size: int) -> None:
         return np.asarray(matrix @ vector)
 
     found = lanczos_spectrum(multiply, size)
-    assert found.least == pytest.approx(values.min(), abs=1e-8)
+    assert found.smallest == pytest.approx(values.min(), abs=1e-8)
     assert found.largest == pytest.approx(values.max(), abs=1e-8)
     assert len(products) <= min(size, MAX_LANCZOS_STEPS)
     assert found.negative is None

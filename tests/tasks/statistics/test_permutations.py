@@ -59,7 +59,7 @@ def test_the_quantile_bounds_the_probability_of_exceeding_it() -> None:
 
 @pytest.mark.parametrize("tile", [13, 100])
 def test_sums_give_the_products_of_dense_matrices_for_every_set(tile: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(repeated_sums, "PERMUTED_NUMBERS", 700)  # several parts
+    monkeypatch.setattr(repeated_sums, "MAX_PERMUTED_ENTRIES", 700)  # several parts
     grams, random = kernels(), np.random.default_rng(5)
     targets = random.normal(size=(M, 3))
     folds = np.stack([np.sort(random.integers(0, FOLDS, M)), random.integers(0, FOLDS, M)])
