@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from kernel_pipeline.data.formats.format import FORMATS
 from kernel_pipeline.tasks.kernels.family import FAMILIES
 from kernel_pipeline.tasks.weights.method import METHODS
 from tests.helpers.build import GAUSSIAN, changed, either
@@ -49,11 +50,7 @@ NAMES = ", ".join(map(repr, METHODS))
             "fil",
             "dataset[0] (file).source: must be one of 'file', 'openml', 'sklearn', 'synthetic', 'text', 'sentiment'",
         ),
-        (
-            ("dataset", 0, "format"),
-            "cvs",
-            "must be 'csv', 'table', 'libsvm', 'arff', 'npz', 'parquet' or 'feather'; got 'cvs'",
-        ),
+        (("dataset", 0, "format"), "cvs", f"must be {either(FORMATS)}; got 'cvs'"),
         (("dataset", 0, "task"), "clustering", "must be 'regression' or 'classification'; got 'clustering'"),
         (
             ("dataset", 0, "missing"),
@@ -124,7 +121,7 @@ NAMES = ", ".join(map(repr, METHODS))
         (("dataset", 0, "target"), [], "dataset[0] (file).target"),
         (("fit", "class_weight"), "even", "fit.class_weight: must be 'balanced'; got 'even'"),
         (("dataset", 0, "task"), [], "dataset[0] (file).task: must have at least 1 item(s); got []"),
-        (("dataset", 0, "format"), 3, "must be 'csv', 'table', 'libsvm', 'arff', 'npz', 'parquet' or 'feather'; got 3"),
+        (("dataset", 0, "format"), 3, f"must be {either(FORMATS)}; got 3"),
         (("dataset", 0, "source"), 3, "dataset[0] (file).source: must be one of 'file', 'openml'"),
         (("methods",), [], "methods: must have at least 1 item(s); got []"),
     ],
