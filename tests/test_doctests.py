@@ -12,11 +12,10 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
-EXTRAS = ("hpc", "gateway", "kubernetes", "mpi", "s3")
 OPTIONAL = {
     re.split(r"[^\w-]", requirement)[0].replace("-", "_")
-    for extra in EXTRAS
-    for requirement in PYPROJECT["project"]["optional-dependencies"][extra]
+    for extra in PYPROJECT["project"]["optional-dependencies"].values()
+    for requirement in extra
 }
 """Libraries that may be missing."""
 

@@ -15,7 +15,8 @@ from tests.helpers.markdown import blocks
 
 PYPROJECT = tomllib.loads((PROJECT / "pyproject.toml").read_text())
 EXTRAS = PYPROJECT["project"]["optional-dependencies"]
-TESTED_EXTRAS = ("gateway", "hpc", "mpi", "s3", "test")
+COMPONENTS = next(found for found in map(Requirement, EXTRAS["components"]) if found.name == "kernel-pipeline")
+TESTED_EXTRAS = (*sorted(COMPONENTS.extras), "test")
 """Extras that the tests install."""
 
 

@@ -11,7 +11,8 @@ from kernel_pipeline.text import printable
 if TYPE_CHECKING:
     import pandas as pd
 
-TABLES = (".csv", ".tsv", ".parquet", ".feather")
+SEPARATORS = {".csv": ",", ".tsv": "\t"}
+"""Separators of text files, which have a header."""
 ARRAYS = (".npy", ".zarr")
 MAX_FIGURE_VIEWS = 100
 """Maximum number of views for which a heat map is drawn."""
@@ -67,14 +68,21 @@ def _view(path: Path) -> Any:
         raise DataError(f"{path} does not exist")
     if path.suffix in ARRAYS:
         return path
-    if path.suffix not in TABLES:
-        raise DataError(f"{path} has an unknown extension; files of views end in {', '.join((*ARRAYS, *TABLES))}")
     import pandas as pd
 
-    readers: dict[str, Any] = {".parquet": pd.read_parquet, ".feather": pd.read_feather}
+    from kernel_pipeline.config.other_formats import EXTENSIONS
+    from kernel_pipeline.data.formats.format import FORMATS, ReadOptions
+
+    # Formats without options that a config has to set, and without a target.
+    tables = {suffix: FORMATS[name] for suffix, name in EXTENSIONS.items()}
+    tables = {suffix: entry for suffix, entry in tables.items() if entry.detect is None and not entry.marks_target}
+    if path.suffix not in (known := (*ARRAYS, *SEPARATORS, *tables)):
+        raise DataError(f"{path} has an unknown extension; files of views end in {', '.join(known)}")
     try:
-        read = readers.get(path.suffix)
-        frame = pd.read_csv(path, sep="\t" if path.suffix == ".tsv" else ",") if read is None else read(path)
+        if path.suffix in tables:
+            frame = tables[path.suffix].read(path, ReadOptions(path.name))
+        else:
+            frame = pd.read_csv(path, sep=SEPARATORS[path.suffix])
     except Exception as error:  # readers raise exceptions of many types
         raise DataError(f"cannot read {path}: {error}") from None
     text = [str(column) for column in frame if not pd.api.types.is_numeric_dtype(frame[column])]

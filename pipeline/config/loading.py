@@ -3,7 +3,7 @@
 import hashlib
 import json
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -11,25 +11,29 @@ from typing import Any
 from pydantic import ValidationError
 
 from kernel_pipeline.cluster.strict_model import did_you_mean
-from kernel_pipeline.config.fit import Fit
 from kernel_pipeline.config.other_formats import explain_data_file, explain_invalid_toml
-from kernel_pipeline.config.strict_model import StrictModel
-from kernel_pipeline.config.sweep import Config, CrossValidation, Storage
+from kernel_pipeline.config.sweep import Config
 from kernel_pipeline.config.validation_errors import describe_errors
 from kernel_pipeline.errors import ConfigError
 
 DEFAULT = "default"
 # Configs have about four levels; much deeper nesting would exceed the recursion limit.
 MAX_DEPTH = 50
-# Fields that were added later, by table. Their defaults are not part of a digest, so that the digests of existing
-# configs, and the names of their run directories, stay the same.
-LATER_KEYS: dict[str, tuple[type[StrictModel], tuple[str, ...]]] = {
-    "storage": (Storage, ("gram", "keep_up_to", "keep_combined")),
-    "protocol": (CrossValidation, ("repeats", "permutations")),
+LATER_KEYS: dict[str, Any] = {
+    "baselines": False,
+    "dataset.fit_on": "all",
+    "fit.memory": "8 GiB",
+    "fit.refit": "train",
+    "protocol.permutations": 0,
+    "protocol.repeats": 1,
+    "storage.gram": "auto",
+    "storage.keep_combined": False,
+    "storage.keep_up_to": "20 GiB",
 }
+"""Keys that were added to configs, and the values by which configs without them are run.
 
-# Values that earlier versions used for keys that were added with another default. They are not part of a digest either.
-EARLIER_VALUES: dict[str, Any] = {"baselines": False}
+These values are not part of a digest, so that existing configs keep their digest, by which run directories are named.
+"""
 
 
 def shipped_configs() -> dict[str, str]:
@@ -111,7 +115,21 @@ def parse_stored_config(text: str, where: str) -> Config:
     TOMLDecodeError, ConfigError
         If it is damaged.
     """
-    return parse_config(EARLIER_VALUES | load_toml(text), where)
+    values = load_toml(text)
+    for key, earlier in LATER_KEYS.items():
+        if not key.startswith("dataset."):  # sources have different keys, whose defaults are their earlier values
+            for table, last in _tables_with(values, key):
+                table.setdefault(last, earlier)
+    return parse_config(values, where)
+
+
+def _tables_with(values: dict[str, Any], key: str) -> Iterator[tuple[dict[str, Any], str]]:
+    """Yield the tables that a dotted key refers to, several for `dataset`, each with the last part of the key."""
+    name, _, last = key.rpartition(".")
+    found = values.get(name) if name else values
+    for table in found if isinstance(found, list) else [found]:
+        if isinstance(table, dict):
+            yield table, last
 
 
 def _whole_numbers(value: Any) -> Any:
@@ -134,20 +152,10 @@ def config_digest(config: Config) -> str:
     """Return a short digest of all values that may affect the results."""
     values = config_values(config)
     del values["description"]
-    for key, earlier in EARLIER_VALUES.items():
-        if values[key] == earlier:
-            del values[key]
-    if values["fit"]["refit"] == Fit.model_fields["refit"].default:
-        del values["fit"]["refit"]  # configs of versions without this key have the same digest
-    for dataset in values["dataset"]:
-        if dataset["fit_on"] == "all":
-            del dataset["fit_on"]  # for the same reason
-    for table, (model, keys) in LATER_KEYS.items():
-        for key in keys:
-            if values[table][key] == model.model_fields[key].default:
-                del values[table][key]
-    if values["fit"]["memory"] == Fit.model_fields["memory"].default:
-        del values["fit"]["memory"]  # this key was added later, too
+    for key, earlier in LATER_KEYS.items():
+        for table, last in _tables_with(values, key):
+            if last in table and table[last] == earlier:
+                del table[last]
     canonical = json.dumps(values, sort_keys=True, allow_nan=False)
     return hashlib.sha256(canonical.encode()).hexdigest()[:8]
 

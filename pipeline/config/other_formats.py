@@ -4,18 +4,10 @@ import json
 import re
 from pathlib import Path
 
-DATA_FORMATS = {
-    ".csv": "csv",
-    ".tsv": "csv",
-    ".data": "table",
-    ".arff": "arff",
-    ".libsvm": "libsvm",
-    ".svm": "libsvm",
-    ".npz": "npz",
-    ".parquet": "parquet",
-    ".feather": "feather",
-}
-"""Format of data files, by their extension."""
+from kernel_pipeline.tasks.registry import Registry
+
+EXTENSIONS: Registry[str] = Registry("extension of data files", modules=("kernel_pipeline.data.formats",))
+"""Name of the format of data files, by their extension; the module of a format registers both."""
 UNSUPPORTED_DATA = (".xls", ".xlsx", ".h5", ".hdf5", ".npy", ".pkl", ".mat")
 COMPRESSED = (".gz", ".bz2", ".xz", ".zip")
 YAML_LINE = re.compile(r"^\s*(- )?\w[\w-]*:(\s|$)", re.MULTILINE)
@@ -28,12 +20,14 @@ def explain_data_file(path: Path) -> str | None:
     """Return the explanation for a file with the extension of a data file; None for other files."""
     name = path.with_suffix("") if path.suffix.lower() in COMPRESSED else path
     suffix = name.suffix.lower()
+    if suffix in EXTENSIONS:
+        return _explain_data(path, EXTENSIONS[suffix])
     if suffix in UNSUPPORTED_DATA:
         return (
             f"this looks like data, in a format that is not supported ({suffix}). Save it as csv or parquet, and write "
             f"a config that names that file. {EXAMPLE}"
         )
-    return _explain_data(path, DATA_FORMATS[suffix]) if suffix in DATA_FORMATS else None
+    return None
 
 
 def explain_invalid_toml(text: str, path: Path) -> str | None:

@@ -6,7 +6,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from kernel_pipeline.config.datasets import Dataset, DatasetBase
-from kernel_pipeline.config.other_formats import COMPRESSED, DATA_FORMATS
+from kernel_pipeline.config.other_formats import COMPRESSED, EXTENSIONS
 from kernel_pipeline.data.document_rows import DocumentRows
 from kernel_pipeline.data.documents import read_lines
 from kernel_pipeline.data.formats.format import FORMATS, explain_errors
@@ -62,7 +62,7 @@ def _lines(path: Path) -> list[str]:
 def _dataset(model: FittedModel, path: Path) -> FileDataset:
     """Return a dataset whose keys describe how to read the file; if the source is a file, they are its keys."""
     inner = path.with_suffix("") if path.suffix.lower() in COMPRESSED else path
-    by_name = DATA_FORMATS.get(inner.suffix.lower())
+    by_name = EXTENSIONS.get(inner.suffix.lower())
     source: DatasetBase = TypeAdapter(dict[str, Dataset]).validate_python({"source": model.facts.source})["source"]
     if not isinstance(source, FileDataset):
         source = _table_of(source, path)

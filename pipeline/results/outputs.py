@@ -4,7 +4,7 @@ from kernel_pipeline.results.figures.figure import FIGURES, is_figure_file
 from kernel_pipeline.results.table import TABLES
 
 TABLES_VERSION = 5
-"""Version of the built-in tables and figures, increased when they change for the same results."""
+"""Version of the built-in tables and figures, increased when one that exists changes for the same results."""
 
 
 def is_output(key: str) -> bool:
@@ -12,12 +12,7 @@ def is_output(key: str) -> bool:
     return is_figure_file(key) or any(key in table.files for table in TABLES.values())
 
 
-def extensions() -> list[tuple[str, str, int]]:
-    """Return kind, name and version of the registered tables and figures that are not part of this package."""
-    package = __name__.partition(".")[0]
-    registered = [("table", entry) for entry in TABLES.values()] + [("figure", entry) for entry in FIGURES.values()]
-    return [
-        (kind, entry.name, entry.version)
-        for kind, entry in registered
-        if type(entry).__module__.partition(".")[0] != package
-    ]
+def outputs() -> list[tuple[str, str, int]]:
+    """Return kind, name and version of all registered tables and figures, sorted."""
+    tables = [("table", entry.name, entry.version) for entry in TABLES.values()]
+    return sorted(tables + [("figure", entry.name, entry.version) for entry in FIGURES.values()])

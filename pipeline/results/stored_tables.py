@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from kernel_pipeline.errors import RefusedError
-from kernel_pipeline.results.columns import Column, columns
+from kernel_pipeline.results.columns import COLUMNS, Column, columns
 from kernel_pipeline.results.summary import MEASURES
 from kernel_pipeline.store.files import quoted
 from kernel_pipeline.store.paths import RESULTS
@@ -26,7 +26,7 @@ MAX_VALUES = 20_000_000
 def read_rows(root: Storage) -> pd.DataFrame:
     """Read the rows of a run. Those of earlier versions, which had one repeat, have no column for it."""
     required = columns("dataset", "task", "method", "trial", *MEASURES, "metric", "status")
-    rows = read_table(root, ROWS, required, columns("n_kernels", "n_active", "at_edge"))
+    rows = read_table(root, ROWS, required)
     if "repeat" not in rows:
         rows.insert(list(rows).index("trial"), "repeat", 0)
     return rows[rows["metric"].isin(list(METRICS))]
@@ -46,15 +46,16 @@ def read_comparison(root: Storage) -> pd.DataFrame | None:
     return read_table(root, COMPARISON, required) if root.exists(COMPARISON) else None
 
 
-def read_table(root: Storage, key: str, required: Sequence[Column], with_gaps: Sequence[Column] = ()) -> pd.DataFrame:
+def read_table(root: Storage, key: str, required: Sequence[Column]) -> pd.DataFrame:
     """Read a table; control characters in its text columns are escaped.
+
+    Columns of integers and booleans that may have missing values are read as the registry of columns states, since
+    pandas would read integers as floats.
 
     Parameters
     ----------
     required
         Columns that the table must have.
-    with_gaps
-        Columns whose type is given to pandas, which would read integers with missing values as floats.
 
     Raises
     ------
@@ -67,7 +68,11 @@ def read_table(root: Storage, key: str, required: Sequence[Column], with_gaps: S
     if len(header) > MAX_COLUMNS or values > MAX_VALUES:
         found = f"it has {len(header):,} columns and {values:,} values"
         raise _refused(root, key, f"{found}; at most {MAX_COLUMNS:,} and {MAX_VALUES:,} are allowed")
-    given: dict[str, Any] = {column.name: column.pandas_type for column in with_gaps if column.name.encode() in header}
+    given: dict[str, Any] = {
+        name: column.pandas_type
+        for name, column in COLUMNS.items()
+        if column.gaps and column.dtype in ("integer", "boolean") and name.encode() in header
+    }
     try:
         table = pd.read_csv(io.BytesIO(content), dtype=given)
     except (ValueError, RecursionError) as error:

@@ -11,7 +11,7 @@ from kernel_pipeline.plan.notes import Note
 from kernel_pipeline.plan.plan import Plan
 from kernel_pipeline.results.context import TableContext
 from kernel_pipeline.results.figures.rendering import render_figures
-from kernel_pipeline.results.outputs import TABLES_VERSION, extensions
+from kernel_pipeline.results.outputs import TABLES_VERSION, outputs
 from kernel_pipeline.results.report.page import report_page
 from kernel_pipeline.results.stored_tables import read_rows
 from kernel_pipeline.results.summary import summarise
@@ -79,10 +79,10 @@ def recorded_environment(finished: LedgerState) -> dict[str, object]:
 
 
 def tables_identity(plan: Plan, finished: LedgerState) -> str:
-    """Return a digest of everything that tables and figures depend on: finished tasks and registered extensions."""
+    """Return a digest of everything that tables and figures depend on: finished tasks, and what is registered."""
     done = sorted((entry.name, entry.identity, entry.seconds) for entry in finished.entries())
-    added = [found] if (found := extensions()) else []
-    return hashlib.sha256(json.dumps([TABLES_VERSION, plan.identity, done, *added]).encode()).hexdigest()[:16]
+    content = [TABLES_VERSION, plan.identity, done, outputs()]
+    return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:16]
 
 
 def check_read(read: Mapping[str, str], finished: LedgerState) -> None:

@@ -1,9 +1,9 @@
 """Define the results of the tasks that learn weights and fit cells."""
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
-from typing import Any, Self
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import MISSING, Field, dataclass, field, fields
+from typing import Any, Self, get_type_hints
 
 import numpy as np
 
@@ -16,8 +16,6 @@ from kernel_pipeline.tasks.statistics.debiased import Estimates
 
 MAX_PARAMETERS = 3
 """Largest number of parameters of one fit of a path."""
-OPTIONAL = ("metrics", "output_errors", "metric", "final_errors")
-"""Members of a path that are left out if they are empty."""
 ALIGNMENTS = {
     "train": "alignment_train",
     "test": "alignment_test",
@@ -199,41 +197,64 @@ class CellResult(TaskResult):
         )
 
 
+def _numbers_by_name(found: JsonObject, name: str) -> dict[str, float | None]:
+    inner = found.object(name)
+    return {key: inner.optional_number(key) for key in inner.names()}
+
+
+READERS: dict[object, Callable[[JsonObject, str], Any]] = {
+    bool: JsonObject.flag,
+    int: JsonObject.integer,
+    str: JsonObject.text,
+    float | None: JsonObject.optional_number,
+    list[float | None]: JsonObject.optional_numbers,
+    Sequence[float | None] | None: JsonObject.optional_numbers,
+    dict[str, float | None]: _numbers_by_name,
+    list[tuple[float, ...]]: lambda found, name: found.number_tuples(name, MAX_PARAMETERS),
+}
+"""How a member of a path is read, by the type of the field."""
+MEMBERS = tuple(member for member in fields(PathResult) if member.name != "predictions")  # an array stores these
+READER_OF = {member.name: READERS[get_type_hints(PathResult)[member.name]] for member in MEMBERS}
+ALWAYS_WRITTEN = ("certificates", "majority_only")
+"""Members that are written even if they have their default value, as by the first versions."""
+
+
+def _default(member: Field[Any]) -> Any:
+    return member.default if member.default_factory is MISSING else member.default_factory()
+
+
 def _path_to_json(path: PathResult) -> dict[str, Any]:
-    members = [member.name for member in fields(path) if member.name != "predictions"]  # an array stores these
-    found: dict[str, Any] = {name: getattr(path, name) for name in members}
-    found["values"] = [list(value) for value in path.values]
-    return {name: value for name, value in found.items() if name not in OPTIONAL or value}
+    """Return the members of a path; those with their default value are left out, as in results of earlier versions."""
+    found: dict[str, Any] = {
+        member.name: getattr(path, member.name)
+        for member in MEMBERS
+        if member.name in ALWAYS_WRITTEN or getattr(path, member.name) != _default(member)
+    }
+    return found | {"values": [list(value) for value in path.values]}
 
 
 def _path_from_json(found: JsonObject) -> PathResult:
-    values = found.number_tuples("values", MAX_PARAMETERS)
-    if len(values) > 1 and not all(values):
+    """Return the path that a JSON object describes; members that earlier versions did not write may be missing."""
+    path = PathResult(
+        **{
+            member.name: READER_OF[member.name](found, member.name)
+            for member in MEMBERS
+            if _default(member) is MISSING or found.has(member.name)
+        }
+    )
+    if len(path.values) > 1 and not all(path.values):
         raise found.error("values", "lists of numbers, of which only a single one may be empty")
-    certificates = found.optional_numbers("certificates") if found.has("certificates") else None
-    train, validation, test = map(found.optional_numbers, ("train_errors", "validation_errors", "test_errors"))
-    lengths = {
-        len(values),
-        len(train),
-        len(validation),
-        len(test),
-        *([] if certificates is None else [len(certificates)]),
-    }
+    errors = (path.train_errors, path.validation_errors, path.test_errors)
+    lengths = {len(path.values), *map(len, errors)}
+    if path.certificates is not None:
+        lengths.add(len(path.certificates))
     if len(lengths) > 1:
         raise ValueError(f"the result: 'path' has lists of different lengths: {sorted(lengths)}")
-    if certificates and any(c is None and error is not None for c, error in zip(certificates, validation, strict=True)):
+    if path.best >= len(path.values):
+        raise found.error("best", f"an integer from 0 to {len(path.values) - 1}")
+    if any(
+        certificate is None and error is not None
+        for certificate, error in zip(path.certificates or (), path.validation_errors, strict=False)
+    ):
         raise found.error("certificates", "a list of numbers, with null for values without errors")
-    metrics = found.optional_object("metrics")
-    return PathResult(
-        values,
-        train_errors=train,
-        validation_errors=validation,
-        test_errors=test,
-        best=found.integer("best", below=len(values)),
-        certificates=certificates,
-        majority_only=found.flag("majority_only", default=False),
-        metrics={name: metrics.optional_number(name) for name in metrics.names()} if metrics else {},
-        output_errors=found.optional_numbers("output_errors") if found.has("output_errors") else [],
-        metric=found.text("metric") if found.has("metric") else "",
-        final_errors=found.optional_numbers("final_errors")[:1] if found.has("final_errors") else [],
-    )
+    return path

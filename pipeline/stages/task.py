@@ -71,7 +71,9 @@ class Task(ABC):
     def versions(cls) -> dict[str, int]:
         """Return the versions of the task and of everything that it depends on, by stage."""
         upstream = {stage: version for kind in cls.reads for stage, version in kind.versions().items()}
-        return {"data": DATA_VERSION} | upstream | {cls.stage: cls.version}
+        found = {"data": DATA_VERSION} | upstream | {cls.stage: cls.version}
+        result = cls.result_type.version  # the first version is left out, since earlier identities lack it
+        return found if result == 1 else found | {f"result of {cls.stage}": result}
 
     @abstractmethod
     def inputs(self) -> tuple[Input, ...]:

@@ -6,13 +6,16 @@ earlier versions, and raises a ValueError that names the invalid member. Unknown
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from kernel_pipeline.store.json_object import JsonObject
 
 
 class TaskResult(ABC):
     """Small values that a task reports in addition to the arrays that it writes."""
+
+    version: ClassVar[int] = 1
+    """Increased when a value is added that stored results lack: all tasks with such a result then run again."""
 
     @abstractmethod
     def to_json(self) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 import copy
 import gzip
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +69,12 @@ def synthetic_values(**dataset: Any) -> dict[str, Any]:
             }
         ],
     }
+
+
+def either(names: Iterable[str]) -> str:
+    """Return the names as a message lists them: 'a', 'b' or 'c'."""
+    *first, last = map(repr, names)
+    return f"{', '.join(first)} or {last}"
 
 
 def parsed(values: dict[str, Any]) -> Config:

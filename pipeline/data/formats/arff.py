@@ -6,7 +6,7 @@ import gzip
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from kernel_pipeline.data.formats.format import FORMATS, Format, ReadOptions
+from kernel_pipeline.data.formats.format import Format, ReadOptions, register
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,4 +28,4 @@ def _open_text(path: Path) -> IO[str]:
     return gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8")
 
 
-FORMATS.register("arff")(Format(_read))
+register("arff", Format(_read), ".arff")

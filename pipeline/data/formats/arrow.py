@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kernel_pipeline.data.formats.format import FORMATS, Format, ReadOptions
+from kernel_pipeline.data.formats.format import Format, ReadOptions, register
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,5 +23,5 @@ def _read_feather(path: Path, options: ReadOptions) -> pd.DataFrame:
     return pd.read_feather(path).reset_index(drop=True)
 
 
-FORMATS.register("parquet")(Format(_read_parquet))
-FORMATS.register("feather")(Format(_read_feather))
+register("parquet", Format(_read_parquet), ".parquet")
+register("feather", Format(_read_feather), ".feather")

@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kernel_pipeline.data.formats.format import FORMATS, Detected, Format, ReadOptions
+from kernel_pipeline.data.formats.format import Detected, Format, ReadOptions, register
 from kernel_pipeline.text import NUMBER
 
 if TYPE_CHECKING:
@@ -152,7 +152,13 @@ def _check_names(names: list[str]) -> None:
         )
 
 
-FORMATS.register("csv")(Format(_read, detect=_detect_csv, keys=frozenset({"separator", "decimal", "encoding"})))
-FORMATS.register("table")(
-    Format(_read, detect=partial(_detect, separator=WHITESPACE), keys=frozenset({"decimal", "encoding"}))
+register(
+    "csv",
+    Format(_read, detect=_detect_csv, keys=frozenset({"separator", "decimal", "encoding"})),
+    *(".csv", ".tsv"),
+)
+register(
+    "table",
+    Format(_read, detect=partial(_detect, separator=WHITESPACE), keys=frozenset({"decimal", "encoding"})),
+    ".data",
 )

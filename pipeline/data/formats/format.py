@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kernel_pipeline.config.other_formats import EXTENSIONS
 from kernel_pipeline.errors import DataError, PipelineError
 from kernel_pipeline.tasks.registry import Registry
 
@@ -77,6 +78,13 @@ class Format:
 
 FORMATS: Registry[Format] = Registry("file format")
 """Formats by the value of the key `format` of a dataset."""
+
+
+def register(name: str, entry: Format, *extensions: str) -> None:
+    """Register a format, and the extensions by which its files are recognised, such as ".csv"."""
+    FORMATS.register(name)(entry)
+    for extension in extensions:
+        EXTENSIONS.register(extension)(name)
 
 
 @contextmanager

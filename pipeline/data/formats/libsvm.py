@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kernel_pipeline.data.formats.format import FORMATS, Format, ReadOptions, SparseColumns
+from kernel_pipeline.data.formats.format import Format, ReadOptions, SparseColumns, register
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -63,4 +63,4 @@ def _read(path: Path, options: ReadOptions) -> pd.DataFrame:
     return frame.set_axis([*loaded.columns.tolist(), TARGET], axis=1)
 
 
-FORMATS.register("libsvm")(Format(_read, marks_target=True, read_sparse=read_sparse))
+register("libsvm", Format(_read, marks_target=True, read_sparse=read_sparse), ".libsvm", ".svm")

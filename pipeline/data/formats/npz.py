@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kernel_pipeline.data.formats.format import FORMATS, Format, ReadOptions
+from kernel_pipeline.data.formats.format import Format, ReadOptions, register
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,4 +39,4 @@ def _read(path: Path, options: ReadOptions) -> pd.DataFrame:
     return frame
 
 
-FORMATS.register("npz")(Format(_read, marks_target=True))
+register("npz", Format(_read, marks_target=True), ".npz")

@@ -1,8 +1,10 @@
 """The names of the public API: imported lazily, in any order, and known to type checkers."""
 
+import ast
 import subprocess
 import sys
 from inspect import signature
+from pathlib import Path
 
 import pytest
 
@@ -21,6 +23,20 @@ def python(code: str) -> str:
 def test_every_public_name_exists_and_is_listed(name: str) -> None:
     assert getattr(kp, name) is not None
     assert name in dir(kp)
+
+
+def test_the_three_lists_of_public_names_agree() -> None:
+    tree = ast.parse(Path(kp.__file__).read_text())
+    typed_block = next(node for node in tree.body if isinstance(node, ast.If))
+    typed_imports = {
+        alias.name: f"{node.module}".removeprefix("kernel_pipeline.")
+        for node in typed_block.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    callables = {name: typed_imports[name] for name in kp._CALLABLE_MODULES}
+    assert kp._ORIGINS | callables == typed_imports
+    assert sorted(kp.__all__) == kp.__all__ == sorted(typed_imports)
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.helpers.build import GAUSSIAN, ROWS, changed, config_values, put, put_config
+from kernel_pipeline.data.formats.format import FORMATS
+from tests.helpers.build import GAUSSIAN, ROWS, changed, config_values, either, put, put_config
 from tests.pipeline.cli.refusals import GAMMA, refused
 
 
@@ -51,7 +52,7 @@ CASES = [
     Case("missing file", ["'things'", "no file", "things.csv", "--data-dir", "PIPELINE_DATA_DIR"], content=None),
     Case(
         "unknown format",
-        ["dataset[0] (things).format", "'cvs'", "'csv', 'table', 'libsvm', 'arff', 'npz', 'parquet' or 'feather'"],
+        ["dataset[0] (things).format", "'cvs'", either(FORMATS)],
         config_values(format="cvs"),
     ),
     Case("unknown source", ["source", "'web'", "'file', 'openml', 'sklearn'"], config_values(source="web")),

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kernel_pipeline.config.loading import config_digest, differences
+from kernel_pipeline.config.loading import LATER_KEYS, config_digest, differences
 from kernel_pipeline.config.sweep import Config
 from tests.helpers.build import changed, config_values, leaves, parsed, synthetic_values
 from tests.pipeline.config.full_config import FULL
@@ -135,6 +135,20 @@ def test_digest_takes_5_and_5_0_for_the_same() -> None:
 
 def test_digest_ignores_the_description_alone() -> None:
     assert config_digest(parsed(FULL | {"description": "other"})) == config_digest(parsed(FULL))
+
+
+def test_digests_are_those_of_earlier_versions() -> None:
+    """If a new key changes them, add it to LATER_KEYS: run directories are named after the digests."""
+    assert config_digest(parsed(synthetic_values())) == "701730e3"
+    assert config_digest(parsed(config_values())) == "b1f5165a"
+
+
+@pytest.mark.parametrize("key", LATER_KEYS)
+def test_digest_is_that_of_configs_without_a_key_that_was_added_later(key: str) -> None:
+    name, _, last = key.rpartition(".")
+    place = {"": (last,), "dataset": ("dataset", 0, last)}.get(name, (name, last))
+    values = synthetic_values() | {"fit": {}}
+    assert config_digest(parsed(changed(values, place, LATER_KEYS[key]))) == config_digest(parsed(values))
 
 
 def test_digest_is_that_of_configs_without_the_key_if_steps_are_fitted_to_all_samples() -> None:

@@ -5,15 +5,13 @@ from typing import Any
 
 import pytest
 
+from kernel_pipeline.data.formats.format import FORMATS
 from kernel_pipeline.tasks.kernels.family import FAMILIES
-from tests.helpers.build import GAUSSIAN, changed
+from kernel_pipeline.tasks.weights.method import METHODS
+from tests.helpers.build import GAUSSIAN, changed, either
 from tests.pipeline.config.full_config import FULL, message
 
-METHODS = (
-    "'unif', 'align', 'alignf', 'alignf-linear', 'alignf-plus', 'alignf-ridge', 'hsic', 'best-kernel', 'l1-svm', "
-    "'l2-krr', 'align-krr', 'each-kernel', 'best-single', 'linear', 'majority' or 'mean'"
-)
-NAMES = METHODS.replace(" or", ",")
+NAMES = ", ".join(map(repr, METHODS))
 
 
 @pytest.mark.parametrize(
@@ -24,8 +22,8 @@ NAMES = METHODS.replace(" or", ",")
         (("seed",), 1.5, "seed: must be a valid integer; got 1.5"),
         (("seed",), -1, "seed: must be greater than or equal to 0; got -1"),
         (("methods",), "unif", "methods: must be a list in brackets"),
-        (("methods", 0), "unfi", f"methods[0]: must be {METHODS}, or a table; got 'unfi'"),
-        (("methods", 1), 3, f"methods[1]: must be {METHODS}, or a table; got 3"),
+        (("methods", 0), "unfi", f"methods[0]: must be {either(METHODS)}, or a table; got 'unfi'"),
+        (("methods", 1), 3, f"methods[1]: must be {either(METHODS)}, or a table; got 3"),
         (("methods", 0, "q"), 0.5, "methods[0].q: must be greater than or equal to 1; got 0.5"),
         (("methods", 0, "q"), float("inf"), "methods[0].q: must be a finite number; got inf"),
         (("methods", 0, "q"), "2", "methods[0].q: must be a valid number; got '2'"),
@@ -52,11 +50,7 @@ NAMES = METHODS.replace(" or", ",")
             "fil",
             "dataset[0] (file).source: must be one of 'file', 'openml', 'sklearn', 'synthetic', 'text', 'sentiment'",
         ),
-        (
-            ("dataset", 0, "format"),
-            "cvs",
-            "must be 'csv', 'table', 'libsvm', 'arff', 'npz', 'parquet' or 'feather'; got 'cvs'",
-        ),
+        (("dataset", 0, "format"), "cvs", f"must be {either(FORMATS)}; got 'cvs'"),
         (("dataset", 0, "task"), "clustering", "must be 'regression' or 'classification'; got 'clustering'"),
         (
             ("dataset", 0, "missing"),
@@ -127,7 +121,7 @@ NAMES = METHODS.replace(" or", ",")
         (("dataset", 0, "target"), [], "dataset[0] (file).target"),
         (("fit", "class_weight"), "even", "fit.class_weight: must be 'balanced'; got 'even'"),
         (("dataset", 0, "task"), [], "dataset[0] (file).task: must have at least 1 item(s); got []"),
-        (("dataset", 0, "format"), 3, "must be 'csv', 'table', 'libsvm', 'arff', 'npz', 'parquet' or 'feather'; got 3"),
+        (("dataset", 0, "format"), 3, f"must be {either(FORMATS)}; got 3"),
         (("dataset", 0, "source"), 3, "dataset[0] (file).source: must be one of 'file', 'openml'"),
         (("methods",), [], "methods: must have at least 1 item(s); got []"),
     ],

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from kernel_pipeline.config.other_formats import EXTENSIONS
 from kernel_pipeline.data.formats.format import FORMATS
 from kernel_pipeline.data.sources.file import read_frame
 from kernel_pipeline.errors import DataError
@@ -91,6 +92,10 @@ def test_the_same_numbers_come_out_of_every_format(
     np.testing.assert_array_equal(samples.features, FEATURES[samples.order])
     np.testing.assert_array_equal(samples.targets["classification"], LABELS[samples.order])
     assert sorted(samples.order) == list(range(9))
+
+
+def test_every_format_is_read_above_and_has_an_extension() -> None:
+    assert {format_ for format_, _, _ in GOOD} == set(FORMATS) == set(EXTENSIONS.values())
 
 
 def test_csv_without_a_header_numbers_its_columns(tmp_path: Path) -> None:

@@ -134,13 +134,14 @@ def test_the_command_writes_a_table_and_a_heat_map(tmp_path: Path) -> None:
     np.save(tmp_path / "v0.npy", given["v0"])
     pd.DataFrame(given["v1"]).to_csv(tmp_path / "v1.csv", index=False)
     pd.DataFrame(given["v2"]).add_prefix("x").to_parquet(tmp_path / "v2.parquet")
-    files = [tmp_path / name for name in ("v0.npy", "v1.csv", "v2.parquet")]
+    pd.DataFrame(given["v3"]).add_prefix("x").to_feather(tmp_path / "v3.feather")
+    files = [tmp_path / name for name in ("v0.npy", "v1.csv", "v2.parquet", "v3.feather")]
     result = command(*files, "--out", tmp_path / "out", "--kernel", '{ family = "gaussian", gamma = 0.1 }')
     assert result.exit_code == 0, result.output
     found = pd.read_csv(tmp_path / "out/similarity.csv", index_col="view")
-    expected = kp.kernel_similarity(dict(list(given.items())[:3]), kernel={"family": "gaussian", "gamma": 0.1})
+    expected = kp.kernel_similarity(dict(list(given.items())[:4]), kernel={"family": "gaussian", "gamma": 0.1})
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
-    assert list(found.index) == list(found.columns) == ["v0", "v1", "v2"]
+    assert list(found.index) == list(found.columns) == ["v0", "v1", "v2", "v3"]
     assert (tmp_path / "out/similarity.svg").read_text().startswith("<?xml")
     assert (tmp_path / "out/similarity.png").stat().st_size > 1000
     shown = pd.read_fwf(io.StringIO(result.stdout), index_col=0)

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from kernel_pipeline.stages.cell_results import CellResult
 from kernel_pipeline.stages.fits import FitTask
 from kernel_pipeline.stages.task import STAGES, Task
 from kernel_pipeline.stages.tiles import TilesTask
@@ -38,6 +39,13 @@ def test_identity_changes_with_the_version(task: Task, monkeypatch: pytest.Monke
     before = task.identity
     monkeypatch.setattr(type(task), "version", type(task).version + 1)
     assert task.identity != before
+
+
+@pytest.mark.parametrize("task", [task for task, _ in TASKS], ids=lambda task: type(task).__name__)
+def test_identity_changes_with_the_version_of_the_result(task: Task, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = task.identity
+    monkeypatch.setattr(CellResult, "version", 2)
+    assert (task.identity != before) == (task.result_type is CellResult)
 
 
 @pytest.mark.parametrize(

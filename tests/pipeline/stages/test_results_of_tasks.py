@@ -2,20 +2,29 @@
 
 import copy
 import json
-from dataclasses import replace
+from dataclasses import dataclass, fields, replace
 from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
 
-from kernel_pipeline.stages.cell_results import Alignments, CellResult, Theorems, TrialWeights, WeightsResult
+from kernel_pipeline.stages import cell_results
+from kernel_pipeline.stages.cell_results import (
+    READERS,
+    Alignments,
+    CellResult,
+    Theorems,
+    TrialWeights,
+    WeightsResult,
+)
 from kernel_pipeline.stages.kernel_results import MAX_NAMED_KERNELS, DegenerateKernels, KernelFits, MarkedKernels
 from kernel_pipeline.stages.rank_one import RankOneFitTask
 from kernel_pipeline.stages.samples import Target
 from kernel_pipeline.stages.task_results import NoResult, TaskResult
 from kernel_pipeline.tasks.learners.paths import PathResult
 from kernel_pipeline.tasks.weights.unif import Unif
+from tests.helpers.build import changed
 
 PATH = PathResult([(1.0,), (2.0,)], [0.5, None], [0.25, None], [0.125, None], best=0, metrics={"mae": 0.5, "r2": None})
 WEIGHTS = WeightsResult(3, 2, 1e-9, Alignments(0.5, None, -0.25, None))
@@ -27,6 +36,7 @@ RESULTS: dict[str, TaskResult] = {
         weights=WEIGHTS, path=PathResult([(1.0, 2.0, 3.0)], [0.5], [0.5], [0.5], 0, [1e-7], True)
     ),
     "cell of two outputs": CellResult(path=replace(PATH, output_errors=[0.25, None])),
+    "refitted cell": CellResult(path=replace(PATH, final_errors=[0.0])),
     "cell of a chosen metric": CellResult(path=replace(PATH, metric="mae")),
     "signed cell": CellResult(path=PATH, alignments=Alignments(None, 0.25)),
     "weights": TrialWeights({0: WEIGHTS, 11: WeightsResult(3, status="failed: why")}),
@@ -77,6 +87,7 @@ FORGED: list[tuple[tuple[str, ...], Any]] = [
     (("path", "metrics"), [0.5]),
     (("path", "metrics"), {"mae": "small"}),
     (("path", "metric"), ["mae"]),
+    (("path", "final_errors"), 0.5),
     (("weights",), [1]),
     (("weights", "n_kernels"), None),
     (("weights", "n_kernels"), 2**70),
@@ -104,6 +115,29 @@ def test_the_json_of_earlier_runs_is_read_and_written_in_the_same_form() -> None
     without = copy.deepcopy(CELL)
     del without["path"]["majority_only"]
     assert CellResult.from_json(without) == found
+    assert CellResult.from_json(changed(CELL, ("path", "metric"), None)) == found
+
+
+def test_a_member_of_a_path_that_is_zero_or_false_is_not_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    @dataclass(frozen=True)
+    class LongerPath(PathResult):
+        steps: float | None = None
+        solved: bool = True
+
+    members = [member for member in fields(LongerPath) if member.name != "predictions"]
+    readers = {"steps": READERS[float | None], "solved": READERS[bool]}
+    monkeypatch.setattr(cell_results, "PathResult", LongerPath)
+    monkeypatch.setattr(cell_results, "MEMBERS", members)
+    monkeypatch.setattr(cell_results, "READER_OF", cell_results.READER_OF | readers)
+    for added in ({}, {"steps": 0.0}, {"steps": 3.0}, {"solved": False}):
+        path = LongerPath(**{member.name: getattr(PATH, member.name) for member in fields(PATH)} | added)
+        result = CellResult(path=path)
+        found = CellResult.from_json(json.loads(json.dumps(result.to_json())))
+        assert found == result
+        assert added.keys() <= result.to_json()["path"].keys()
+    stored = CellResult.from_json(CELL).path
+    assert isinstance(stored, LongerPath)
+    assert (stored.steps, stored.solved) == (None, True)
 
 
 @pytest.mark.parametrize(("place", "value"), FORGED)

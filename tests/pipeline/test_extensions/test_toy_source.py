@@ -19,7 +19,7 @@ from kernel_pipeline.config.loading import config_digest, parse_config, to_toml
 from kernel_pipeline.data.formats.format import FORMATS
 from kernel_pipeline.data.raw_table import READERS
 from kernel_pipeline.errors import ConfigError
-from tests.helpers.build import dense, load, parsed, put, synthetic_values
+from tests.helpers.build import dense, either, load, parsed, put, synthetic_values
 from tests.helpers.sweeps import run_here
 from tests.pipeline.test_extensions.registering import registered
 from tests.pipeline.test_extensions.toy_format import SEMICOLONS
@@ -102,7 +102,7 @@ def test_a_file_of_the_new_format(tmp_path: Path) -> None:
     samples = load(tmp_path, path="toy.txt", format="semicolons", target="label")
     expected = np.array([[i + 0.5, i * i % 7 + 0.25] for i in range(9)])
     np.testing.assert_array_equal(samples.features, expected[samples.order])
-    with pytest.raises(ConfigError, match="'arff', 'npz', 'parquet', 'feather' or 'semicolons'; got 'semicolon'"):
+    with pytest.raises(ConfigError, match=f"must be {either(FORMATS)}; got 'semicolon'"):
         load(tmp_path, path="toy.txt", format="semicolon")
 
 
