@@ -138,5 +138,5 @@ class StaleHistories(RuleBasedStateMachine):
             shutil.rmtree(self.folder)
 
 
-TestStaleHistories = pytest.mark.faults(StaleHistories.TestCase)
+TestStaleHistories = pytest.mark.faults(pytest.mark.timeout(600)(StaleHistories.TestCase))
 TestStaleHistories.settings = history_settings(steps=10)

@@ -197,5 +197,5 @@ class Histories(RuleBasedStateMachine):
             shutil.rmtree(self.folder)
 
 
-TestHistories = pytest.mark.faults(Histories.TestCase)
+TestHistories = pytest.mark.faults(pytest.mark.timeout(600)(Histories.TestCase))
 TestHistories.settings = history_settings(steps=12)

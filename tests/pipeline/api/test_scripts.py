@@ -111,6 +111,7 @@ except kp.InterruptedRunError as error:
 """
 
 
+@pytest.mark.faults
 @pytest.mark.filterwarnings("default")
 def test_interrupting_a_notebook_leaves_a_run_that_can_be_resumed(tmp_path: Path) -> None:
     stopped, state, resumed = notebook(
@@ -124,6 +125,7 @@ def test_interrupting_a_notebook_leaves_a_run_that_can_be_resumed(tmp_path: Path
     assert (state, resumed) == ("False", "True")
 
 
+@pytest.mark.faults
 def test_a_second_ctrl_c_stops_a_script_at_once_and_leaves_its_process_alive(tmp_path: Path) -> None:
     code = f"""
 import time

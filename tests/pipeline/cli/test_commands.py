@@ -86,6 +86,7 @@ def test_running_again_does_nothing_again(folder: Path) -> None:
     assert (folder / "two/ledger.jsonl").read_bytes() == ledger
 
 
+@pytest.mark.faults
 def test_a_damaged_chunk_is_computed_again_and_nothing_else(folder: Path) -> None:
     root = shutil.copytree(folder / "two", folder / "damaged")
     before = names(root)
@@ -97,6 +98,7 @@ def test_a_damaged_chunk_is_computed_again_and_nothing_else(folder: Path) -> Non
     assert names(root)[len(before) :] == ["weights/wave/regression/alignf/0-3", "tables"]
 
 
+@pytest.mark.faults
 @pytest.mark.parametrize("warning", [signal.SIGINT, signal.SIGTERM])
 def test_a_run_that_is_stopped_goes_on_to_the_same_tables(folder: Path, warning: signal.Signals) -> None:
     root = folder / f"stopped-{warning.name}"
@@ -158,6 +160,7 @@ def test_constant_kernels_have_weight_zero_and_cells_without_weights_are_rows_th
     assert "flowers, regression, unif, trial 0 failed: no kernel varies" in done.stdout
 
 
+@pytest.mark.faults
 @pytest.mark.parametrize("how", ["gone", "flipped"])
 def test_a_damaged_input_is_computed_again_when_a_task_needs_it(how: str, folder: Path) -> None:
     root = shutil.copytree(folder / "two", folder / how)
@@ -176,6 +179,7 @@ def test_a_damaged_input_is_computed_again_when_a_task_needs_it(how: str, folder
     assert names(root)[len(before) :] == added
 
 
+@pytest.mark.faults
 def test_an_input_that_stays_damaged_stops_the_run_in_one_message(folder: Path) -> None:
     root = shutil.copytree(folder / "two", folder / "hopeless")
     (root / "combined.zarr/wave/regression/unif/c/0/0/1").unlink()

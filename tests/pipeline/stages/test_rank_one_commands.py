@@ -35,6 +35,7 @@ NOTES = [
 ]
 
 
+@pytest.mark.faults
 def test_a_killed_run_with_one_worker_goes_on_to_the_tables_of_two(
     rank_one_folder: Path, rank_one_run: RankOneRun
 ) -> None:

@@ -1,5 +1,4 @@
 import gzip
-import os
 from pathlib import Path
 
 import numpy as np
@@ -154,13 +153,9 @@ def test_the_same_bytes_every_time() -> None:
     np.testing.assert_array_equal(first, second)
 
 
-DATA = os.environ.get("PIPELINE_DATA_DIR")
-
-
-@pytest.mark.skipif(not DATA, reason="PIPELINE_DATA_DIR is not set")
-def test_protein() -> None:
+def test_protein(data_dir: Path) -> None:
     """13 Gaussians with uniform weights on 4,000 rows, against a Cholesky factorisation for every ridge."""
-    with gzip.open(Path(DATA or "") / "large" / "casp_protein.csv.gz", "rt") as file:
+    with gzip.open(data_dir / "large" / "casp_protein.csv.gz", "rt") as file:
         table = np.loadtxt(file, delimiter=",", skiprows=1, max_rows=4400)
     features, labels = table[:, 1:], table[:, [0]]
     features = (features - features.mean(axis=0)) / features.std(axis=0)
