@@ -44,7 +44,7 @@ def test_identity_changes_with_the_version(task: Task, monkeypatch: pytest.Monke
 @pytest.mark.parametrize("task", [task for task, _ in TASKS], ids=lambda task: type(task).__name__)
 def test_identity_changes_with_the_version_of_the_result(task: Task, monkeypatch: pytest.MonkeyPatch) -> None:
     before = task.identity
-    monkeypatch.setattr(CellResult, "version", 2)
+    monkeypatch.setattr(CellResult, "version", CellResult.version + 1)
     assert (task.identity != before) == (task.result_type is CellResult)
 
 
