@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kernel_pipeline.tasks.arrays import Floats, require_finite
+from kernel_pipeline.tasks.arrays import Booleans, Floats, require_finite
 from kernel_pipeline.tasks.errors import NotPositiveDefiniteError, NotSolvedError
 from kernel_pipeline.tasks.learners.fitted_path import FittedPath
 from kernel_pipeline.tasks.learners.iterative_ridge import MAX_RESIDUAL, iterate_path, relative_residuals
@@ -95,15 +95,27 @@ def certified_fits(target: Floats, ridges: Floats, coefficients: Floats, images:
         raise NotPositiveDefiniteError(
             f"the kernel has an eigenvalue below -{max(ridges):g}, the largest ridge; increase 'to' in [fit] krr"
         )
-    if not (residuals <= MAX_RESIDUAL).any():
+    uncertified = uncertified_ridges(residuals)
+    coefficients[:, :, uncertified] = np.nan
+    images[:, :, uncertified] = np.nan
+    return FittedPath(images + means[:, None], RidgePredictor(coefficients, means).predict, residuals)
+
+
+def uncertified_ridges(residuals: Floats) -> Booleans:
+    """Return a mask of the ridges that cannot be chosen, since their relative residual is above `MAX_RESIDUAL`.
+
+    Raises
+    ------
+    NotSolvedError
+        If there is no other ridge.
+    """
+    uncertified = np.asarray(~(residuals <= MAX_RESIDUAL))
+    if uncertified.all():
         raise NotSolvedError(
             f"the relative residual of every ridge is above {MAX_RESIDUAL:g}; the smallest one is "
             f"{np.nanmin(residuals):.1e}. Increase 'to' in [fit] krr"
         )
-    uncertified = ~(residuals <= MAX_RESIDUAL)
-    coefficients[:, :, uncertified] = np.nan
-    images[:, :, uncertified] = np.nan
-    return FittedPath(images + means[:, None], RidgePredictor(coefficients, means).predict, residuals)
+    return uncertified
 
 
 def ridge_coefficients(square: Floats, target: Floats, ridges: Sequence[float]) -> tuple[Floats, Floats]:

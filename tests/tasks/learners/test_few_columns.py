@@ -7,6 +7,7 @@ from sklearn.svm import SVC
 
 from kernel_pipeline.tasks.arrays import Floats, Integers
 from kernel_pipeline.tasks.centering import center_on, positive_part
+from kernel_pipeline.tasks.errors import NotSolvedError
 from kernel_pipeline.tasks.folds import Split
 from kernel_pipeline.tasks.kernels.rank_one import RankOneKernels, weighted_gram
 from kernel_pipeline.tasks.learners.column_svm import fit_columns
@@ -55,6 +56,21 @@ def test_ridge_paths_equal_those_of_the_kernel(outputs: int) -> None:
     assert found.certificates is not None
     assert all(certificate is not None and certificate <= 1e-12 for certificate in found.certificates)
     assert found.best == expected.best
+
+
+def test_ridges_that_are_not_certified_have_no_predictions() -> None:
+    columns = problem(5)[0].toarray()
+    values = np.column_stack([columns, columns[:, 0]])  # of rank 5, so that a tiny ridge has no accurate solution
+    target = values.sum(axis=1, keepdims=True) + np.random.default_rng(4).normal(size=(150, 1))
+    split = Split(target, TRAIN, VALIDATION, TEST)
+    factor, _ = weighted(scipy.sparse.csr_array(values), split, np.full(6, 1 / 6))
+    found = fit_factored_path("regression", factor.kernel(), split, FitOptions([1.0, 2.0**-30, 2.0**-100]))
+    assert found.certificates is not None
+    assert [bool(certificate and certificate > 1e-6) for certificate in found.certificates] == [False, False, True]
+    for errors in (found.train_errors, found.validation_errors, found.test_errors):
+        assert [error is None for error in errors] == [False, False, True]
+    with pytest.raises(NotSolvedError, match=r"the relative residual of every ridge is above 1e-06; .* \[fit\] krr"):
+        fit_factored_path("regression", factor.kernel(), split, FitOptions([2.0**-100]))
 
 
 @pytest.mark.parametrize("class_weight", [None, "balanced"])
