@@ -45,7 +45,7 @@ def column_svm_path(
     Parameters
     ----------
     target
-        Labels of the training samples as in `svm_path`: (n, 1) or one column per class.
+        Labels of the training samples as in `fit_svm_path`: (n, 1) or one column per class.
     class_weight
         "balanced" multiplies `C` of each class by `n / (n_classes * n_samples_of_class)`, as in scikit-learn.
 

@@ -14,31 +14,6 @@ from kernel_pipeline.tasks.learners.ridge_cost import choose_approach
 from kernel_pipeline.tasks.learners.tridiagonal import tridiagonal_path
 
 
-def ridge_path(kernel: Floats, target: Floats, held_out: Floats, ridges: Sequence[float] | Floats) -> Floats:
-    """Return predictions of held-out samples for every ridge.
-
-    Parameters
-    ----------
-    kernel, held_out
-        Kernels centered with the training means, (n, n) and (q, n); the intercept is then the mean of the target. They
-        are not changed.
-    target
-        Labels of the training samples, (n, outputs).
-
-    Returns
-    -------
-    (q, outputs, number of ridges)
-        NaN for a ridge that is too small to make `kernel + ridge I` positive definite, and for one whose solution has
-        a relative residual above `MAX_RESIDUAL`.
-
-    Raises
-    ------
-    NotPositiveDefiniteError, NotSolvedError
-        If there are no predictions for any ridge.
-    """
-    return fit_ridge_path(np.array(kernel, dtype=np.float64, order="C"), target, ridges).predict(held_out)
-
-
 @dataclass(frozen=True)
 class RidgePredictor:
     """Coefficients of all outputs and ridges, from which predictions follow; it can be pickled."""
@@ -62,12 +37,22 @@ def fit_ridge_path(square: Floats, target: Floats, ridges: Sequence[float] | Flo
     Parameters
     ----------
     square
-        As `kernel` of `ridge_path`, in C order. Its lower triangle is read, and its upper triangle is overwritten.
+        Kernel centered with the training means, (n, n), in C order; the intercept is then the mean of the target. Its
+        lower triangle is read, and its upper triangle is overwritten.
+    target
+        Labels of the training samples, (n, outputs).
 
     Returns
     -------
     FittedPath
         Fits whose certificates are the relative residuals `|y - (K + l I) x| / |y|`, the largest one of all outputs.
+        Predictions are NaN for a ridge that is too small to make `K + l I` positive definite, and for one whose
+        residual is above `MAX_RESIDUAL`.
+
+    Raises
+    ------
+    NotPositiveDefiniteError, NotSolvedError
+        If there are no predictions for any ridge.
     """
     require_finite("the kernel", square)
     centered, values = target - target.mean(axis=0), np.asarray(ridges, dtype=np.float64)

@@ -27,17 +27,17 @@ CACHE_MEGABYTES = 200
 TOLERANCES = (1e-3, 1e-4)
 
 
-def svm_path(
-    kernel: Floats, target: Floats, held_out: Floats, values: Sequence[float], class_weight: str | None = None
-) -> Floats:
-    """Return the decision values of held-out samples for every `C`, or their classes if there are more than two.
+def fit_svm_path(
+    kernel: Floats, target: Floats, values: Sequence[float], class_weight: str | None = None
+) -> FittedPath:
+    """Fit all values of `C`.
 
     More than two classes are separated one against one, with ties and the order of classes as in scikit-learn's SVC.
 
     Parameters
     ----------
-    kernel, held_out
-        Kernels of the training samples, (n, n), and of held-out samples against these, (q, n).
+    kernel
+        Kernel of the training samples, (n, n).
     target
         Labels -1 and +1 of the training samples, (n, 1), both of which must occur; or one column of zeros and ones per
         class, (n, C), all of which must occur.
@@ -46,21 +46,10 @@ def svm_path(
 
     Returns
     -------
-    (q, 1, number of values) or (q, C, number of values)
-        Decision values of two classes; of more, 1 in the column of the predicted class and 0 elsewhere.
-    """
-    return fit_svm_path(kernel, target, values, class_weight).predict(held_out)
-
-
-def fit_svm_path(
-    kernel: Floats, target: Floats, values: Sequence[float], class_weight: str | None = None
-) -> FittedPath:
-    """Fit all values of `C`; the arguments are those of `svm_path`.
-
-    Returns
-    -------
     FittedPath
-        Fits whose certificates are relative duality gaps, the largest one of all pairs of classes.
+        Fits whose certificates are relative duality gaps, the largest one of all pairs of classes. Predictions are
+        decision values of two classes, (q, 1, number of values); of more, 1 in the column of the predicted class and 0
+        elsewhere, (q, C, number of values).
 
     Raises
     ------
@@ -84,7 +73,7 @@ class PairMachines:
     """Relative duality gap of each value, the largest one of all pairs of classes."""
 
     def predict(self, rows: Floats) -> Floats:
-        """Return the predictions of `svm_path`, given rows of the kernel, (q, n)."""
+        """Return the predictions of `fit_svm_path`, given rows of the kernel, (q, n)."""
         return self.evaluate([self.decisions(rows, place) for place in range(len(self.machines))])
 
     def decisions(self, rows: Floats, place: int) -> Floats:
