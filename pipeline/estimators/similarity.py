@@ -7,12 +7,12 @@ import numpy as np
 import pandas as pd
 
 from kernel_pipeline.config.feature_columns import FeatureColumns
-from kernel_pipeline.estimators.fixed_families import fixed_families
 from kernel_pipeline.estimators.kernel_list import parse_families
 from kernel_pipeline.estimators.similarity_sources import open_source, row_blocks
 from kernel_pipeline.estimators.similarity_tiles import MatrixKernel, ViewKernel, total_sums
 from kernel_pipeline.tasks.arrays import Floats
 from kernel_pipeline.tasks.kernels.family import Samples, kernel_names
+from kernel_pipeline.tasks.kernels.fitted_families import fitted_families
 from kernel_pipeline.tasks.kernels.gaussian import MEDIAN_SAMPLES
 from kernel_pipeline.tasks.kernels.linear import LinearFamily
 from kernel_pipeline.tasks.statistics.sums import Sums
@@ -135,7 +135,7 @@ def _view_kernel(name: str, view: Any, kernel: Mapping[str, Any] | None) -> View
         raise ValueError(f"kernel: must define exactly one kernel; got {', '.join(kernel_names(families))}")
     few = np.linspace(0, n - 1, min(n, MEDIAN_SAMPLES)).astype(np.int64) if families[0].fitted_steps() else np.empty(0)
     reference = [source.read(slice(int(row), int(row) + 1)) for row in few]
-    (family,) = fixed_families(families, Samples(np.concatenate([np.empty((0, width)), *reference])))
+    (family,) = fitted_families(families, Samples(np.concatenate([np.empty((0, width)), *reference])))
     if not isinstance(family, LinearFamily):
         return ViewKernel(source, family)
     # With centered features, the centered kernel is the same, with smaller rounding errors.

@@ -22,8 +22,9 @@ from sklearn.datasets import load_svmlight_file
 
 from kernel_pipeline.tasks.arrays import Floats, Integers
 from kernel_pipeline.tasks.kernels.family import Samples
+from kernel_pipeline.tasks.kernels.fitted_families import fitted_families
 from kernel_pipeline.tasks.kernels.gaussian import GaussianFamily
-from kernel_pipeline.tasks.learners.feature_rows import FeatureRows, fitted_families
+from kernel_pipeline.tasks.learners.feature_rows import FeatureRows
 from kernel_pipeline.tasks.learners.kernel_rows import SquareRows
 from kernel_pipeline.tasks.learners.svm import fit_svm_path
 from kernel_pipeline.tasks.learners.svm_certificate import MAX_GAP
