@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 
 from kernel_pipeline.errors import PipelineError
+from kernel_pipeline.tasks.listing import list_first
 
 MAX_LISTED = 10
 
@@ -14,6 +15,5 @@ def check_known(what: str, name: str, known: Iterable[str]) -> None:
     if name not in names:
         nearest = get_close_matches(name, names, n=1)
         hint = f" Did you mean {nearest[0]!r}?" if nearest else ""
-        more = f" and {len(names) - MAX_LISTED:,} more" if len(names) > MAX_LISTED else ""
-        listed = ", ".join(map(repr, names[:MAX_LISTED])) + more
+        listed = list_first(list(map(repr, names)), MAX_LISTED)
         raise PipelineError(f"there is no {what} {name!r}. Available: {listed}.{hint}")
