@@ -9,9 +9,9 @@ from itertools import combinations_with_replacement
 import numpy as np
 
 from kernel_pipeline.data.kernel_files import KernelFile
-from kernel_pipeline.data.table_size import FLOAT_BYTES, exceeded_memory
+from kernel_pipeline.data.table_size import exceeded_memory
 from kernel_pipeline.errors import DataError, TooLargeError
-from kernel_pipeline.tasks.arrays import Floats, Integers
+from kernel_pipeline.tasks.arrays import FLOAT_BYTES, Floats, Integers
 from kernel_pipeline.tasks.kernels.spectrum import (
     Spectrum,
     dense_spectrum,

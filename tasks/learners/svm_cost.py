@@ -5,13 +5,14 @@ Costs are in nanoseconds of one core. They were measured on the dataset a9a with
 iterations read two rows only. It is limited by memory: larger fits compute rows when they are needed (`svm_rows`).
 """
 
+from kernel_pipeline.tasks.arrays import FLOAT_BYTES
+
 # Costs per n^2 and value of C.
 LIBSVM, WORKING_SETS = 5.0, 9.0
 # Rows that working sets compute, relative to n, if all support vectors of a path stay in the cache.
 ROWS_PER_SAMPLE = 0.7
 # Rows that they compute per value of C, relative to n, if the cache holds few of them.
 ROWS_PER_SAMPLE_AND_VALUE = 1.0
-FLOAT_BYTES = 8
 
 
 def libsvm_path_cost(n: int, values: int, classes: int) -> float:
