@@ -10,7 +10,7 @@ from kernel_pipeline.tasks.centering import center_on, positive_part
 from kernel_pipeline.tasks.errors import NotSolvedError
 from kernel_pipeline.tasks.folds import Split
 from kernel_pipeline.tasks.kernels.rank_one import RankOneKernels, weighted_gram
-from kernel_pipeline.tasks.learners.column_svm import fit_columns
+from kernel_pipeline.tasks.learners.column_svm import fit_column_machine
 from kernel_pipeline.tasks.learners.factored import WeightedColumns
 from kernel_pipeline.tasks.learners.few_columns import column_svm_path, fit_factored_path
 from kernel_pipeline.tasks.learners.fit_options import FitOptions
@@ -100,7 +100,7 @@ def test_the_gap_bounds_the_distance_from_the_optimum(seed: int) -> None:
     columns, split = problem(6, seed=seed)
     factor, kernel = weighted(columns, split, np.full(6, 1 / 6))
     y, value = split.target[split.train][:, 0], 64.0
-    machine = fit_columns(factor.train * np.sqrt(value), y, np.ones(len(y)))
+    machine = fit_column_machine(factor.train * np.sqrt(value), y, np.ones(len(y)))
     reference = SVC(C=value, kernel="precomputed", tol=1e-10).fit(center_on(kernel, split.train)[split.train], y)
     alpha = np.zeros(len(y))
     alpha[reference.support_] = reference.dual_coef_[0]
