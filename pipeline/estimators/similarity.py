@@ -19,7 +19,7 @@ from kernel_pipeline.tasks.statistics.debiased import MIN_SAMPLES
 from kernel_pipeline.tasks.statistics.sums import Sums
 
 # A kernel is constant up to rounding if its squared norm after centering is at most this fraction of that before.
-CONSTANT_TOLERANCE = 1e-13
+CONSTANT_SQUARE_TOLERANCE = 1e-13
 
 
 def kernel_similarity(
@@ -101,7 +101,7 @@ def pairwise_alignments(sums: Sums, debiased: bool) -> Floats:
         total = rows.sum(axis=1)
         found = products + np.outer(total, total) / n**2 - (2.0 / n) * (rows @ rows.T)
     squares = np.diag(found)
-    varies = squares > CONSTANT_TOLERANCE * before
+    varies = squares > CONSTANT_SQUARE_TOLERANCE * before
     norms = np.sqrt(np.where(varies, squares, np.nan))
     return np.asarray((found + found.T) / (2.0 * np.outer(norms, norms)))
 
