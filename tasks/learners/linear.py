@@ -36,6 +36,7 @@ class Linear(ReferenceMethod):
 
     name: ClassVar[str] = "linear"
     reads_features: ClassVar[bool] = True
+    version: ClassVar[int] = 2
 
     def fit(self, problem: str, features: Features | None, split: Split, options: FitOptions) -> ReferenceFit:
         if features is None:
