@@ -1,4 +1,4 @@
-"""Define array types, and the check for finite values."""
+"""Define array types, the size of their numbers, and the check for finite values."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -6,6 +6,8 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Booleans = NDArray[np.bool_]
+FLOAT_BYTES = 8
+"""Size of a number of `Floats`."""
 
 
 def require_finite(name: str, *arrays: Floats) -> None:

@@ -1,8 +1,10 @@
-"""Scale and center blocks of label columns, and compute the norm of the kernel that they form.
+"""Scale and center blocks of label columns, compute the norm of the kernel that they form, and name classes.
 
 A single output, or two classes, has one column; C > 2 classes have C columns of zeros and ones; several outputs have
 one column each.
 """
+
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -61,3 +63,12 @@ def center_labels(labels: Floats) -> Floats:
 def standardize_labels(labels: Floats) -> Floats:
     """Return labels of one column, (n,), scaled to mean 0 and variance 1."""
     return np.asarray((labels - labels.mean()) / labels.std())
+
+
+def class_names(classes: Iterable[Iterable[str]]) -> list[str]:
+    """Return the names of classes, given the labels of each; labels that form one class are separated by commas.
+
+    >>> class_names([("no",), ("maybe", "yes")])
+    ['no', 'maybe,yes']
+    """
+    return [",".join(labels) for labels in classes]

@@ -21,6 +21,7 @@ from kernel_pipeline.tasks.kernels.family import ColumnFamily, GramFamily, famil
 from kernel_pipeline.tasks.kernels.linear import LinearFamily
 from kernel_pipeline.tasks.kernels.precomputed import PrecomputedFamily, StoredFamily
 from kernel_pipeline.tasks.kernels.view import View
+from kernel_pipeline.tasks.listing import list_first
 
 MAX_COLUMN_KERNELS = 500
 """Maximum number of Gram matrices of single columns, for `each`, and for rank-one families combined with others."""
@@ -219,9 +220,8 @@ def _matching(key: int | str, features: FeatureColumns, where: str) -> list[int]
         nearest = nearest_name(key, [*features.names, *features.sources])
         why = f"is not a feature column{number}" + ("." if nearest is None else f"; did you mean {nearest!r}?")
     if not found:
-        listed = ", ".join(map(repr, features.names[:MAX_LISTED]))
-        more = f" and {len(features.names) - MAX_LISTED:,} more" if len(features.names) > MAX_LISTED else ""
-        raise ConfigError(f"{where}: {key!r} {why} The feature columns are: {listed}{more}")
+        listed = list_first(list(map(repr, features.names)), MAX_LISTED)
+        raise ConfigError(f"{where}: {key!r} {why} The feature columns are: {listed}")
     return found
 
 

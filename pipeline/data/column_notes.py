@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from kernel_pipeline.config.datasets import TableDataset
+from kernel_pipeline.tasks.listing import list_first
 
 INDEX_NAMES = ("id", "index", "row", "rownames", "row_id")
 UNNAMED = "unnamed: "
@@ -40,11 +41,10 @@ def unused_note(columns: Sequence[Hashable]) -> tuple[str, ...]:
     """
     if not columns:
         return ()
-    named = ", ".join(map(repr, columns[:MAX_NAMED_COLUMNS]))
+    named = list_first(list(map(repr, columns)), MAX_NAMED_COLUMNS)
     if len(columns) == 1:
         return (f"column {named} is in no view, so no kernel uses it",)
-    more = f" and {len(columns) - MAX_NAMED_COLUMNS:,} more" if len(columns) > MAX_NAMED_COLUMNS else ""
-    return (f"columns {named}{more} are in no view, so no kernel uses them",)
+    return (f"columns {named} are in no view, so no kernel uses them",)
 
 
 def target_note(frame: pd.DataFrame, dataset: TableDataset) -> tuple[str, ...]:

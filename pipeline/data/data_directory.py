@@ -1,12 +1,13 @@
 """Find the directory that contains data files."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Literal
 
 from kernel_pipeline.errors import DataError
+from kernel_pipeline.tasks.listing import list_first
 
 DATA_DIR_VARIABLE = "PIPELINE_DATA_DIR"
 MAX_LISTED = 5
@@ -74,7 +75,5 @@ def _names(folder: Path, files_only: bool = False) -> list[str]:
         return []
 
 
-def _listed(names: Iterable[str]) -> str:
-    shown = list(names)
-    more = f" and {len(shown) - MAX_LISTED} more" if len(shown) > MAX_LISTED else ""
-    return ", ".join(shown[:MAX_LISTED]) + more if shown else "no files"
+def _listed(names: Sequence[str]) -> str:
+    return list_first(names, MAX_LISTED) or "no files"

@@ -8,6 +8,7 @@ import numpy as np
 
 from kernel_pipeline.errors import DataError
 from kernel_pipeline.tasks.arrays import Booleans, Floats
+from kernel_pipeline.tasks.listing import list_first
 
 Strategy = Literal["mean", "median", "most-frequent"]
 MAX_NAMED_COLUMNS = 5
@@ -111,11 +112,10 @@ def imputation_note(features: Floats, strategy: Strategy, sources: Sequence[Hash
         empty = np.isnan(features[:, column])
         gaps[sources[column]] = empty | gaps.get(sources[column], False)
     counts = {name: int(empty.sum()) for name, empty in gaps.items()}
-    named = ", ".join(f"{name!r} ({count:,})" for name, count in list(counts.items())[:MAX_NAMED_COLUMNS])
-    more = f" and {len(counts) - MAX_NAMED_COLUMNS:,} more" if len(counts) > MAX_NAMED_COLUMNS else ""
+    named = list_first([f"{name!r} ({count:,})" for name, count in counts.items()], MAX_NAMED_COLUMNS)
     return (
         f"missing = {strategy!r}: {sum(counts.values()):,} of {len(features) * len(set(sources)):,} feature values are "
-        f"imputed, in columns {named}{more}"
+        f"imputed, in columns {named}"
     )
 
 

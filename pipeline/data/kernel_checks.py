@@ -9,15 +9,15 @@ from itertools import combinations_with_replacement
 import numpy as np
 
 from kernel_pipeline.data.kernel_files import KernelFile
-from kernel_pipeline.data.table_size import FLOAT_BYTES, exceeded_memory
+from kernel_pipeline.data.table_size import exceeded_memory
 from kernel_pipeline.errors import DataError, TooLargeError
-from kernel_pipeline.tasks.arrays import Floats, Integers
+from kernel_pipeline.tasks.arrays import FLOAT_BYTES, Floats, Integers
 from kernel_pipeline.tasks.kernels.spectrum import (
     Spectrum,
+    clip_eigenvalues,
     dense_spectrum,
     is_definite_above,
     lanczos_spectrum,
-    positive_part,
 )
 from kernel_pipeline.text import format_bytes
 
@@ -129,7 +129,7 @@ def check_kernel(file: KernelFile, kernel: int, used: Integers) -> CheckedKernel
 
 def clipped_kernel(read: Read, used: Integers) -> Floats:
     """Return the positive part of a kernel on the rows that are used."""
-    return positive_part(_read_whole(read, used))
+    return clip_eigenvalues(_read_whole(read, used))
 
 
 def _read_entries(read: Read, used: Integers) -> Entries:

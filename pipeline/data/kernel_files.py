@@ -13,9 +13,9 @@ import numpy as np
 from kernel_pipeline.data.data_directory import existing
 from kernel_pipeline.data.formats.format import explain_errors
 from kernel_pipeline.data.source_files import file_state
-from kernel_pipeline.data.table_size import FLOAT_BYTES, exceeded_memory
+from kernel_pipeline.data.table_size import exceeded_memory
 from kernel_pipeline.errors import DataError, TooLargeError
-from kernel_pipeline.tasks.arrays import Floats, Integers
+from kernel_pipeline.tasks.arrays import FLOAT_BYTES, Floats, Integers
 from kernel_pipeline.text import format_bytes
 
 ZARR = ".zarr"

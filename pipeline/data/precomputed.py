@@ -16,8 +16,7 @@ from kernel_pipeline.data.data_directory import data_path
 from kernel_pipeline.data.kernel_checks import CheckedKernel, Read, check_kernel, clipped_kernel
 from kernel_pipeline.data.kernel_files import KernelFile
 from kernel_pipeline.data.raw_table import RawTable
-from kernel_pipeline.data.table_size import FLOAT_BYTES
-from kernel_pipeline.tasks.arrays import Floats, Integers
+from kernel_pipeline.tasks.arrays import FLOAT_BYTES, Floats, Integers
 from kernel_pipeline.tasks.kernels.family import GramFamily, kernel_names
 from kernel_pipeline.tasks.kernels.precomputed import PrecomputedFamily, StoredFamily, exact_shift
 

@@ -14,6 +14,7 @@ from kernel_pipeline.data.new_rows import NewRows
 from kernel_pipeline.data.number_text import written_label
 from kernel_pipeline.errors import DataError
 from kernel_pipeline.tasks.arrays import Booleans, Integers
+from kernel_pipeline.tasks.listing import list_first
 
 MAX_LISTED = 10
 """Maximum number of columns or texts in a message."""
@@ -213,5 +214,4 @@ def _unknown_texts(values: pd.Series, encoding: ColumnEncoding) -> list[str]:
 
 
 def _listed(labels: Sequence[Any]) -> str:
-    more = f" and {len(labels) - MAX_LISTED:,} more" if len(labels) > MAX_LISTED else ""
-    return (", ".join(map(repr, labels[:MAX_LISTED])) + more) or "none"
+    return list_first(list(map(repr, labels)), MAX_LISTED) or "none"

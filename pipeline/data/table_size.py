@@ -1,9 +1,9 @@
 """Check that tables of samples, and matrices over them, fit into memory."""
 
 from kernel_pipeline.errors import TooLargeError
+from kernel_pipeline.tasks.arrays import FLOAT_BYTES
 from kernel_pipeline.text import format_bytes
 
-FLOAT_BYTES = 8
 SMALL_TABLE_BYTES = 256 << 20
 """Sizes up to this one are not checked, because importing the memory limit is slow."""
 TABLE_COPIES = 4

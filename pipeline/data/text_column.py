@@ -14,6 +14,7 @@ from kernel_pipeline.data.frames import find_column, split_columns
 from kernel_pipeline.data.raw_table import RawTable
 from kernel_pipeline.data.word_counts import count_words
 from kernel_pipeline.errors import DataError
+from kernel_pipeline.tasks.listing import list_first
 
 MAX_NAMED_COLUMNS = 5
 """Maximum number of columns that a note lists."""
@@ -86,7 +87,6 @@ def _unused(columns: list[Hashable], text: Hashable) -> tuple[str, ...]:
     """Return a note that names the columns that are not used, if there are any."""
     if not columns:
         return ()
-    named = ", ".join(repr(column) for column in columns[:MAX_NAMED_COLUMNS])
-    more = f" and {len(columns) - MAX_NAMED_COLUMNS:,} more" if len(columns) > MAX_NAMED_COLUMNS else ""
-    subject = f"columns {named}{more} are" if len(columns) > 1 else f"column {named} is"
+    named = list_first(list(map(repr, columns)), MAX_NAMED_COLUMNS)
+    subject = f"columns {named} are" if len(columns) > 1 else f"column {named} is"
     return (f"{subject} not used: the features are the words of the text column {text!r}",)

@@ -14,6 +14,7 @@ from kernel_pipeline.estimators.learned_kernel import learn_kernel
 from kernel_pipeline.estimators.regularisation import choose_value, error_series, regularisation_values
 from kernel_pipeline.estimators.targets import class_labels
 from kernel_pipeline.tasks.arrays import Floats
+from kernel_pipeline.tasks.learners.one_against_one import count_votes
 from kernel_pipeline.tasks.learners.svm import fit_pair_machines, fit_svm_path
 from kernel_pipeline.tasks.metrics import predicted_classes
 
@@ -136,11 +137,9 @@ class AlignedKernelClassifier(ClassifierMixin, KernelEstimator):  # type: ignore
         found = self._machines.decisions(self.kernel_.rows(data), 0)
         if len(self.classes_) == 2:
             return found[:, 0]
-        votes, sums = np.zeros((2, len(found), len(self.classes_)))
+        votes = count_votes(found[:, :, None], len(self.classes_))[:, :, 0]
+        sums = np.zeros_like(votes)
         for number, (first, second) in enumerate(combinations(range(len(self.classes_)), 2)):
-            wins = found[:, number] > 0
-            votes[:, first] += wins
-            votes[:, second] += ~wins
             sums[:, first] += found[:, number]
             sums[:, second] -= found[:, number]
         return np.asarray(votes + sums / (3 * (np.abs(sums) + 1)))

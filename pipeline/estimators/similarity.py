@@ -7,20 +7,19 @@ import numpy as np
 import pandas as pd
 
 from kernel_pipeline.config.feature_columns import FeatureColumns
-from kernel_pipeline.estimators.fixed_families import fixed_families
 from kernel_pipeline.estimators.kernel_list import parse_families
 from kernel_pipeline.estimators.similarity_sources import open_source, row_blocks
 from kernel_pipeline.estimators.similarity_tiles import MatrixKernel, ViewKernel, total_sums
 from kernel_pipeline.tasks.arrays import Floats
 from kernel_pipeline.tasks.kernels.family import Samples, kernel_names
+from kernel_pipeline.tasks.kernels.fitted_families import fitted_families
 from kernel_pipeline.tasks.kernels.gaussian import MEDIAN_SAMPLES
 from kernel_pipeline.tasks.kernels.linear import LinearFamily
+from kernel_pipeline.tasks.statistics.debiased import MIN_SAMPLES
 from kernel_pipeline.tasks.statistics.sums import Sums
 
-# Smallest number of samples for which unbiased estimates are defined.
-MIN_DEBIASED = 4
 # A kernel is constant up to rounding if its squared norm after centering is at most this fraction of that before.
-CONSTANT_TOLERANCE = 1e-13
+CONSTANT_SQUARE_TOLERANCE = 1e-13
 
 
 def kernel_similarity(
@@ -87,12 +86,13 @@ def pairwise_alignments(sums: Sums, debiased: bool) -> Floats:
     """Return the centered alignments of all pairs of kernels, given their sums over one fold, (p, p).
 
     The biased inner products are those of Lemma 1. The unbiased ones are those of Song et al. (2012), computed from
-    the matrices without their diagonals; both are invariant to constants that are subtracted from a kernel.
+    the matrices without their diagonals, since the kernels of the sums are not centered, unlike those of
+    `debiased_products`; both are invariant to constants that are subtracted from a kernel.
     """
     products, rows, diagonal = sums.products[0, 0], sums.rows[0], sums.diagonal
     n, before = rows.shape[1], np.diag(products)
     if debiased:
-        if n < MIN_DEBIASED:
+        if n < MIN_SAMPLES:
             return np.full_like(products, np.nan)
         products, rows = products - diagonal @ diagonal.T, rows - diagonal
         total = rows.sum(axis=1)
@@ -101,7 +101,7 @@ def pairwise_alignments(sums: Sums, debiased: bool) -> Floats:
         total = rows.sum(axis=1)
         found = products + np.outer(total, total) / n**2 - (2.0 / n) * (rows @ rows.T)
     squares = np.diag(found)
-    varies = squares > CONSTANT_TOLERANCE * before
+    varies = squares > CONSTANT_SQUARE_TOLERANCE * before
     norms = np.sqrt(np.where(varies, squares, np.nan))
     return np.asarray((found + found.T) / (2.0 * np.outer(norms, norms)))
 
@@ -119,8 +119,8 @@ def _check_samples(sizes: Mapping[str, int], debiased: bool) -> int:
     n = next(iter(sizes.values()))
     if set(sizes.values()) != {n}:
         raise ValueError(f"views: must all have the same number of samples; got {sizes}")
-    if debiased and n < MIN_DEBIASED:
-        raise ValueError(f"debiased: needs at least {MIN_DEBIASED} samples; got {n}")
+    if debiased and n < MIN_SAMPLES:
+        raise ValueError(f"debiased: needs at least {MIN_SAMPLES} samples; got {n}")
     return n
 
 
@@ -135,7 +135,7 @@ def _view_kernel(name: str, view: Any, kernel: Mapping[str, Any] | None) -> View
         raise ValueError(f"kernel: must define exactly one kernel; got {', '.join(kernel_names(families))}")
     few = np.linspace(0, n - 1, min(n, MEDIAN_SAMPLES)).astype(np.int64) if families[0].fitted_steps() else np.empty(0)
     reference = [source.read(slice(int(row), int(row) + 1)) for row in few]
-    (family,) = fixed_families(families, Samples(np.concatenate([np.empty((0, width)), *reference])))
+    (family,) = fitted_families(families, Samples(np.concatenate([np.empty((0, width)), *reference])))
     if not isinstance(family, LinearFamily):
         return ViewKernel(source, family)
     # With centered features, the centered kernel is the same, with smaller rounding errors.

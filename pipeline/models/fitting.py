@@ -129,7 +129,7 @@ def _fit_factors(kernels: RankOneKernels, weights: Floats, labels: Floats, fit: 
     if fit.problem == "regression":
         found, certificates = fit_column_ridge(factors.train, labels, fit.numbers)
         intercepts = np.repeat(labels.mean(axis=0)[:, None], len(fit.path), axis=1)
-        limit = np.inf
+        limit = MAX_RESIDUAL
     else:
         found, intercepts, gaps = fit_column_machines(factors.train, labels, fit.numbers, fit.class_weight)
         certificates, limit = gaps.tolist(), MAX_GAP

@@ -10,6 +10,7 @@ import scipy.sparse
 from kernel_pipeline.data.fitted_features import Features
 from kernel_pipeline.estimators.learned_kernel import KernelData, LearnedKernel
 from kernel_pipeline.tasks.arrays import Floats, Integers
+from kernel_pipeline.tasks.labels import class_names
 from kernel_pipeline.tasks.learners.one_against_one import vote
 from kernel_pipeline.tasks.metrics import predicted_classes
 
@@ -88,7 +89,7 @@ class Outputs:
     @property
     def class_names(self) -> list[str]:
         """Return the names of the classes; labels that form one class are separated by commas."""
-        return [",".join(labels) for labels in self.classes]
+        return class_names(self.classes)
 
     def values(self, functions: Floats) -> Floats:
         """Return predictions as a sweep stores them, (q, label columns).

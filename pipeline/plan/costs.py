@@ -20,11 +20,11 @@ from kernel_pipeline.stages.task import Task
 from kernel_pipeline.stages.tile_sources import Tile, tile_slices
 from kernel_pipeline.stages.tiles import GramTask, TilesTask
 from kernel_pipeline.stages.weights import WeightsTask
+from kernel_pipeline.tasks.arrays import FLOAT_BYTES
 from kernel_pipeline.tasks.learners.ridge_cost import ridge_path_cost
 from kernel_pipeline.tasks.learners.svm_cost import libsvm_path_cost, working_set_cost, working_set_rows
 from kernel_pipeline.tasks.weights.method import WeightRule
 
-FLOAT = 8
 # The cost models of learners are in nanoseconds, measured on a core with this number of operations per nanosecond.
 FLOPS_PER_NS = 48.0
 # Operations on vectors are limited by memory: one takes as long as this number of operations of a matrix product.
@@ -84,7 +84,7 @@ def task_work(task: Task, sizes: TaskSizes) -> Work:
 @task_work.register
 def _(task: TilesTask, sizes: TaskSizes) -> Work:
     pairs = computed_pairs(task.tiles, task.tile, sizes.samples)
-    stored = 0.0 if task.recompute else FLOAT * sizes.kernels * tile_area(task.tiles, task.tile, sizes.samples)
+    stored = 0.0 if task.recompute else FLOAT_BYTES * sizes.kernels * tile_area(task.tiles, task.tile, sizes.samples)
     # Inner products of all pairs of kernels; then sums of rows and products with labels, at the rate of the cache.
     per_pair = 2.0 * sizes.kernels**2 + VECTOR_FLOPS * sizes.kernels * (1 + sizes.labels) / 4
     repeats = len(task.sums_groups())
@@ -92,7 +92,7 @@ def _(task: TilesTask, sizes: TaskSizes) -> Work:
     if task.repeats > 1 or permutations:
         permuted = 2.0 * PERMUTED_SLOWDOWN * permutations * sizes.labels * sizes.kernels
         per_pair = repeats * (sizes.kernels**2 + REGROUP_FLOPS * sizes.kernels + permuted)
-    sums = FLOAT * sizes.kernels * sizes.samples * (sizes.folds + 1) * repeats
+    sums = FLOAT_BYTES * sizes.kernels * sizes.samples * (sizes.folds + 1) * repeats
     computed = computing_work(task, sizes, pairs)
     files = (0 if task.recompute else len(task.tiles)) + 4 * repeats
     return computed + Work(per_pair * pairs, 0.0, stored + sums, files)
@@ -100,7 +100,7 @@ def _(task: TilesTask, sizes: TaskSizes) -> Work:
 
 @task_work.register
 def _(task: ReduceTask, sizes: TaskSizes) -> Work:
-    sums = FLOAT * sizes.kernels * sizes.samples * (sizes.folds + 1) * task.batches
+    sums = FLOAT_BYTES * sizes.kernels * sizes.samples * (sizes.folds + 1) * task.batches
     trials = 1 if task.fitted else task.folds
     flops = 2.0 * sizes.kernels**2 * sizes.samples * trials * len(task.tasks)
     return Work(flops, 0.0, sums, 4 * task.batches + 12 * trials * len(task.tasks))
@@ -109,7 +109,7 @@ def _(task: ReduceTask, sizes: TaskSizes) -> Work:
 @task_work.register
 def _(task: WeightsTask, sizes: TaskSizes) -> Work:
     flops = max(SOLVE_FLOPS * sizes.kernels**3, MIN_SOLVE_FLOPS) * len(task.trials)
-    return Work(flops, 0.0, 2.0 * FLOAT * sizes.kernels**2 * len(task.trials), 14 * len(task.trials))
+    return Work(flops, 0.0, 2.0 * FLOAT_BYTES * sizes.kernels**2 * len(task.trials), 14 * len(task.trials))
 
 
 @task_work.register
@@ -119,7 +119,7 @@ def _(task: CombineTask, sizes: TaskSizes) -> Work:
     return Work(
         2.0 * VECTOR_FLOPS / 4 * sizes.kernels * trials * area,
         0.0,
-        FLOAT * area * (sizes.kernels * read + trials),
+        FLOAT_BYTES * area * (sizes.kernels * read + trials),
         len(task.tiles) * (read + trials),
     )
 
@@ -166,7 +166,7 @@ def _(task: OneStageTask, sizes: TaskSizes) -> Work:
 def _(task: RankOneStatisticsTask, sizes: TaskSizes) -> Work:
     trials = 1 if task.fitted else task.folds
     flops = SPARSE_FACTOR * VECTOR_FLOPS * 2 * sizes.stored_values * trials * sizes.labels
-    return Work(flops, 0.0, 2.0 * FLOAT * sizes.stored_values, 4 + 12 * trials * len(task.targets))
+    return Work(flops, 0.0, 2.0 * FLOAT_BYTES * sizes.stored_values, 4 + 12 * trials * len(task.targets))
 
 
 @task_work.register
@@ -215,16 +215,16 @@ def base_work(task: GramTask, sizes: TaskSizes) -> Work:
     """Return the work of reading or computing all base kernels."""
     if task.recompute:
         return computing_work(task, sizes, sizes.pairs)
-    return Work(0.0, 0.0, FLOAT * sizes.kernels * sizes.pairs, tile_count(sizes.samples, task.tile))
+    return Work(0.0, 0.0, FLOAT_BYTES * sizes.kernels * sizes.pairs, tile_count(sizes.samples, task.tile))
 
 
 def kernel_work(task: FitTask, sizes: TaskSizes) -> Work:
     """Return the work of reading or computing the combined kernel of a cell."""
     held_out = sizes.train * (sizes.samples - sizes.train)
     again = held_out if task.repeats == 1 else sizes.samples**2  # in further repeats, folds are spread over all tiles
-    pairs = sizes.pairs + (again if FLOAT * held_out > HELD_OUT_BYTES else 0)
+    pairs = sizes.pairs + (again if FLOAT_BYTES * held_out > HELD_OUT_BYTES else 0)
     if not task.recompute:
-        return Work(0.0, 0.0, FLOAT * pairs, tile_count(sizes.samples, task.tile))
+        return Work(0.0, 0.0, FLOAT_BYTES * pairs, tile_count(sizes.samples, task.tile))
     combined = 2.0 * VECTOR_FLOPS / 4 * sizes.kernels * max(1, len(task.trials)) * pairs
     return computing_work(task, sizes, pairs) + Work(combined)
 
@@ -285,7 +285,7 @@ def few_column_flops(task: CellTask, sizes: TaskSizes, columns: int) -> float:
 def _column_work(sizes: TaskSizes) -> Work:
     """Return the work of reading the columns and of multiplying by them in a two-stage method."""
     products = VECTOR_FLOPS * sizes.stored_values * min(sizes.kernels, sizes.train) / 10
-    return Work(products, 0.0, 2.0 * FLOAT * sizes.stored_values, 8)
+    return Work(products, 0.0, 2.0 * FLOAT_BYTES * sizes.stored_values, 8)
 
 
 def _length(span: slice) -> int:

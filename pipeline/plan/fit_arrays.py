@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from kernel_pipeline.plan.memory_parts import (
     COPIES_READ,
     COPIES_WRITTEN,
-    FLOAT,
     RESERVED,
     chunk_bytes,
     label_bytes,
@@ -16,6 +15,7 @@ from kernel_pipeline.stages.statistics import ARRAYS as SOLVER_ARRAYS
 from kernel_pipeline.store.array_spec import Sizes
 from kernel_pipeline.store.arrays import COMBINED, GRAM, STATISTICS, WEIGHTS
 from kernel_pipeline.store.schema import array_spec
+from kernel_pipeline.tasks.arrays import FLOAT_BYTES
 from kernel_pipeline.tasks.learners.linear import has_few_features
 from kernel_pipeline.tasks.learners.single_columns import PREDICTION_BYTES
 
@@ -41,7 +41,9 @@ VECTORS_OF_STEP = 40
 def fit_bytes(sizes: Sizes, train: int, predictions: int) -> int:
     """Return the bytes of the arrays of a fit: kernel, centered columns, matrices to factorise and predictions."""
     samples = sizes.sample
-    return FLOAT * (samples**2 + 2 * samples * train + 3 * train**2 + COPIES_OF_PREDICTIONS * predictions * samples)
+    return FLOAT_BYTES * (
+        samples**2 + 2 * samples * train + 3 * train**2 + COPIES_OF_PREDICTIONS * predictions * samples
+    )
 
 
 def square_fit_bytes(sizes: Sizes, train: int, problems: Sequence[str], predictions: int) -> int:
@@ -51,19 +53,21 @@ def square_fit_bytes(sizes: Sizes, train: int, problems: Sequence[str], predicti
     held_out = sizes.sample - train
     squares = max(RELATIVE_KERNEL_SIZE[problem] for problem in problems) * train**2
     rows = COPIES_OF_ROWS * train * min(sizes.tile, held_out)
-    kept = min(held_out * train, HELD_OUT_BYTES // FLOAT)
-    return FLOAT * int(squares + rows + kept + COPIES_OF_PREDICTIONS * predictions * sizes.sample)
+    kept = min(held_out * train, HELD_OUT_BYTES // FLOAT_BYTES)
+    return FLOAT_BYTES * int(squares + rows + kept + COPIES_OF_PREDICTIONS * predictions * sizes.sample)
 
 
 def signed_bytes(samples: int, train: int, predictions: int) -> int:
     """Return the bytes of the arrays of a fit of the positive part of a kernel, including an eigendecomposition."""
-    return FLOAT * (samples**2 + 2 * samples * train + 6 * train**2 + COPIES_OF_PREDICTIONS * predictions * samples)
+    return FLOAT_BYTES * (
+        samples**2 + 2 * samples * train + 6 * train**2 + COPIES_OF_PREDICTIONS * predictions * samples
+    )
 
 
 def column_fit_bytes(sizes: Sizes, columns: int, predictions: int) -> int:
     """Return the bytes of the arrays of a fit with fewer columns than training samples, which forms no kernel."""
     per_sample = COPIES_OF_DENSE_COLUMNS * columns + COPIES_OF_PREDICTIONS * predictions + VECTORS_OF_STEP
-    return FLOAT * (sizes.sample * per_sample + 4 * columns**2)
+    return FLOAT_BYTES * (sizes.sample * per_sample + 4 * columns**2)
 
 
 def feature_fit_bytes(sizes: Sizes, train: int, predictions: int) -> int:
@@ -72,7 +76,7 @@ def feature_fit_bytes(sizes: Sizes, train: int, predictions: int) -> int:
         return column_fit_bytes(sizes, sizes.feature, predictions)
     # The features as they are read, centered and scaled; the kernel of the training samples, and its alignment.
     per_sample = 3 * sizes.feature + COPIES_OF_PREDICTIONS * predictions + VECTORS_OF_STEP
-    return FLOAT * (sizes.sample * per_sample + COPIES_OF_LINEAR_KERNEL * train**2)
+    return FLOAT_BYTES * (sizes.sample * per_sample + COPIES_OF_LINEAR_KERNEL * train**2)
 
 
 def rank_one_fit_bytes(sizes: Sizes, train: int, predictions: int) -> int:
@@ -89,7 +93,7 @@ def base_kernel_bytes(sizes: Sizes, train: int) -> int:
     """Return the bytes of all base kernels, as stored and centered, and of the statistics and weights of a trial."""
     return (
         array_spec(GRAM, "gram").array_bytes(sizes)
-        + FLOAT * sizes.kernel * sizes.sample * train
+        + FLOAT_BYTES * sizes.kernel * sizes.sample * train
         + COPIES_READ * chunk_bytes(sizes, STATISTICS, SOLVER_ARRAYS)
         + COPIES_WRITTEN * array_spec(WEIGHTS, "{method}").chunk_bytes(sizes)
     )
@@ -99,10 +103,10 @@ def non_solver_bytes(sizes: Sizes, predictions: int, view_columns: int) -> int:
     """Return the bytes of a process with a fit in parts, besides its solver: libraries, data, labels, predictions."""
     tiles = COPIES_READ * array_spec(GRAM, "gram").chunk_bytes(sizes)
     tiles += COPIES_COMBINED * array_spec(COMBINED, "{method}").chunk_bytes(sizes)
-    predicted = FLOAT * COPIES_OF_PREDICTIONS * predictions * sizes.sample + stored_prediction_bytes(sizes)
+    predicted = FLOAT_BYTES * COPIES_OF_PREDICTIONS * predictions * sizes.sample + stored_prediction_bytes(sizes)
     return RESERVED + tile_input_bytes(sizes, view_columns) + label_bytes(sizes) + tiles + predicted
 
 
 def stored_prediction_bytes(sizes: Sizes) -> int:
     """Return the bytes of the predictions of one fit while they are written; they have at most one column per label."""
-    return COPIES_WRITTEN * FLOAT * sizes.sample * sizes.label
+    return COPIES_WRITTEN * FLOAT_BYTES * sizes.sample * sizes.label

@@ -69,10 +69,6 @@ class Graph:
         sorter.prepare()
         return sorter
 
-    def dependencies(self, name: str) -> list[str]:
-        """Return the names of the tasks that a task depends on directly."""
-        return [self.tasks[number].name for number in self._tasks_of_nodes(self.needs[self.number[name]])]
-
     def first_marked(self, marked: Collection[str]) -> dict[str, str]:
         """Return, for each task that depends on a marked one, the name of the first such task in the given order."""
         if not marked:
@@ -95,10 +91,6 @@ class Graph:
             seen.update(new)
             pending += new
         return {self.tasks[node].name for node in seen if node < len(self.tasks)}
-
-    def _tasks_of_nodes(self, nodes: Sequence[int]) -> Iterator[int]:
-        for node in nodes:
-            yield from (node,) if node < len(self.tasks) else self.parts[node - len(self.tasks)]
 
     def _order(self) -> Iterator[int]:
         sorter = self.sorter(range(len(self.tasks)))

@@ -11,7 +11,6 @@ from kernel_pipeline.cluster.quantities import parse_memory
 from kernel_pipeline.config.datasets import Dataset
 from kernel_pipeline.config.sweep import Config
 from kernel_pipeline.errors import ConfigError
-from kernel_pipeline.plan.memory_parts import FLOAT
 from kernel_pipeline.plan.methods import PlannedMethod, UnsupportedMethod, dataset_targets, plan_methods
 from kernel_pipeline.plan.training_sizes import fitted_samples
 from kernel_pipeline.stages.fits import FitTask
@@ -19,6 +18,7 @@ from kernel_pipeline.stages.panel_fits import PanelFitTask, PanelTask
 from kernel_pipeline.stages.row_fits import RowFitTask
 from kernel_pipeline.stages.task import Task
 from kernel_pipeline.store.dataset_info import DatasetInfo
+from kernel_pipeline.tasks.arrays import FLOAT_BYTES as FLOAT
 from kernel_pipeline.tasks.learners.linear import has_few_features
 from kernel_pipeline.tasks.learners.panel_memory import PanelMemory
 from kernel_pipeline.tasks.learners.svm_rows import RowMemory

@@ -17,7 +17,6 @@ from kernel_pipeline.plan.fit_arrays import (
 from kernel_pipeline.plan.memory_parts import (
     COPIES_READ,
     COPIES_WRITTEN,
-    FLOAT,
     RESERVED,
     array_bytes,
     chunk_bytes,
@@ -30,6 +29,7 @@ from kernel_pipeline.stages.statistics import PERMUTED
 from kernel_pipeline.store.array_spec import Sizes
 from kernel_pipeline.store.arrays import COMBINED, DATA, GRAM, STATISTICS, WEIGHTS
 from kernel_pipeline.store.schema import RANK_ONE_ARRAYS, STATISTICS_ARRAYS, array_spec
+from kernel_pipeline.tasks.arrays import FLOAT_BYTES
 from kernel_pipeline.tasks.learners.svm import CACHE_MEGABYTES
 from kernel_pipeline.tasks.statistics.repeated_sums import MAX_PERMUTED_ENTRIES
 
@@ -121,7 +121,7 @@ def _gram_fit_bytes(work: GramWorkload) -> int:
     fits += (COPIES_COMBINED + _trials_together(sizes)) * combined_chunk
     fits += stored_prediction_bytes(sizes) + (tile if work.recompute else 0)
     if work.singles:  # the tiles of one batch of base kernels, of which the upper triangle is kept
-        kept = FLOAT * sizes.kernel_batch * sizes.sample**2 // 2 if sizes.kernel_batch > 1 else 0
+        kept = FLOAT_BYTES * sizes.kernel_batch * sizes.sample**2 // 2 if sizes.kernel_batch > 1 else 0
         statistics = COPIES_READ * chunk_bytes(sizes, STATISTICS, SOLVER_ARRAYS)
         statistics += COPIES_WRITTEN * array_spec(WEIGHTS, "{method}").array_bytes(sizes)
         fits = max(fits + kept + (0 if work.recompute else tile), statistics)
@@ -149,10 +149,10 @@ def rank_one_projection(
         Whether a method uses the p x p matrix M.
     """
     entries = array_spec(DATA, "columns/data").array_bytes(sizes)
-    columns = COPIES_OF_COLUMNS * entries + 20 * FLOAT * sizes.kernel + label_bytes(sizes)
+    columns = COPIES_OF_COLUMNS * entries + 20 * FLOAT_BYTES * sizes.kernel + label_bytes(sizes)
     # Column generation solves on a working set, which is about as large as the number of nonzero weights, at most 2 n.
-    working = 3 * FLOAT * min(sizes.kernel, 2 * train) ** 2
-    products = FLOAT * (4 * sizes.kernel**2 + sizes.kernel * train) if needs_m else 0
+    working = 3 * FLOAT_BYTES * min(sizes.kernel, 2 * train) ** 2
+    products = FLOAT_BYTES * (4 * sizes.kernel**2 + sizes.kernel * train) if needs_m else 0
     needed = {
         "reduce": columns
         + COPIES_WRITTEN * chunk_bytes(sizes, STATISTICS, RANK_ONE_ARRAYS)
@@ -206,8 +206,8 @@ def _regrouped_bytes(sizes: Sizes) -> int:
     if sizes.repeat == 1 and not sizes.permutation:
         return 0
     repeats = 1 if sizes.per_trial else sizes.repeat
-    orders = FLOAT * sizes.permutation * sizes.sample + array_spec(STATISTICS, "sums/permuted").chunk_bytes(sizes)
-    products = 2 * FLOAT * MAX_PERMUTED_ENTRIES if sizes.permutation else 0
+    orders = FLOAT_BYTES * sizes.permutation * sizes.sample + array_spec(STATISTICS, "sums/permuted").chunk_bytes(sizes)
+    products = 2 * FLOAT_BYTES * MAX_PERMUTED_ENTRIES if sizes.permutation else 0
     regrouped = 2 * array_spec(GRAM, "gram").chunk_bytes(sizes)
     return repeats * chunk_bytes(sizes, STATISTICS, SUMS) + (repeats + 1) * orders + products + regrouped
 
@@ -216,7 +216,7 @@ def _permuted_bytes(sizes: Sizes, written: Callable[[Sizes, str, Sequence[str]],
     """Return the bytes that the statistics for permuted labels need: permutations, labels, sums and results."""
     if not sizes.permutation:
         return 0
-    orders = 4 * FLOAT * sizes.permutation * sizes.sample
+    orders = 4 * FLOAT_BYTES * sizes.permutation * sizes.sample
     sums = 3 * array_spec(STATISTICS, "sums/permuted").chunk_bytes(sizes)
     return orders + sums + COPIES_WRITTEN * written(sizes, STATISTICS, PERMUTED)
 
@@ -225,5 +225,5 @@ def _projected(needed: dict[str, int], problems: Sequence[str], train: int) -> d
     """Return the needed bytes by stage, including the reserve of each process and the cache of the SVM."""
     projected = {stage: RESERVED + size for stage, size in needed.items()}
     if "classification" in problems:
-        projected["fits"] += min(CACHE_MEGABYTES << 20, FLOAT * train**2)
+        projected["fits"] += min(CACHE_MEGABYTES << 20, FLOAT_BYTES * train**2)
     return projected

@@ -6,8 +6,8 @@ from kernel_pipeline.store.array_spec import Sizes
 from kernel_pipeline.store.arrays import DATA
 from kernel_pipeline.store.inputs import PRECOMPUTED
 from kernel_pipeline.store.schema import array_spec
+from kernel_pipeline.tasks.arrays import FLOAT_BYTES
 
-FLOAT = 8
 # Memory of a worker process with all libraries loaded, including what its allocator keeps after earlier tasks.
 RESERVED = 512 << 20
 # Copies of the columns of a view: as selected, and as prepared by its family.
@@ -24,7 +24,7 @@ def tile_input_bytes(sizes: Sizes, view_columns: int) -> int:
     """Return the bytes of the arrays from which tiles are computed, without the tiles themselves."""
     return (
         COPIES_WRITTEN * array_spec(DATA, "features").array_bytes(sizes)
-        + COPIES_OF_VIEWS * FLOAT * sizes.sample * view_columns
+        + COPIES_OF_VIEWS * FLOAT_BYTES * sizes.sample * view_columns
         + COPIES_READ * sizes.precomputed * array_spec(DATA, PRECOMPUTED).chunk_bytes(sizes)
     )
 

@@ -40,8 +40,6 @@ def result_problem(dataset: DatasetPlan, task: Task, entry: TaskReport) -> str:
         found = task.read_result(entry.result)
     except ValueError as error:
         return str(error)
-    if isinstance(found, DegenerateKernels):
-        kinds = (found.constant, found.flat, found.identity)
-        if any(kernel >= len(dataset.kernels) for marked in kinds for kernel, _ in marked.first):
-            return "the result names kernels that do not exist"
+    if isinstance(found, DegenerateKernels) and not found.names_only(len(dataset.kernels)):
+        return "the result names kernels that do not exist"
     return ""

@@ -10,6 +10,7 @@ from typing import Literal
 
 from kernel_pipeline.tasks.metrics import METRICS
 from kernel_pipeline.tasks.registry import Registry
+from kernel_pipeline.tasks.weights.method import METHODS
 
 ColumnType = Literal["text", "integer", "number", "boolean"]
 PANDAS_TYPES: dict[tuple[ColumnType, bool], str] = {
@@ -89,6 +90,27 @@ def metric_columns() -> tuple[Column, ...]:
     return tuple(found)
 
 
+def grid_columns() -> tuple[Column, ...]:
+    """Return one column for each grid of the registered methods, except for the last grid of a method.
+
+    The values of the last grid are in `regularisation`. Methods whose grids have the same name share a column.
+
+    Raises
+    ------
+    ValueError
+        If a grid has the name of another column.
+    """
+    found: dict[str, Column] = {}
+    for method in METHODS.values():
+        for grid in method.grids[:-1]:
+            if grid.name in COLUMNS:
+                raise ValueError(f"the grid {grid.name!r} of {method.name} has the name of a column; rename it")
+            found.setdefault(
+                grid.name, Column(grid.name, "number", "", f"{method.name}: {grid.description}", gaps=True)
+            )
+    return tuple(found.values())
+
+
 def _register(name: str, dtype: ColumnType, unit: str, meaning: str, gaps: bool = False) -> None:
     COLUMNS.register(name)(Column(name, dtype, unit, meaning, gaps))
 
@@ -136,8 +158,6 @@ _number(
 )
 
 # Fits and weights
-_number("gamma", "", "align-krr: weight of the alignment in the objective")
-_number("gamma1", "", "align-krr: weight of the squared norm of the weights in the objective")
 _number("regularisation", "", "regularisation value of the method: ridge, C, bound of the weights or gamma''")
 _register("n_kernels", "integer", "kernels", "number of base kernels", gaps=True)
 _register("n_active", "integer", "kernels", "number of base kernels whose weight is not zero", gaps=True)

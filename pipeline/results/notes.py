@@ -54,10 +54,8 @@ def _degenerate_kernels(dataset: DatasetPlan, finished: Mapping[str, TaskReport]
 
 def _known_kernels(dataset: DatasetPlan, task: Task, result: DegenerateKernels) -> DegenerateKernels:
     """Return the result of a task after checking that all of its kernels exist."""
-    for kind in DEGENERATE:
-        if any(kernel >= len(dataset.kernels) for kernel, _ in getattr(result, kind).first):
-            what = f"an invalid result of {task.name}: it names kernels that do not exist"
-            raise DamagedError(f"the ledger contains {what}")
+    if not result.names_only(len(dataset.kernels)):
+        raise DamagedError(f"the ledger contains an invalid result of {task.name}: it names kernels that do not exist")
     return result
 
 

@@ -55,11 +55,6 @@ def dataset_predictions(context: TableContext, dataset: DatasetPlan) -> Iterator
         yield CellPredictions(cell, roles, order[held_out], labels, _read(store, cell)[held_out])
 
 
-def class_names(dataset: DatasetPlan) -> list[str]:
-    """Return the names of the classes, in their order: labels that form one class are separated by commas."""
-    return [",".join(labels) for labels in dataset.info.classes]
-
-
 def _held_out(dataset: DatasetPlan, fold: Integers, trial: int) -> tuple[NDArray[np.object_], Integers]:
     """Return the roles and the positions of the validation samples, followed by the test samples."""
     folds = trials(dataset.folds, dataset.fixed_test)[trial]

@@ -6,6 +6,7 @@ from typing import Any
 
 import pandas as pd
 
+from kernel_pipeline.results.markup import latex_text
 from kernel_pipeline.store.reports import OK
 from kernel_pipeline.tasks.metrics import METRICS
 
@@ -145,21 +146,18 @@ def _latex(grid: Grid) -> str:
     def math(text: str) -> str:
         return "$" + text.replace("±", r"\pm") + "$" if "±" in text else text
 
-    def escaped(name: str) -> str:
-        return name.replace("_", r"\_")
-
     lines = [
         f"% {grid.title}",
         *([f"% {grid.footnote}"] if grid.footnote else []),
         r"\begin{tabular}{l" + "c" * len(grid.datasets) + "}",
         r"\hline",
-        " & ".join(["", *map(escaped, grid.datasets)]) + r" \\",
+        " & ".join(["", *map(latex_text, grid.datasets)]) + r" \\",
         r"\hline",
     ]
     for method in grid.methods:
         cells = grid.row(method)
         lines += [
-            " & ".join([escaped(method), *(math(cell.error) for cell in cells)]) + r" \\",
+            " & ".join([latex_text(method), *(math(cell.error) for cell in cells)]) + r" \\",
             " & ".join(["", *(math(cell.alignment) for cell in cells)]) + r" \\",
             r"\hline",
         ]

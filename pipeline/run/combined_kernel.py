@@ -10,7 +10,6 @@ from kernel_pipeline.config.datasets import DatasetBase
 from kernel_pipeline.config.views import gram_families, has_views
 from kernel_pipeline.data.prepared import PreparedDataset
 from kernel_pipeline.errors import FailedError, PipelineError
-from kernel_pipeline.estimators.fixed_families import fixed_families
 from kernel_pipeline.estimators.learned_kernel import KernelData, kernel_statistics
 from kernel_pipeline.plan.dataset_plan import DatasetPlan
 from kernel_pipeline.run.chosen_values import WantedModel
@@ -24,6 +23,7 @@ from kernel_pipeline.tasks.arrays import Floats, Integers
 from kernel_pipeline.tasks.errors import NoResultError
 from kernel_pipeline.tasks.folds import trial_name
 from kernel_pipeline.tasks.kernels.family import Samples, kernel_shifts, prepare_families
+from kernel_pipeline.tasks.kernels.fitted_families import fitted_families
 from kernel_pipeline.tasks.kernels.rank_one import RankOneKernels
 from kernel_pipeline.tasks.labels import center_labels, label_units
 from kernel_pipeline.tasks.weights.gram_statistics import GramStatistics
@@ -117,7 +117,7 @@ def _gram_source(
     reference = Samples(features)
     if samples.by_trial and wanted.trial is not None:
         reference = Samples(features, trial_rows(samples, plan, wanted.trial))
-    families = fixed_families(families, reference)
+    families = fitted_families(families, reference)
     data = KernelData(features, np.arange(len(features)), tuple(stored.dense()) if stored else ())
     if wanted.trial is None:
         statistics = kernel_statistics(families, data, _labels(samples, wanted.problem))

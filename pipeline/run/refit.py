@@ -11,7 +11,6 @@ from kernel_pipeline.config.loading import config_values
 from kernel_pipeline.config.views import gram_families, has_views
 from kernel_pipeline.data.prepared import PreparedDataset, load_samples
 from kernel_pipeline.errors import FailedError, PipelineError, TooLargeError
-from kernel_pipeline.estimators.fixed_families import fixed_families
 from kernel_pipeline.models.fitting import FitSettings, FittedPredictor, fit_columns, fit_gram
 from kernel_pipeline.models.model import FittedModel, ModelFacts
 from kernel_pipeline.models.one_stage_fitting import fit_columns_one_stage, fit_gram_one_stage
@@ -25,6 +24,7 @@ from kernel_pipeline.tasks.arrays import Floats, Integers
 from kernel_pipeline.tasks.errors import NoResultError
 from kernel_pipeline.tasks.folds import trials
 from kernel_pipeline.tasks.kernels.family import Samples
+from kernel_pipeline.tasks.kernels.fitted_families import fitted_families
 from kernel_pipeline.tasks.labels import label_units
 from kernel_pipeline.tasks.learners.one_stage import OneStageMethod
 from kernel_pipeline.tasks.weights.method import Method, WeightRule
@@ -135,7 +135,7 @@ def _fit(
     assert isinstance(features, np.ndarray)
     reference = features[train] if samples.by_trial else features
     families = gram_families(dataset, samples.columns if has_views(dataset) else None)
-    families = fixed_families(families, Samples(reference))
+    families = fitted_families(families, Samples(reference))
     if isinstance(fit.method, OneStageMethod):
         _check_memory(len(train), len(samples.kernels), dataset.name)
         return fit_gram_one_stage(families, features[train], labels, fit.method, fit.value, fit.path)

@@ -89,6 +89,11 @@ class DegenerateKernels(TaskResult):
     flat: MarkedKernels = MarkedKernels()
     identity: MarkedKernels = MarkedKernels()
 
+    def names_only(self, kernels: int) -> bool:
+        """Return whether all kernels that are known by index exist, given the number of kernels."""
+        marked: list[MarkedKernels] = [getattr(self, member.name) for member in fields(self)]
+        return all(kernel < kernels for part in marked for kernel, _ in part.first)
+
     def to_json(self) -> dict[str, Any]:
         return {member.name: getattr(self, member.name).to_json() for member in fields(self)}
 

@@ -155,6 +155,8 @@ class RankOneCellTask(FinalFitTask):
 class RankOneFitTask(RankOneCellTask):
     """Determine the weights of a two-stage method and fit the combined kernel."""
 
+    version: ClassVar[int] = 5
+
     method: WeightRule
     class_weight: str | None = None
 
@@ -166,14 +168,14 @@ class RankOneFitTask(RankOneCellTask):
         values = tuple(value for (value,) in self.values)
         if self.few_columns:
 
-            def fit_columns(samples: Split, chosen: tuple[float, ...]) -> CellResult:
+            def fit_factored(samples: Split, chosen: tuple[float, ...]) -> CellResult:
                 moved = (
                     kernels if samples is split else kernels.moved(columns[samples.train], columns[samples.held_out])
                 )
                 factor = WeightedColumns.of(moved, weights * (len(split.train) / len(samples.train)))
                 return fit_factored_kernel(self.problem, factor, samples, self._options(chosen), largest)
 
-            fits = self.with_final_cell(fit_columns(split, values), split, fit_columns)
+            fits = self.with_final_cell(fit_factored(split, values), split, fit_factored)
             aligned = None if signed else factored_alignments(WeightedColumns.of(kernels, weights), split)
             return _Learned(weights, certificate, fits, aligned)
         kernel = _combined(columns, weights, kernels.trace)

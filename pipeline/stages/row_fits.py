@@ -21,7 +21,8 @@ from kernel_pipeline.store.arrays import GRAM, RunStore
 from kernel_pipeline.store.inputs import Input
 from kernel_pipeline.tasks.arrays import Floats
 from kernel_pipeline.tasks.folds import Split
-from kernel_pipeline.tasks.learners.feature_rows import FeatureRows, fitted_families
+from kernel_pipeline.tasks.kernels.fitted_families import fitted_families
+from kernel_pipeline.tasks.learners.feature_rows import FeatureRows
 from kernel_pipeline.tasks.learners.svm_rows import RowMemory, fit_svm_rows, row_moments
 from kernel_pipeline.tasks.learners.svm_solver import row_parts
 

@@ -21,7 +21,7 @@ ARRAYS = (*BIASED, *DEBIASED, "trace")
 
 
 @dataclass(frozen=True)
-class TrialStatistics:
+class ScaledStatistics:
     """Statistics of the kernels of a trial, which are scaled to trace one on the training set."""
 
     train: Statistics
@@ -54,7 +54,7 @@ def _level(statistics: Statistics, weights: Floats, permuted: Floats | None) -> 
 
 def read_statistics(
     store: RunStore, dataset: str, problem: str, trials: Sequence[int], permuted: bool = False
-) -> list[TrialStatistics]:
+) -> list[ScaledStatistics]:
     """Return the statistics on the training set and on the test fold, for each of some consecutive trials.
 
     Parameters
@@ -75,7 +75,7 @@ def read_statistics(
         return arrays[name][number] if permuted else None
 
     return [
-        TrialStatistics(
+        ScaledStatistics(
             *part(n, BIASED),
             *part(n, DEBIASED),
             permuted_train=permuted_part("a_permuted", n),

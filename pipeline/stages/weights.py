@@ -8,7 +8,7 @@ import numpy as np
 from kernel_pipeline.stages.cell_results import TrialWeights, WeightsResult
 from kernel_pipeline.stages.cells import NO_RESULT, weights_written, write_weights
 from kernel_pipeline.stages.reduce import ReduceTask
-from kernel_pipeline.stages.statistics import TrialStatistics, read_statistics, statistics_inputs
+from kernel_pipeline.stages.statistics import ScaledStatistics, read_statistics, statistics_inputs
 from kernel_pipeline.stages.task import Output, Task
 from kernel_pipeline.stages.task_results import TaskResult
 from kernel_pipeline.stages.tiles import GramTask
@@ -88,7 +88,7 @@ class WeightsTask(GramTask):
             raise ValueError(f"the result: 'trials' are {sorted(found.trials)}; they must be {sorted(self.trials)}")
         return found
 
-    def _solve(self, statistics: TrialStatistics) -> tuple[Floats, WeightsResult]:
+    def _solve(self, statistics: ScaledStatistics) -> tuple[Floats, WeightsResult]:
         try:
             mu, certificate = self.method.weights(GramStatistics(statistics.train))
         except NO_RESULT as error:

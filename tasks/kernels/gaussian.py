@@ -11,6 +11,7 @@ from kernel_pipeline.tasks.kernels.distances import direct_columns, prepare_feat
 from kernel_pipeline.tasks.kernels.exponentials import MAX_RATE, SHIFT, shifted_exponentials
 from kernel_pipeline.tasks.kernels.family import FAMILIES, Samples
 from kernel_pipeline.tasks.kernels.generator import Evaluate, Generate, GeneratorFamily, format_number
+from kernel_pipeline.tasks.listing import list_first
 from kernel_pipeline.tasks.parameters import ParameterError, parameter
 
 # Maximum number of columns that a note lists.
@@ -125,9 +126,7 @@ def _largest_gamma(families: Sequence[GaussianFamily]) -> float:
 
 def _list_columns(chosen: Sequence[int], columns: Sequence[str]) -> str:
     """Return the names of columns for a note; only the first ones if there are many."""
-    named = ", ".join(repr(columns[column]) for column in chosen[:MAX_LISTED_COLUMNS])
-    more = f" and {len(chosen) - MAX_LISTED_COLUMNS:,} more" if len(chosen) > MAX_LISTED_COLUMNS else ""
-    return f"columns {named}{more}"
+    return f"columns {list_first([repr(columns[column]) for column in chosen], MAX_LISTED_COLUMNS)}"
 
 
 def median_gamma(features: Floats) -> float:

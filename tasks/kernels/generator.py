@@ -17,7 +17,10 @@ class GeneratorFamily(GramFamily):
     """Base class of families that share one generator with all families of their class."""
 
     def fitted(self, samples: Samples) -> Self:
-        """Return the family with data-dependent parameters replaced by their values for these samples."""
+        """Return the family with data-dependent parameters replaced by their values for these samples.
+
+        A family that is fitted already, which has no such parameters, must be returned unchanged.
+        """
         return self
 
     @classmethod

@@ -20,7 +20,7 @@ from kernel_pipeline.tasks.kernels.base_kernels import Images, Solver, dense_sol
 from kernel_pipeline.tasks.kernels.distinct import Distinct, distinct_columns
 
 # A column does not vary if its centered sum of squares is at most this fraction of the uncentered one.
-CONSTANT_TOLERANCE = 1e-13
+CONSTANT_COLUMN_TOLERANCE = 1e-13
 # Quadratic forms of columns with at most this many entries are computed pair by pair, the others by a matrix product.
 FEW_ENTRIES = 32
 # Size of one block of that matrix product.
@@ -61,7 +61,7 @@ class RankOneKernels:
         deviations = columns.copy()
         deviations.data = (columns.data - np.repeat(means, stored)) ** 2
         trace = np.asarray(deviations.sum(axis=0)) + (n - stored) * means**2  # a sum of squares, so nothing cancels
-        trace[trace <= CONSTANT_TOLERANCE * squares] = 0.0
+        trace[trace <= CONSTANT_COLUMN_TOLERANCE * squares] = 0.0
         inverse = np.divide(1.0, np.sqrt(trace), out=np.zeros_like(trace), where=trace > 0)
         scale = scipy.sparse.diags_array(inverse)
         others = counts[:0] if held_out is None else held_out

@@ -90,10 +90,10 @@ def lanczos_spectrum(multiply: Callable[[Floats], Floats], size: int) -> Spectru
     return Spectrum(smallest=float(values[0]), largest=float(values[-1]))
 
 
-def positive_part(matrix: Floats) -> Floats:
+def clip_eigenvalues(matrix: Floats) -> Floats:
     """Return the positive part of a symmetric matrix, whose negative eigenvalues are replaced by 0.
 
-    >>> positive_part(np.array([[0.0, 1.0], [1.0, 0.0]])).round(12).tolist()
+    >>> clip_eigenvalues(np.array([[0.0, 1.0], [1.0, 0.0]])).round(12).tolist()
     [[0.5, 0.5], [0.5, 0.5]]
     """
     values, vectors = scipy.linalg.eigh(matrix, check_finite=False)

@@ -11,6 +11,7 @@ import scipy.linalg
 
 from kernel_pipeline.tasks.arrays import Floats, require_finite
 from kernel_pipeline.tasks.learners.factored import FactoredKernel
+from kernel_pipeline.tasks.learners.ridge import uncertified_ridges
 
 
 def column_ridge_path(kernel: FactoredKernel, target: Floats, ridges: Sequence[float]) -> tuple[Floats, list[float]]:
@@ -24,9 +25,14 @@ def column_ridge_path(kernel: FactoredKernel, target: Floats, ridges: Sequence[f
     Returns
     -------
     predictions
-        (n + q, outputs, number of ridges)
+        (n + q, outputs, number of ridges); NaN if the residual is above `MAX_RESIDUAL`, as in `ridge`.
     certificates
         Residuals of the normal equations, relative to their right-hand side `Z'y`.
+
+    Raises
+    ------
+    NotSolvedError
+        If there are no predictions for any ridge.
     """
     require_finite("the kernel", kernel.train, kernel.held_out)
     coefficients, certificates = fit_column_ridge(kernel.train, target, ridges)
@@ -35,6 +41,7 @@ def column_ridge_path(kernel: FactoredKernel, target: Floats, ridges: Sequence[f
     for number in range(len(ridges)):
         found = np.ascontiguousarray(coefficients[:, :, number])
         predictions[:, :, number] = np.concatenate([part @ found + means for part in rows])
+    predictions[:, :, uncertified_ridges(np.array(certificates))] = np.nan
     return predictions, certificates
 
 

@@ -61,7 +61,7 @@ class _Point:
         )
 
 
-def fit_columns(columns: Floats, y: Floats, bounds: Floats) -> Machine:
+def fit_column_machine(columns: Floats, y: Floats, bounds: Floats) -> Machine:
     """Return the machine with the smallest gap of all iterates; the iteration stops at a gap of `GAP`.
 
     Parameters

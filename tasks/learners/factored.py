@@ -12,7 +12,7 @@ import scipy.linalg
 from kernel_pipeline.tasks.arrays import Floats
 from kernel_pipeline.tasks.kernels.rank_one import RankOneKernels
 from kernel_pipeline.tasks.labels import center_labels, standardize_labels
-from kernel_pipeline.tasks.statistics.alignment import CONSTANT_TOLERANCE
+from kernel_pipeline.tasks.statistics.alignment import CONSTANT_NORM_TOLERANCE
 from kernel_pipeline.tasks.statistics.debiased import UNDEFINED, Estimates, alignment_estimates
 from kernel_pipeline.tasks.statistics.guarantees import KernelMoments
 
@@ -90,7 +90,7 @@ class WeightedColumns:
         """
         columns = self.train if samples is None else self.held_out[samples]
         centered, deviations = columns - columns.mean(axis=0), center_labels(labels)
-        if not deviations.any() or not _norm(centered) > CONSTANT_TOLERANCE * _norm(columns):
+        if not deviations.any() or not _norm(centered) > CONSTANT_NORM_TOLERANCE * _norm(columns):
             return UNDEFINED
         if self.is_signed:
             centered = self._positive_part(centered)

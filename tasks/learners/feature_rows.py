@@ -7,7 +7,6 @@ import numpy as np
 
 from kernel_pipeline.tasks.arrays import Floats, Integers
 from kernel_pipeline.tasks.kernels.family import Blocks, GramFamily, Samples, prepare_families
-from kernel_pipeline.tasks.kernels.generator import GeneratorFamily
 from kernel_pipeline.tasks.kernels.guard import is_built_in
 from kernel_pipeline.tasks.kernels.view import View
 from kernel_pipeline.tasks.statistics.sums import block_side
@@ -23,7 +22,7 @@ class FeatureRows:
     Parameters
     ----------
     families
-        Families of the base kernels, as returned by `fitted_families`.
+        Families of the base kernels, as returned by `fitted_families` (`tasks.kernels.fitted_families`).
     samples
         All samples of the dataset.
     weights
@@ -61,17 +60,6 @@ class FeatureRows:
                 fill(rows, slice(height + columns.start, height + columns.stop), block)
                 found[rows, columns] = (self.weights @ block.reshape(p, -1)).reshape(block.shape[1:])
         return found
-
-
-def fitted_families(families: Sequence[GramFamily], samples: Samples) -> tuple[GramFamily, ...]:
-    """Replace the data-dependent parameters of built-in families, such as a median distance, by their values."""
-    return tuple(_fitted(family, samples) for family in families)
-
-
-def _fitted(family: GramFamily, samples: Samples) -> GramFamily:
-    if isinstance(family, View):
-        return replace(family, family=_fitted(family.family, family.samples(samples)))
-    return family.fitted(samples) if isinstance(family, GeneratorFamily) and is_built_in(type(family)) else family
 
 
 def _gathered(families: Sequence[GramFamily], samples: Samples, rows: Integers, columns: Integers) -> Samples:

@@ -7,7 +7,7 @@ import numpy as np
 from kernel_pipeline.tasks.arrays import Floats, require_finite
 from kernel_pipeline.tasks.folds import Split
 from kernel_pipeline.tasks.learners.column_ridge import column_ridge_path
-from kernel_pipeline.tasks.learners.column_svm import fit_columns
+from kernel_pipeline.tasks.learners.column_svm import fit_column_machine
 from kernel_pipeline.tasks.learners.factored import FactoredKernel
 from kernel_pipeline.tasks.learners.fit_options import FitOptions
 from kernel_pipeline.tasks.learners.one_against_one import class_pairs, sample_weights, vote
@@ -45,7 +45,7 @@ def column_svm_path(
     Parameters
     ----------
     target
-        Labels of the training samples as in `svm_path`: (n, 1) or one column per class.
+        Labels of the training samples as in `fit_svm_path`: (n, 1) or one column per class.
     class_weight
         "balanced" multiplies `C` of each class by `n / (n_classes * n_samples_of_class)`, as in scikit-learn.
 
@@ -92,7 +92,7 @@ def fit_column_machines(
         scaled = columns * root
         for place, pair in enumerate(pairs):
             part = scaled if len(pairs) == 1 else scaled[pair.samples]
-            machine = fit_columns(part, pair.labels, weights[pair.samples])
+            machine = fit_column_machine(part, pair.labels, weights[pair.samples])
             coefficients[:, place, number] = root * machine.coefficients
             intercepts[place, number], gaps[place, number] = machine.intercept, machine.gap
     return coefficients, intercepts, gaps.max(axis=0)

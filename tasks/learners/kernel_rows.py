@@ -6,9 +6,7 @@ from typing import Protocol
 
 import numpy as np
 
-from kernel_pipeline.tasks.arrays import Floats, Integers
-
-FLOAT_BYTES = 8
+from kernel_pipeline.tasks.arrays import FLOAT_BYTES, Floats, Integers
 
 
 class KernelRows(Protocol):

@@ -10,7 +10,7 @@ import scipy.sparse
 from kernel_pipeline.tasks.arrays import Floats
 from kernel_pipeline.tasks.errors import NoResultError
 from kernel_pipeline.tasks.folds import Split
-from kernel_pipeline.tasks.kernels.rank_one import CONSTANT_TOLERANCE, weighted_gram
+from kernel_pipeline.tasks.kernels.rank_one import CONSTANT_COLUMN_TOLERANCE, weighted_gram
 from kernel_pipeline.tasks.learners.factored import WeightedColumns
 from kernel_pipeline.tasks.learners.few_columns import fit_factored_path
 from kernel_pipeline.tasks.learners.fit_options import FitOptions
@@ -36,6 +36,7 @@ class Linear(ReferenceMethod):
 
     name: ClassVar[str] = "linear"
     reads_features: ClassVar[bool] = True
+    version: ClassVar[int] = 2
 
     def fit(self, problem: str, features: Features | None, split: Split, options: FitOptions) -> ReferenceFit:
         if features is None:
@@ -55,7 +56,7 @@ def _scaled(features: Floats, split: Split) -> Floats:
     """Return the features of all samples, centered on the training set; their kernel has trace one there."""
     centered = features - features[split.train].mean(axis=0)
     largest = np.abs(centered[split.train]).max(initial=0.0)
-    if not largest > CONSTANT_TOLERANCE * np.abs(features[split.train]).max(initial=0.0):
+    if not largest > CONSTANT_COLUMN_TOLERANCE * np.abs(features[split.train]).max(initial=0.0):
         raise NoResultError("all features are constant on the training set")
     centered /= largest  # so that squares neither overflow nor underflow
     return np.asarray(centered / np.linalg.norm(centered[split.train]))
@@ -94,7 +95,7 @@ def _sparse_kernel(columns: scipy.sparse.csr_array, split: Split) -> _LinearKern
     kernel = weighted_gram(columns, np.ones(columns.shape[1]))
     trial = TrialKernel.of(kernel, split.train, split.held_out)
     trace = float(np.trace(trial.train))
-    if not trace > CONSTANT_TOLERANCE * float(np.trace(kernel)):
+    if not trace > CONSTANT_COLUMN_TOLERANCE * float(np.trace(kernel)):
         raise NoResultError("all features are constant on the training set")
     return _LinearKernel(trial.divided(trace), kernel[np.ix_(split.test, split.test)])
 

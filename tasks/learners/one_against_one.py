@@ -68,9 +68,19 @@ def vote(decisions: Floats, classes: int) -> Floats:
     -------
     (q, classes, values)
     """
+    votes = count_votes(decisions, classes)
+    return np.asarray(votes.argmax(axis=1)[:, None] == np.arange(classes)[:, None], dtype=np.float64)
+
+
+def count_votes(decisions: Floats, classes: int) -> Floats:
+    """Return the number of votes for each class, (q, classes, values), given the decision values of all pairs.
+
+    >>> count_votes(np.array([[[1.0], [-2.0], [0.5]]]), 3)[0, :, 0].tolist()
+    [1.0, 1.0, 1.0]
+    """
     votes = np.zeros((len(decisions), classes, decisions.shape[2]))
     for number, (first, second) in enumerate(combinations(range(classes), 2)):
         wins = decisions[:, number] > 0.0
         votes[:, first] += wins
         votes[:, second] += ~wins
-    return np.asarray(votes.argmax(axis=1)[:, None] == np.arange(classes)[:, None], dtype=np.float64)
+    return votes

@@ -5,38 +5,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kernel_pipeline.tasks.arrays import Floats, require_finite
+from kernel_pipeline.tasks.arrays import Booleans, Floats, require_finite
 from kernel_pipeline.tasks.errors import NotPositiveDefiniteError, NotSolvedError
 from kernel_pipeline.tasks.learners.fitted_path import FittedPath
 from kernel_pipeline.tasks.learners.iterative_ridge import MAX_RESIDUAL, iterate_path, relative_residuals
 from kernel_pipeline.tasks.learners.kernel_operator import InMemoryKernel
 from kernel_pipeline.tasks.learners.ridge_cost import choose_approach
 from kernel_pipeline.tasks.learners.tridiagonal import tridiagonal_path
-
-
-def ridge_path(kernel: Floats, target: Floats, held_out: Floats, ridges: Sequence[float] | Floats) -> Floats:
-    """Return predictions of held-out samples for every ridge.
-
-    Parameters
-    ----------
-    kernel, held_out
-        Kernels centered with the training means, (n, n) and (q, n); the intercept is then the mean of the target. They
-        are not changed.
-    target
-        Labels of the training samples, (n, outputs).
-
-    Returns
-    -------
-    (q, outputs, number of ridges)
-        NaN for a ridge that is too small to make `kernel + ridge I` positive definite, and for one whose solution has
-        a relative residual above `MAX_RESIDUAL`.
-
-    Raises
-    ------
-    NotPositiveDefiniteError, NotSolvedError
-        If there are no predictions for any ridge.
-    """
-    return fit_ridge_path(np.array(kernel, dtype=np.float64, order="C"), target, ridges).predict(held_out)
 
 
 @dataclass(frozen=True)
@@ -62,12 +37,22 @@ def fit_ridge_path(square: Floats, target: Floats, ridges: Sequence[float] | Flo
     Parameters
     ----------
     square
-        As `kernel` of `ridge_path`, in C order. Its lower triangle is read, and its upper triangle is overwritten.
+        Kernel centered with the training means, (n, n), in C order; the intercept is then the mean of the target. Its
+        lower triangle is read, and its upper triangle is overwritten.
+    target
+        Labels of the training samples, (n, outputs).
 
     Returns
     -------
     FittedPath
         Fits whose certificates are the relative residuals `|y - (K + l I) x| / |y|`, the largest one of all outputs.
+        Predictions are NaN for a ridge that is too small to make `K + l I` positive definite, and for one whose
+        residual is above `MAX_RESIDUAL`.
+
+    Raises
+    ------
+    NotPositiveDefiniteError, NotSolvedError
+        If there are no predictions for any ridge.
     """
     require_finite("the kernel", square)
     centered, values = target - target.mean(axis=0), np.asarray(ridges, dtype=np.float64)
@@ -95,15 +80,27 @@ def certified_fits(target: Floats, ridges: Floats, coefficients: Floats, images:
         raise NotPositiveDefiniteError(
             f"the kernel has an eigenvalue below -{max(ridges):g}, the largest ridge; increase 'to' in [fit] krr"
         )
-    if not (residuals <= MAX_RESIDUAL).any():
+    uncertified = uncertified_ridges(residuals)
+    coefficients[:, :, uncertified] = np.nan
+    images[:, :, uncertified] = np.nan
+    return FittedPath(images + means[:, None], RidgePredictor(coefficients, means).predict, residuals)
+
+
+def uncertified_ridges(residuals: Floats) -> Booleans:
+    """Return a mask of the ridges that cannot be chosen, since their relative residual is above `MAX_RESIDUAL`.
+
+    Raises
+    ------
+    NotSolvedError
+        If there is no other ridge.
+    """
+    uncertified = np.asarray(~(residuals <= MAX_RESIDUAL))
+    if uncertified.all():
         raise NotSolvedError(
             f"the relative residual of every ridge is above {MAX_RESIDUAL:g}; the smallest one is "
             f"{np.nanmin(residuals):.1e}. Increase 'to' in [fit] krr"
         )
-    uncertified = ~(residuals <= MAX_RESIDUAL)
-    coefficients[:, :, uncertified] = np.nan
-    images[:, :, uncertified] = np.nan
-    return FittedPath(images + means[:, None], RidgePredictor(coefficients, means).predict, residuals)
+    return uncertified
 
 
 def ridge_coefficients(square: Floats, target: Floats, ridges: Sequence[float]) -> tuple[Floats, Floats]:

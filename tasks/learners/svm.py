@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from itertools import combinations
@@ -27,17 +27,17 @@ CACHE_MEGABYTES = 200
 TOLERANCES = (1e-3, 1e-4)
 
 
-def svm_path(
-    kernel: Floats, target: Floats, held_out: Floats, values: Sequence[float], class_weight: str | None = None
-) -> Floats:
-    """Return the decision values of held-out samples for every `C`, or their classes if there are more than two.
+def fit_svm_path(
+    kernel: Floats, target: Floats, values: Sequence[float], class_weight: str | None = None
+) -> FittedPath:
+    """Fit all values of `C`.
 
     More than two classes are separated one against one, with ties and the order of classes as in scikit-learn's SVC.
 
     Parameters
     ----------
-    kernel, held_out
-        Kernels of the training samples, (n, n), and of held-out samples against these, (q, n).
+    kernel
+        Kernel of the training samples, (n, n).
     target
         Labels -1 and +1 of the training samples, (n, 1), both of which must occur; or one column of zeros and ones per
         class, (n, C), all of which must occur.
@@ -46,21 +46,10 @@ def svm_path(
 
     Returns
     -------
-    (q, 1, number of values) or (q, C, number of values)
-        Decision values of two classes; of more, 1 in the column of the predicted class and 0 elsewhere.
-    """
-    return fit_svm_path(kernel, target, values, class_weight).predict(held_out)
-
-
-def fit_svm_path(
-    kernel: Floats, target: Floats, values: Sequence[float], class_weight: str | None = None
-) -> FittedPath:
-    """Fit all values of `C`; the arguments are those of `svm_path`.
-
-    Returns
-    -------
     FittedPath
-        Fits whose certificates are relative duality gaps, the largest one of all pairs of classes.
+        Fits whose certificates are relative duality gaps, the largest one of all pairs of classes. Predictions are
+        decision values of two classes, (q, 1, number of values); of more, 1 in the column of the predicted class and 0
+        elsewhere, (q, C, number of values).
 
     Raises
     ------
@@ -84,7 +73,7 @@ class PairMachines:
     """Relative duality gap of each value, the largest one of all pairs of classes."""
 
     def predict(self, rows: Floats) -> Floats:
-        """Return the predictions of `svm_path`, given rows of the kernel, (q, n)."""
+        """Return the predictions of `fit_svm_path`, given rows of the kernel, (q, n)."""
         return self.evaluate([self.decisions(rows, place) for place in range(len(self.machines))])
 
     def decisions(self, rows: Floats, place: int) -> Floats:
@@ -98,14 +87,7 @@ class PairMachines:
         The decision values are `rows @ coefficients + intercepts`.
         """
         machine = self.machines[place]
-        classes = len(machine.classes_)
-        of_support = np.repeat(np.arange(classes), machine.n_support_)
-        found = np.zeros((samples, len(machine.intercept_)))
-        for number, (first, second) in enumerate(combinations(range(classes), 2)):
-            # libsvm stores the coefficients of a class against all others, which lack the class itself.
-            for own, other in ((first, second - 1), (second, first)):
-                chosen = of_support == own
-                found[machine.support_[chosen], number] = machine.dual_coef_[other, chosen]
+        found = np.column_stack(list(_pair_coefficients(machine, samples)))
         return found, np.asarray(machine.intercept_, dtype=np.float64)
 
     def evaluate(self, decisions: Sequence[Floats]) -> Floats:
@@ -177,21 +159,28 @@ def _decisions(machine: SVC, rows: Floats) -> Floats:
         return np.asarray(machine.decision_function(rows)).reshape(len(rows), -1)
 
 
-def _largest_gap(machine: SVC, decisions: Floats, pairs: Sequence[Pair], bounds: Floats) -> float:
-    """Return the largest relative duality gap of all pairs of classes; NaN if one is not defined."""
-    classes, largest = len(machine.classes_), max(len(pair.samples) for pair in pairs)
+def _pair_coefficients(machine: SVC, samples: int) -> Iterator[Floats]:
+    """Yield the coefficients of all training samples, (n,), for each pair of classes."""
+    classes = len(machine.classes_)
     support_classes = np.repeat(np.arange(classes), machine.n_support_)
-    # One row per pair, padded with samples whose bound is 0: hundreds of small arrays would take longer than the fits.
-    images, alpha, limits = np.zeros((3, len(pairs), largest))
-    labels = np.ones((len(pairs), largest))
-    for number, ((first, second), pair) in enumerate(zip(combinations(range(classes), 2), pairs, strict=True)):
-        coefficients = np.zeros(len(bounds))
+    for first, second in combinations(range(classes), 2):
+        found = np.zeros(samples)
         # libsvm stores the coefficients of a class against all others, which lack the class itself.
         for own, other in ((first, second - 1), (second, first)):
             chosen = support_classes == own
-            coefficients[machine.support_[chosen]] = np.abs(machine.dual_coef_[other, chosen])
+            found[machine.support_[chosen]] = machine.dual_coef_[other, chosen]
+        yield found
+
+
+def _largest_gap(machine: SVC, decisions: Floats, pairs: Sequence[Pair], bounds: Floats) -> float:
+    """Return the largest relative duality gap of all pairs of classes; NaN if one is not defined."""
+    largest = max(len(pair.samples) for pair in pairs)
+    # One row per pair, padded with samples whose bound is 0: hundreds of small arrays would take longer than the fits.
+    images, alpha, limits = np.zeros((3, len(pairs), largest))
+    labels = np.ones((len(pairs), largest))
+    for number, (pair, coefficients) in enumerate(zip(pairs, _pair_coefficients(machine, len(bounds)), strict=True)):
         size = len(pair.samples)
         images[number, :size] = decisions[pair.samples, number] - machine.intercept_[number]
-        labels[number, :size], alpha[number, :size] = pair.labels, coefficients[pair.samples]
+        labels[number, :size], alpha[number, :size] = pair.labels, np.abs(coefficients[pair.samples])
         limits[number, :size] = bounds[pair.samples]
     return float(np.max(relative_duality_gap(images, labels, alpha, limits)))

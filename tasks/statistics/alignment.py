@@ -8,7 +8,7 @@ from kernel_pipeline.tasks.statistics.debiased import UNDEFINED, Estimates, alig
 from kernel_pipeline.tasks.statistics.permutations import label_products
 
 # A kernel is constant up to rounding if its centered norm is at most this fraction of its norm.
-CONSTANT_TOLERANCE = 1e-13
+CONSTANT_NORM_TOLERANCE = 1e-13
 
 
 def centered(kernel: Floats) -> Floats:
@@ -34,7 +34,7 @@ def alignment_with_labels(kernel: Floats, labels: Floats, permuted: Floats | Non
         return UNDEFINED
     matrix = centered(kernel)
     norm = float(np.linalg.norm(matrix))
-    if not norm > CONSTANT_TOLERANCE * float(np.linalg.norm(kernel)):
+    if not norm > CONSTANT_NORM_TOLERANCE * float(np.linalg.norm(kernel)):
         return UNDEFINED
     products = sum(float(column @ matrix @ column) for column in np.ascontiguousarray(deviations.T))
     level = None if permuted is None else label_products(matrix, permuted)

@@ -21,7 +21,7 @@ from kernel_pipeline.tasks.statistics.sums import Sums
 
 # A kernel is constant up to rounding if its centered trace is at most this fraction of the sums from which it is
 # computed. The sums are those of E = K - shift, so a wide kernel, whose K is constant up to rounding, still varies.
-CONSTANT_TOLERANCE = 1e-13
+CONSTANT_TRACE_TOLERANCE = 1e-13
 # The squared norm of a combined kernel counts as 0 if it is at most this fraction of its largest possible value.
 CANCELLATION_TOLERANCE = 1e-12
 # Squares of smaller numbers, and therefore `M`, lose precision.
@@ -93,7 +93,7 @@ def statistics(
             ybar = float(y.mean())
             a += products - 2.0 * ybar * (r @ y) + ybar**2 * t
     trace = part.diagonal - t / n
-    constant = trace <= np.maximum(CONSTANT_TOLERANCE * (np.abs(part.diagonal) + np.abs(t) / n), MIN_TRACE)
+    constant = trace <= np.maximum(CONSTANT_TRACE_TOLERANCE * (np.abs(part.diagonal) + np.abs(t) / n), MIN_TRACE)
     M[constant, :] = M[:, constant] = 0.0
     a[constant] = trace[constant] = 0.0
     return Statistics(

@@ -8,8 +8,9 @@ import pandas as pd
 from kernel_pipeline.plan.dataset_plan import DatasetPlan
 from kernel_pipeline.results.columns import columns
 from kernel_pipeline.results.context import TableContext, frame_of
-from kernel_pipeline.results.predictions import TEST, CellPredictions, class_names, dataset_predictions
+from kernel_pipeline.results.predictions import TEST, CellPredictions, dataset_predictions
 from kernel_pipeline.results.table import Table, register
+from kernel_pipeline.tasks.labels import class_names
 
 
 class Confusion(Table):
@@ -34,7 +35,7 @@ class Confusion(Table):
 
 def _rows(dataset: DatasetPlan, found: CellPredictions) -> Iterator[dict[str, object]]:
     """Yield the pairs of classes that occur, by true class and then by predicted class."""
-    names, (true, predicted) = class_names(dataset), found.classes()
+    names, (true, predicted) = class_names(dataset.info.classes), found.classes()
     tested = found.roles == TEST
     pairs, counts = np.unique(np.column_stack([true, predicted])[tested], axis=0, return_counts=True)
     for (first, second), count in zip(pairs, counts, strict=True):

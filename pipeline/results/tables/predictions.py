@@ -9,8 +9,9 @@ import pandas as pd
 from kernel_pipeline.plan.dataset_plan import DatasetPlan
 from kernel_pipeline.results.columns import columns
 from kernel_pipeline.results.context import TableContext, concatenate
-from kernel_pipeline.results.predictions import CellPredictions, class_names, dataset_predictions
+from kernel_pipeline.results.predictions import CellPredictions, dataset_predictions
 from kernel_pipeline.results.table import Table, register
+from kernel_pipeline.tasks.labels import class_names
 
 DECISION = "decision"
 
@@ -52,7 +53,9 @@ def decision_columns(datasets: Sequence[DatasetPlan]) -> list[str]:
     """Return the columns of decision values of the classifications of a run."""
     learned = [dataset for dataset in datasets if "classification" in dataset.problems]
     one = [DECISION] if any(len(dataset.info.classes) <= 2 for dataset in learned) else []
-    several = [name for dataset in learned if len(dataset.info.classes) > 2 for name in class_names(dataset)]
+    several = [
+        name for dataset in learned if len(dataset.info.classes) > 2 for name in class_names(dataset.info.classes)
+    ]
     return one + [f"{DECISION}_{name}" for name in dict.fromkeys(several)]
 
 
@@ -71,7 +74,7 @@ def prediction_frame(dataset: DatasetPlan, found: CellPredictions) -> pd.DataFra
     if columns == 1:
         signs = {"true": 2.0 * true - 1.0, "prediction": 2.0 * predicted - 1.0}
         return pd.DataFrame({**keys, **signs, DECISION: found.values[:, 0]})
-    names = [f"{DECISION}_{name}" for name in class_names(dataset)]
+    names = [f"{DECISION}_{name}" for name in class_names(dataset.info.classes)]
     decisions = dict(zip(names, found.values.T, strict=True))
     return pd.DataFrame({**keys, "true": true.astype(float), "prediction": predicted.astype(float), **decisions})
 

@@ -33,7 +33,7 @@ def test_each_trial_has_its_own_tasks_if_steps_are_fitted_to_its_training_set() 
     once = 8 * tiles * p * 16 + 4 * tiles + 8 * (m * d + 3 * 3 * (p * p + p) + (3 + 1) * p * m) + 4 * 5
     assert fitted.disk_bytes - shared.disk_bytes == 2 * once  # Gram matrices, features and sums of two more trials
     assert all(fitted.memory[stage] <= size for stage, size in shared.memory.items())
-    for name in fitted.graph.dependencies("combine/made/regression/alignf/0/1"):
+    for name in fitted.graph.ancestors(["combine/made/regression/alignf/0/1"]):
         assert name in {"tiles/made/0/1", "weights/made/regression/alignf/1-1", "reduce/made/regression/1"}
 
 

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import kernel_pipeline as kp
 from kernel_pipeline.config.loading import parse_config
 from kernel_pipeline.plan.notes import lines
 from kernel_pipeline.plan.plan import Plan
@@ -235,6 +236,24 @@ def test_ridges_without_a_certificate_are_excluded_and_reported(
         "ridges are excluded from the choice in 5 of 5 trials, since the relative residual of their solution is above"
     )
     assert any(text in line and "9.31323e-10" in line for line in notes_of(done))
+
+
+def test_ridges_of_rank_one_families_without_a_certificate_are_excluded_and_reported(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    columns = rng.normal(size=(60, 3))
+    features = np.column_stack([columns, columns[:, 0]])  # a repeated column: a tiny ridge has no accurate solution
+    target = columns[:, 0] + rng.normal(size=60)
+    fit = {"krr": {"from": -100, "to": 0, "step": 50}}
+    done = run(tmp_path, features, target, [{"family": "rank-one"}], methods=["unif"], fit=fit)
+    path = pd.read_csv(tmp_path / "results/path.csv")
+    excluded = path["certificate"] > 1e-6
+    assert (path["regularisation"] == 2.0**-100).equals(excluded)
+    assert path.loc[excluded, ["train_error", "validation_error", "test_error"]].isna().all(axis=None)
+    assert path.loc[~excluded, ["train_error", "validation_error", "test_error"]].notna().all(axis=None)
+    text = "ridges are excluded from the choice in 5 of 5 trials"
+    assert any(text in line and "7.88861e-31" in line for line in notes_of(done))
+    with pytest.raises(kp.FailedError, match=r"the certificate of the fit is .*, and at most 1e-06 is allowed"):
+        kp.open_run(tmp_path).model("data", "unif", regularisation=2.0**-100)
 
 
 def test_values_of_c_without_a_certificate_are_excluded_and_reported(

@@ -49,7 +49,7 @@ def test_every_task_runs_once_and_after_all_that_it_needs(plan: Plan, seed: int)
     assert len(order) == len(place) == len(plan.tasks)
     for dataset in plan.datasets:
         for task in dataset.tasks:
-            assert all(place[needed] < place[task.name] for needed in dataset.graph.dependencies(task.name))
+            assert all(place[needed] < place[task.name] for needed in dataset.graph.ancestors([task.name]))
 
 
 def test_a_dataset_does_not_wait_for_another(plan: Plan) -> None:

@@ -1,4 +1,4 @@
-"""A one-stage method with grids of its own, as a user would write it: one file."""
+"""One-stage methods with grids of their own, as a user would write them: one file."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -30,3 +30,17 @@ class EqualKrr(OneStageMethod):
             coefficients = np.linalg.solve(matrix + ridge * np.eye(len(target)), target - mean)
             found.append(Learned(weights, coefficients.astype(np.float64), mean, 0.0))
         return found
+
+
+@dataclass(frozen=True)
+class ScaledKrr(EqualKrr):
+    """Kernel ridge regression with equal weights, whose ridge is the product of two values, each with a grid."""
+
+    name: ClassVar[str] = "scaled-krr"
+    grids: ClassVar[tuple[Grid, ...]] = (
+        Grid(0, 2, 2, "factor of the ridges of scaled-krr", "factor"),
+        Grid(-8, 0, 4, "ridges of scaled-krr", "ridge", descending=True),
+    )
+
+    def learn_path(self, kernels: BaseKernels, target: Floats, values: Sequence[tuple[float, ...]]) -> list[Learned]:
+        return super().learn_path(kernels, target, [(factor * ridge,) for factor, ridge in values])

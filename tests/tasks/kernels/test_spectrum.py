@@ -6,10 +6,10 @@ import pytest
 from kernel_pipeline.tasks.arrays import Floats
 from kernel_pipeline.tasks.kernels.spectrum import (
     MAX_LANCZOS_STEPS,
+    clip_eigenvalues,
     dense_spectrum,
     is_definite_above,
     lanczos_spectrum,
-    positive_part,
 )
 
 
@@ -64,7 +64,7 @@ def test_a_factorisation_accepts_up_to_the_ridge(least: float, accepted: bool) -
 
 def test_the_positive_part_has_the_positive_eigenvalues_and_is_symmetric_to_the_bit() -> None:
     matrix = with_eigenvalues(np.linspace(-2.0, 8.0, 30))
-    part = positive_part(matrix.copy())
+    part = clip_eigenvalues(matrix.copy())
     assert (part == part.T).all()
     np.testing.assert_allclose(np.linalg.eigvalsh(part), np.linspace(-2.0, 8.0, 30).clip(0), atol=1e-12)
     values, vectors = np.linalg.eigh(matrix)

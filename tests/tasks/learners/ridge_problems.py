@@ -1,8 +1,11 @@
 """Kernels and references for the tests of ridge paths."""
 
+from collections.abc import Sequence
+
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
+from kernel_pipeline.tasks.learners.ridge import fit_ridge_path
 from tests.tasks.dense import Floats
 
 RIDGES = np.array([2.0**exponent for exponent in range(0, -31, -2)])
@@ -25,6 +28,11 @@ def gaussian_kernel(n: int, widths: str, seed: int = 0, held_out: int = 40) -> t
     square = (kernel[:n] + kernel[:n].T) / 2
     labels = np.column_stack([np.sin(2 * features[:n, 0]), np.cos(features[:n, 1])]) + 0.1 * rng.normal(size=(n, 2))
     return square, labels - labels.mean(axis=0), kernel[n:]
+
+
+def predict_ridges(kernel: Floats, target: Floats, held_out: Floats, ridges: Sequence[float] | Floats) -> Floats:
+    """Predictions of held-out samples for every ridge; the kernel is copied, since the fit overwrites it."""
+    return fit_ridge_path(kernel.copy(), target, ridges).predict(held_out)
 
 
 def cholesky_path(kernel: Floats, target: Floats, ridges: Floats) -> Floats:

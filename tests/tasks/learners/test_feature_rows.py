@@ -1,15 +1,19 @@
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
 
 from kernel_pipeline.tasks.kernels.family import Fill, GramFamily, Samples, prepare_families
+from kernel_pipeline.tasks.kernels.fitted_families import fitted_families
 from kernel_pipeline.tasks.kernels.gaussian import GaussianFamily
+from kernel_pipeline.tasks.kernels.generator import Evaluate, Generate, GeneratorFamily
+from kernel_pipeline.tasks.kernels.guard import FamilyError
 from kernel_pipeline.tasks.kernels.laplacian import LaplacianFamily
 from kernel_pipeline.tasks.kernels.linear import LinearFamily
 from kernel_pipeline.tasks.kernels.precomputed import StoredFamily
 from kernel_pipeline.tasks.kernels.view import View
-from kernel_pipeline.tasks.learners.feature_rows import FeatureRows, fitted_families
+from kernel_pipeline.tasks.learners.feature_rows import FeatureRows
 from tests.tasks.dense import Floats, Integers, gaussians
 
 TRAIN = np.concatenate([np.arange(5, 60), np.arange(80, 130)])
@@ -113,3 +117,39 @@ def test_a_family_of_another_package_is_fitted_to_its_own_samples(fitted_on: Int
     expected = whole(families, samples, np.ones(1))
     chosen = np.array([0, 1, 30])
     np.testing.assert_allclose(rows.rows(chosen), expected[np.ix_(TRAIN[chosen], TRAIN)], rtol=1e-12, atol=1e-14)
+
+
+@dataclass(frozen=True)
+class ScaledFamily(GeneratorFamily):
+    """A family of another package with a generator, whose scale is the mean of the samples that it is fitted to."""
+
+    scale: float | None = None
+
+    def names(self) -> tuple[str, ...]:
+        return ("scaled",)
+
+    def fitted(self, samples: Samples) -> "ScaledFamily":
+        return self if self.scale is not None else replace(self, scale=1.0 / float(samples.reference.mean()))
+
+    @classmethod
+    def generator(cls, families: Sequence["ScaledFamily"], samples: Samples) -> Generate:
+        return lambda rows, columns: np.asarray(samples.features[rows] @ samples.features[columns].T)
+
+    def evaluator(self) -> Evaluate:
+        return lambda block, out: np.copyto(out[0], (self.scale or 0.0) * block)
+
+
+@pytest.mark.parametrize("columns", [None, (0, 2)])
+def test_a_family_of_another_package_with_a_generator_is_fitted_once(columns: tuple[int, ...] | None) -> None:
+    samples = Samples(np.abs(features(5)) + 1.0, np.arange(40))
+    families: list[GramFamily] = [View(ScaledFamily(), columns, "part")]
+    fitted = fitted_families(families, samples)
+    (view,) = fitted
+    assert isinstance(view, View)
+    assert isinstance(view.family, ScaledFamily)
+    assert view.family.scale == pytest.approx(1.0 / samples.features[:40, columns or slice(None)].mean(), rel=1e-12)
+    found = FeatureRows(fitted, samples, np.ones(1), TRAIN, TRAIN).rows(np.arange(9))
+    expected = whole(families, samples, np.ones(1))[np.ix_(TRAIN[:9], TRAIN)]
+    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-14)
+    with pytest.raises(FamilyError, match=r"ScaledFamily.* raised ZeroDivisionError"):
+        fitted_families(families, Samples(np.zeros((3, 3))))

@@ -7,9 +7,10 @@ from sklearn.svm import SVC
 
 from kernel_pipeline.tasks.arrays import Floats, Integers
 from kernel_pipeline.tasks.centering import center_on, positive_part
+from kernel_pipeline.tasks.errors import NotSolvedError
 from kernel_pipeline.tasks.folds import Split
 from kernel_pipeline.tasks.kernels.rank_one import RankOneKernels, weighted_gram
-from kernel_pipeline.tasks.learners.column_svm import fit_columns
+from kernel_pipeline.tasks.learners.column_svm import fit_column_machine
 from kernel_pipeline.tasks.learners.factored import WeightedColumns
 from kernel_pipeline.tasks.learners.few_columns import column_svm_path, fit_factored_path
 from kernel_pipeline.tasks.learners.fit_options import FitOptions
@@ -57,6 +58,21 @@ def test_ridge_paths_equal_those_of_the_kernel(outputs: int) -> None:
     assert found.best == expected.best
 
 
+def test_ridges_that_are_not_certified_have_no_predictions() -> None:
+    columns = problem(5)[0].toarray()
+    values = np.column_stack([columns, columns[:, 0]])  # of rank 5, so that a tiny ridge has no accurate solution
+    target = values.sum(axis=1, keepdims=True) + np.random.default_rng(4).normal(size=(150, 1))
+    split = Split(target, TRAIN, VALIDATION, TEST)
+    factor, _ = weighted(scipy.sparse.csr_array(values), split, np.full(6, 1 / 6))
+    found = fit_factored_path("regression", factor.kernel(), split, FitOptions([1.0, 2.0**-30, 2.0**-100]))
+    assert found.certificates is not None
+    assert [bool(certificate and certificate > 1e-6) for certificate in found.certificates] == [False, False, True]
+    for errors in (found.train_errors, found.validation_errors, found.test_errors):
+        assert [error is None for error in errors] == [False, False, True]
+    with pytest.raises(NotSolvedError, match=r"the relative residual of every ridge is above 1e-06; .* \[fit\] krr"):
+        fit_factored_path("regression", factor.kernel(), split, FitOptions([2.0**-100]))
+
+
 @pytest.mark.parametrize("class_weight", [None, "balanced"])
 @pytest.mark.parametrize("classes", [2, 4])
 def test_machines_decide_as_those_of_libsvm(classes: int, class_weight: str | None) -> None:
@@ -84,7 +100,7 @@ def test_the_gap_bounds_the_distance_from_the_optimum(seed: int) -> None:
     columns, split = problem(6, seed=seed)
     factor, kernel = weighted(columns, split, np.full(6, 1 / 6))
     y, value = split.target[split.train][:, 0], 64.0
-    machine = fit_columns(factor.train * np.sqrt(value), y, np.ones(len(y)))
+    machine = fit_column_machine(factor.train * np.sqrt(value), y, np.ones(len(y)))
     reference = SVC(C=value, kernel="precomputed", tol=1e-10).fit(center_on(kernel, split.train)[split.train], y)
     alpha = np.zeros(len(y))
     alpha[reference.support_] = reference.dual_coef_[0]

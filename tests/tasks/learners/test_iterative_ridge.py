@@ -9,9 +9,9 @@ from kernel_pipeline.tasks.errors import NotPositiveDefiniteError, NotSolvedErro
 from kernel_pipeline.tasks.learners import iterative_ridge, ridge_cost
 from kernel_pipeline.tasks.learners.iterative_ridge import MAX_RESIDUAL, iterate_path, relative_residuals
 from kernel_pipeline.tasks.learners.kernel_operator import InMemoryKernel
-from kernel_pipeline.tasks.learners.ridge import fit_ridge_path, ridge_path
+from kernel_pipeline.tasks.learners.ridge import fit_ridge_path
 from tests.tasks.dense import Floats
-from tests.tasks.learners.ridge_problems import RIDGES, WIDTHS, cholesky_path, gaussian_kernel
+from tests.tasks.learners.ridge_problems import RIDGES, WIDTHS, cholesky_path, gaussian_kernel, predict_ridges
 
 
 @pytest.fixture(autouse=True)
@@ -39,7 +39,7 @@ def test_every_ridge_against_a_cholesky_solve(n: int, widths: str) -> None:
 @pytest.mark.parametrize("ridges", [RIDGES[::-1], RIDGES[[3, 15, 0, 9]], RIDGES[[15]], RIDGES[[0, 0, 12, 12]]])
 def test_ridges_in_any_order(ridges: Floats) -> None:
     kernel, target, held_out = gaussian_kernel(300, "mixed")
-    actual = ridge_path(kernel, target, held_out, list(ridges))
+    actual = predict_ridges(kernel, target, held_out, list(ridges))
     expected = np.einsum("qn,nor->qor", held_out, cholesky_path(kernel, target, ridges))
     np.testing.assert_allclose(actual, expected, rtol=0, atol=1e-5)
 
@@ -48,9 +48,9 @@ def test_many_outputs_are_solved_in_batches_like_one() -> None:
     kernel, _, held_out = gaussian_kernel(150, "mixed")
     target = np.random.default_rng(0).normal(size=(150, 12))
     target[:, 5] = 3.0  # a constant: its coefficients are 0
-    together = ridge_path(kernel, target, held_out, RIDGES)
+    together = predict_ridges(kernel, target, held_out, RIDGES)
     for output in (0, 5, 11):
-        alone = ridge_path(kernel, target[:, [output]], held_out, RIDGES)
+        alone = predict_ridges(kernel, target[:, [output]], held_out, RIDGES)
         np.testing.assert_allclose(together[:, [output]], alone, rtol=0, atol=1e-5)
     np.testing.assert_allclose(together[:, 5], 3.0, rtol=1e-12)
 
@@ -149,7 +149,7 @@ def test_iterations_that_stop_too_early_are_repaired(monkeypatch: pytest.MonkeyP
 
 def test_the_same_bytes_every_time() -> None:
     kernel, target, held_out = gaussian_kernel(300, "mixed")
-    first, second = (ridge_path(kernel, target, held_out, RIDGES) for _ in range(2))
+    first, second = (predict_ridges(kernel, target, held_out, RIDGES) for _ in range(2))
     np.testing.assert_array_equal(first, second)
 
 

@@ -77,6 +77,16 @@ def test_linear_regression_is_ridge_on_scaled_features(columns: int, sparse: boo
         assert found.biased == pytest.approx(centered_alignment(kernel, y @ y.T))
 
 
+def test_ridges_of_linear_that_are_not_certified_have_no_errors() -> None:
+    x = features(3)
+    repeated = np.column_stack([x, x[:, 0]])  # of rank 3, so that a tiny ridge has no accurate solution
+    target = (x @ [1.0, -2.0, 0.5])[:, None] + np.random.default_rng(3).normal(size=(M, 1))
+    path = Linear().fit("regression", repeated, split_of(target), FitOptions((1.0, 2.0**-30, 2.0**-100))).path
+    assert path.certificates is not None
+    assert [bool(certificate and certificate > 1e-6) for certificate in path.certificates] == [False, False, True]
+    assert [error is None for error in path.validation_errors] == [False, False, True]
+
+
 @pytest.mark.parametrize("columns", [5, 30])
 @pytest.mark.parametrize("weight", [None, "balanced"])
 def test_linear_classification_is_a_linear_support_vector_machine(columns: int, weight: str | None) -> None:

@@ -5,7 +5,7 @@ import pytest
 from sklearn.svm import SVC
 
 from kernel_pipeline.tasks.arrays import Floats
-from kernel_pipeline.tasks.learners.column_svm import fit_columns
+from kernel_pipeline.tasks.learners.column_svm import fit_column_machine
 from kernel_pipeline.tasks.learners.single_column_svm import WeightedColumn, fit_single_columns
 
 COSTS = [2.0**exponent for exponent in (-4, 0, 4, 8, 12)]
@@ -38,7 +38,7 @@ def test_the_objective_is_that_of_the_interior_point_method(kind: str, seed: int
     found = fit_single_columns([WeightedColumn.of(column, y, weights)], COSTS)
     assert found.gaps.max() <= 1e-9
     for place, cost in enumerate(COSTS):
-        machine = fit_columns(np.sqrt(cost) * column[:, None], y, weights)
+        machine = fit_column_machine(np.sqrt(cost) * column[:, None], y, weights)
         other = objective(np.sqrt(cost) * machine.coefficients[0], machine.intercept, cost, column, y, weights)
         own = objective(found.slopes[0, place], found.intercepts[0, place], cost, column, y, weights)
         assert own <= other * (1 + 1e-9)

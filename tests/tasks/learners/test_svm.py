@@ -4,7 +4,7 @@ from sklearn.svm import SVC
 
 import kernel_pipeline.tasks.learners.svm
 from kernel_pipeline.tasks.errors import NotConvergedError
-from kernel_pipeline.tasks.learners.svm import svm_path
+from kernel_pipeline.tasks.learners.svm import fit_svm_path
 from tests.tasks import dense
 from tests.tasks.dense import Floats
 
@@ -23,7 +23,7 @@ def make_problem(seed: int = 0, n: int = 60, held_out: int = 25) -> tuple[Floats
 @pytest.mark.parametrize("seed", range(3))
 def test_against_scikit_learn(seed: int) -> None:
     kernel, target, held_out = make_problem(seed)
-    actual = svm_path(kernel, target, held_out, VALUES)
+    actual = fit_svm_path(kernel, target, VALUES).predict(held_out)
     assert actual.shape == (len(held_out), 1, len(VALUES))
     for number, value in enumerate(VALUES):
         expected = SVC(C=value, kernel="precomputed").fit(kernel, target[:, 0]).decision_function(held_out)
@@ -33,7 +33,7 @@ def test_against_scikit_learn(seed: int) -> None:
 
 def test_decisions_are_positive_for_the_positive_class() -> None:
     kernel, target, _ = make_problem()
-    decisions = svm_path(kernel, target, kernel, [1e4])[:, :, 0]
+    decisions = fit_svm_path(kernel, target, [1e4]).predict(kernel)[:, :, 0]
     assert np.mean(np.sign(decisions) == target) > 0.9
 
 
@@ -44,25 +44,27 @@ def test_a_kernel_that_is_not_finite_is_refused(bad: float) -> None:
     broken = kernel.copy()
     broken[3, 2] = bad
     with pytest.raises(ValueError, match="finite"):
-        svm_path(broken, target, held_out, VALUES)
+        fit_svm_path(broken, target, VALUES)
     broken = held_out.copy()
     broken[-1, 0] = bad
+    fitted = fit_svm_path(kernel, target, VALUES)
     with pytest.raises(ValueError, match="finite"):
-        svm_path(kernel, target, broken, VALUES)
+        fitted.predict(broken)
 
 
 def test_a_fit_that_does_not_converge_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    kernel, target, held_out = make_problem()
+    kernel, target, _ = make_problem()
     monkeypatch.setattr(kernel_pipeline.tasks.learners.svm, "MAX_ITERATIONS", 1)
     with pytest.raises(NotConvergedError, match="C = 100 did not converge in 1 iterations"):
-        svm_path(kernel, target, held_out, [100.0])
+        fit_svm_path(kernel, target, [100.0])
 
 
 def test_settings_of_scikit_learn_are_put_back() -> None:
     import sklearn
 
     before = sklearn.get_config()
-    svm_path(*make_problem(), [1.0])
+    kernel, target, held_out = make_problem()
+    fit_svm_path(kernel, target, [1.0]).predict(held_out)
     assert sklearn.get_config() == before
 
 
@@ -79,7 +81,7 @@ def several_classes(seed: int, n: int = 90, held_out: int = 40) -> tuple[Floats,
 @pytest.mark.parametrize("seed", range(3))
 def test_several_classes_against_scikit_learn(seed: int, class_weight: str | None) -> None:
     kernel, target, held_out = several_classes(seed)
-    actual = svm_path(kernel, target, held_out, VALUES, class_weight)
+    actual = fit_svm_path(kernel, target, VALUES, class_weight).predict(held_out)
     assert actual.shape == (len(held_out), 4, len(VALUES))
     assert set(np.unique(actual)) == {0.0, 1.0}
     assert (actual.sum(axis=1) == 1).all()
@@ -90,10 +92,10 @@ def test_several_classes_against_scikit_learn(seed: int, class_weight: str | Non
 
 def test_class_weights_of_two_classes_against_scikit_learn() -> None:
     kernel, target, held_out = make_problem(1)
-    actual = svm_path(kernel, target, held_out, [1.0], "balanced")[:, 0, 0]
+    actual = fit_svm_path(kernel, target, [1.0], "balanced").predict(held_out)[:, 0, 0]
     machine = SVC(C=1.0, kernel="precomputed", class_weight="balanced").fit(kernel, target[:, 0])
     np.testing.assert_allclose(actual, machine.decision_function(held_out), rtol=1e-12, atol=1e-12)
-    assert np.abs(actual - svm_path(kernel, target, held_out, [1.0])[:, 0, 0]).max() > 1e-3
+    assert np.abs(actual - fit_svm_path(kernel, target, [1.0]).predict(held_out)[:, 0, 0]).max() > 1e-3
 
 
 def test_ties_of_several_classes_go_where_those_of_scikit_learn_go() -> None:
@@ -103,6 +105,6 @@ def test_ties_of_several_classes_go_where_those_of_scikit_learn_go() -> None:
     target = np.tile(np.eye(3), (3, 1))
     middle = np.vstack([np.zeros(2), 1e-9 * np.random.default_rng(0).normal(size=(20, 2))])
     kernel, held_out = features @ features.T, middle @ features.T
-    found = svm_path(kernel, target, held_out, [1.0])[:, :, 0].argmax(axis=1)
+    found = fit_svm_path(kernel, target, [1.0]).predict(held_out)[:, :, 0].argmax(axis=1)
     machine = SVC(C=1.0, kernel="precomputed").fit(kernel, target.argmax(axis=1))
     np.testing.assert_array_equal(found, machine.predict(held_out))

@@ -1,31 +1,25 @@
+"""Estimated times of support vector machines."""
+
 import pytest
 
-from kernel_pipeline.tasks.learners.svm_cost import choose_svm_approach
+from kernel_pipeline.tasks.learners.svm_cost import libsvm_path_cost, working_set_cost, working_set_rows
+from kernel_pipeline.tasks.learners.svm_rows import RowMemory
 
 GIB = 1 << 30
 
 
-def test_libsvm_is_used_as_long_as_the_kernel_fits() -> None:
-    fits = choose_svm_approach(30_000, 12, 2, 8 * GIB, 20.0)
-    assert fits.is_libsvm
-    assert fits.cache_bytes == 0
-    larger = choose_svm_approach(33_000, 12, 2, 8 * GIB, 20.0)
-    assert not larger.is_libsvm
-    assert 0 < larger.cache_bytes < 8 * GIB
-    assert "33,000" in larger.reason
-    assert not choose_svm_approach(12_000, 12, 2, GIB, 20.0).is_libsvm
+@pytest.mark.parametrize("cost", [libsvm_path_cost, working_set_cost])
+def test_costs_grow_with_the_sizes(cost) -> None:  # type: ignore[no-untyped-def]
+    few = cost(20_000, 6, 2)
+    assert cost(20_000, 12, 2) == 2 * few
+    assert cost(40_000, 6, 2) == 4 * few
+    assert few < cost(20_000, 6, 5) < 2 * few
+    assert libsvm_path_cost(20_000, 6, 2) < working_set_cost(20_000, 6, 2)
 
 
-@pytest.mark.parametrize("memory", [GIB, 64 * GIB])
-def test_costs_grow_with_the_sizes(memory: int) -> None:
-    few = choose_svm_approach(20_000, 6, 2, memory, 20.0)
-    assert choose_svm_approach(20_000, 12, 2, memory, 20.0).cost > few.cost
-    assert choose_svm_approach(30_000, 6, 2, memory, 20.0).cost > few.cost
-    assert few.cost < choose_svm_approach(20_000, 6, 5, memory, 20.0).cost < 2 * few.cost
-
-
-def test_a_small_cache_costs_more() -> None:
-    found = [choose_svm_approach(40_000, 12, 2, gib * GIB, 20.0) for gib in (16, 8, 4)]
-    assert [approach.is_libsvm for approach in found] == [True, False, False]
-    assert found[0].cost < found[1].cost <= found[2].cost
-    assert found[1].cache_bytes > found[2].cache_bytes
+def test_a_small_cache_needs_more_rows() -> None:
+    n, values = 20_000, 12
+    small, large = (RowMemory.of(gib * GIB, n) for gib in (1, 8))
+    assert small is not None
+    assert large is not None
+    assert working_set_rows(n, values, 2, small.cache_bytes) > working_set_rows(n, values, 2, large.cache_bytes)
