@@ -80,6 +80,7 @@ def test_files_are_read_by_tiles(tmp_path: Path) -> None:
     np.testing.assert_allclose(found.to_numpy()[0, 1], expected.to_numpy()[0, 3], atol=1e-12)
 
 
+@pytest.mark.filterwarnings("ignore:Port 8787")  # Dask warns if another program has the port
 def test_workers_give_the_same_numbers(tmp_path: Path) -> None:
     given: dict[str, Any] = dict(views())
     expected = kp.kernel_similarity(given, tile_size=50)
