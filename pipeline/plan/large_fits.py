@@ -102,7 +102,7 @@ class FitMemory:
             If it is too small for any row of tiles.
         """
         side = min(tile, self.train)
-        found = PanelMemory.of(self.arrays, self.train, side, systems)
+        found = PanelMemory.of(self.arrays, self.train, side, systems, self.besides)
         if found is None:
             rows = f"a few rows of tiles of size {side} for {self.train:,} training samples"
             raise self._too_small(PanelMemory.smallest(self.train, side), rows, ", or a smaller [storage] tile")
@@ -123,7 +123,7 @@ class FitMemory:
         systems = [
             (fit.memory, len(fit.values) * len(fit.target.columns)) for fit in fits if isinstance(fit, PanelTask)
         ]
-        return max([*rows, *(panels.needed(self.train, count) for panels, count in systems)], default=0)
+        return max([*rows, *(panels.needed(count) for panels, count in systems)], default=0)
 
     def _too_small(self, arrays: int, what: str, otherwise: str = "") -> ConfigError:
         """Return the error for a limit that is too small, given the bytes that the arrays of a solver need."""
