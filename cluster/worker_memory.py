@@ -48,11 +48,15 @@ class WorkerMemory:
         """Return the bytes that each worker may use, by address."""
         return usable_memory(self._client.scheduler_info(n_workers=-1)["workers"])
 
-    def submit(self, function: Callable[..., Any], *arguments: Any, at: str = "", priority: int = 0) -> Result:
+    def submit(
+        self, function: Callable[..., Any], *arguments: Any, name: str = "", at: str = "", priority: int = 0
+    ) -> Result:
         """Submit a function of values and results.
 
         Parameters
         ----------
+        name
+            Name that Dask shows; default: that of the function.
         at
             Address of the worker that runs it, if that worker is alive.
         priority
@@ -65,7 +69,7 @@ class WorkerMemory:
             self._plugins,
             function,
             *arguments,
-            key=f"{function.__name__}-{uuid4().hex}",
+            key=f"{name or function.__name__}-{uuid4().hex}",
             workers=[at] if at else None,
             allow_other_workers=bool(at),
             priority=priority,

@@ -81,7 +81,7 @@ class ClusterPanels:
         for first in range(0, count, PANELS_PER_FETCH):
             last = min(first + PANELS_PER_FETCH, count)
             results = self._repeat(partial(fetch, first, last))
-            for number, result in zip(range(first, last), results, strict=True):
+            for number, result in zip(range(first, last), aligned(results), strict=True):
                 del found[number]
                 if self._means is None:
                     result, self.reads[number] = result
@@ -142,7 +142,7 @@ class ClusterPanels:
             for number, (rows, panel) in reversed(panels):
                 found = self._submit(number, panel_steps.substitute_backward, panel, rows, found)
             (solution,) = self._memory.fetch([found])
-            return np.asarray(solution)
+            return np.asarray(aligned(solution))
 
         return self._repeat(both)
 
@@ -162,7 +162,9 @@ class ClusterPanels:
 
     def _submit(self, number: int, function: Callable[..., Any], *arguments: Any, priority: int = 0) -> "Result":
         """Submit a function to the worker that holds a panel."""
-        return self._memory.submit(function, *arguments, at=self._owners[number], priority=priority)
+        return self._memory.submit(
+            call_aligned, function, *arguments, name=function.__name__, at=self._owners[number], priority=priority
+        )
 
     def _repeat(self, run: Callable[[], T]) -> T:
         """Call a function, and repeat the call if a worker dies meanwhile."""
@@ -200,6 +202,22 @@ class ClusterPanels:
 
     def _bytes(self, rows: slice) -> int:
         return 8 * (rows.stop - rows.start) * int(self.spans[-1].stop - rows.start)
+
+
+def call_aligned(function: Callable[..., T], *arguments: Any) -> T:
+    """Call a function with arrays that are aligned in memory."""
+    return function(*aligned(arguments))
+
+
+def aligned(values: Any) -> Any:
+    """Return an array, or a list or tuple of values, with copies of arrays that are not aligned in memory.
+
+    Arrays that were received from other workers may start at any byte, and numpy then uses other algorithms, with other
+    last digits.
+    """
+    if isinstance(values, np.ndarray):
+        return np.require(values, requirements="A")
+    return type(values)(map(aligned, values)) if isinstance(values, list | tuple) else values
 
 
 def read_panel(compute: Callable[[int], Read], number: int) -> Read:

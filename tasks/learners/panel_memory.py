@@ -12,8 +12,8 @@ FLOAT_BYTES = 8
 # iterations, the one that is used and the next one.
 FACTORISED_PANELS, ITERATED_PANELS = 4, 2
 # Panels that a process needs besides those that it holds, if several processes hold them: while one is factorised, two
-# earlier ones of other processes, and a product.
-REMOTE_PANELS = 3
+# earlier ones of other processes, a copy of one of them, and a product.
+REMOTE_PANELS = 4
 # Wider panels would be read less often, but leave less memory for those that are kept.
 MAX_WIDTH = 1024
 # Blocks of columns of conjugate gradients, and copies of the columns from which a preconditioner is computed.
@@ -101,7 +101,7 @@ class PanelMemory:
         >>> memory = PanelMemory.of(440 << 20, 12_000, 512, 16)
         >>> four = memory.shares(dict.fromkeys("abcd", 440 << 20), "a", 16)
         >>> [share >> 20 for share in four.values()]
-        [156, 299, 299, 299]
+        [109, 252, 252, 252]
         >>> memory.shares(dict.fromkeys("ab", 440 << 20), "a", 16) is None
         True
         """
@@ -110,8 +110,7 @@ class PanelMemory:
             name: max(0, limit - self.besides - REMOTE_PANELS * self.panel_bytes - (own if name == solver else 0))
             for name, limit in limits.items()
         }
-        # A panel is held as a whole, so on average half a panel of each share cannot be used.
-        return found if sum(found.values()) >= self.kernel_bytes + len(found) * self.panel_bytes // 2 else None
+        return found if sum(found.values()) >= self.kernel_bytes else None
 
     @staticmethod
     def smallest(samples: int, tile: int) -> int:
