@@ -1,4 +1,4 @@
-"""Ridge paths whose kernel is in the memory of all workers: processes that die in mid-solve change no byte of a table."""
+"""Ridge paths whose kernel is in the memory of all workers: processes that die in mid-solve change no table."""
 
 from pathlib import Path
 from typing import Any

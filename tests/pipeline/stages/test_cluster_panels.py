@@ -53,7 +53,7 @@ class FakeMemory:
         return found
 
     def _die(self, worker: str) -> None:
-        """Lose a worker with what it was computing. What it held is computed again by Dask, so it is still available."""
+        """Lose a worker with what it was computing; Dask computes what it held again, so that is still available."""
         self.alive.remove(worker)
         if self._replace:
             self.alive.append(f"{worker}'")
