@@ -212,6 +212,21 @@ def smaller_memory(fits: Sequence[FitTask], train: int, limit: int) -> str:
     return f"{min(limit, needed - 1) >> 20} MiB" if min(limit, needed - 1) >= 1 << 20 else ""
 
 
+def temporary_bytes(fits: Sequence[Task], workers: int, limit: int | None) -> int:
+    """Return the size of the temporary files of all workers together; 0 if the workers hold all panels in memory.
+
+    Parameters
+    ----------
+    workers
+        Number of workers.
+    limit
+        Bytes that each worker may use; None if this is not known.
+    """
+    limits = {} if limit is None else {str(worker): limit for worker in range(workers)}
+    files = [fit.memory.file_bytes for fit in fits if isinstance(fit, PanelFitTask) and not fit.can_spread(limits)]
+    return min(workers, len(files)) * max(files, default=0)
+
+
 def describe_parts(fits: Sequence[Task], limit: str, train: int) -> list[str]:
     """Return lines that state which fits of a dataset are solved in parts."""
     kinds = {

@@ -1,8 +1,8 @@
 """Hold the panels of a kernel in the memory of all workers."""
 
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -22,8 +22,8 @@ MAX_ATTEMPTS = 4
 """Number of times that a pass over all panels is started, if workers die during each of them."""
 REPLACEMENT_TIMEOUT_S = 60.0
 """Time for which the replacement of workers that died is awaited."""
-PANELS_PER_FETCH = 8
-"""Number of panels whose results are in the memory of the task at a time."""
+RUNS_PER_WORKER = 2
+"""Number of runs of consecutive panels that each worker holds."""
 
 Read = tuple[Floats, dict[str, str]]
 """A panel of the kernel before centering, and the digests of the chunks from which it was computed."""
@@ -69,30 +69,30 @@ class ClusterPanels:
     def map(self, step: Step, argument: Any = None) -> Iterator[Any]:
         """Yield the results of a function of each panel of the kernel, in order."""
         sent = self._memory.send(argument) if isinstance(argument, np.ndarray) else argument
-        found: dict[int, Result] = {}
-        count = len(self.spans)
+        apply = apply_to_read if self._means is None else apply_to_panels
+        results: deque[Result] = deque()
+        done = 0
 
-        def fetch(first: int, last: int) -> list[Any]:
-            for number in range(first, count):
-                if number not in found or found[number].status == "error":
-                    found[number] = self._apply(number, step, sent)
-            return self._memory.fetch([found[number] for number in range(first, last)])
+        def fetch() -> list[Any]:
+            try:
+                if not results:
+                    results.extend(
+                        self._submit(run[0], apply, step, self._rows(run), sent, *map(self._panel, run))
+                        for run in self._runs(done)
+                    )
+                (found,) = self._memory.fetch([results[0]])
+            except LostWorkersError:
+                results.clear()
+                raise
+            results.popleft()
+            return list(aligned(found))
 
-        for first in range(0, count, PANELS_PER_FETCH):
-            last = min(first + PANELS_PER_FETCH, count)
-            results = self._repeat(partial(fetch, first, last))
-            for number, result in zip(range(first, last), aligned(results), strict=True):
-                del found[number]
+        while done < len(self.spans):
+            for result in self._repeat(fetch):
                 if self._means is None:
-                    result, self.reads[number] = result
+                    result, self.reads[done] = result
+                done += 1
                 yield result
-
-    def _apply(self, number: int, step: Step, argument: Any) -> "Result":
-        """Submit a function of a panel of the kernel."""
-        panel, rows = self._panel(number), self.spans[number]
-        if self._means is None:
-            return self._submit(number, apply_to_read, step, panel, rows, argument)
-        return self._submit(number, step, panel, rows, argument)
 
     def center(self, means: Floats) -> None:
         """Center the kernel, given the means of its rows."""
@@ -136,11 +136,12 @@ class ClusterPanels:
                 self._factor = []
             if not self._factor:
                 self._factorise(self._ridge)
-            found, panels = start, list(enumerate(zip(self.spans, self._factor, strict=True)))
-            for number, (rows, panel) in panels:
-                found = self._submit(number, panel_steps.substitute_forward, panel, rows, found)
-            for number, (rows, panel) in reversed(panels):
-                found = self._submit(number, panel_steps.substitute_backward, panel, rows, found)
+            found, runs = start, list(self._runs())
+            for step in (panel_steps.substitute_forward, panel_steps.substitute_backward):
+                for run in runs:
+                    panels = [self._factor[number] for number in run]
+                    found = self._submit(run[0], substitute, step, self._rows(run), found, *panels)
+                runs = [run[::-1] for run in reversed(runs)]
             (solution,) = self._memory.fetch([found])
             return np.asarray(aligned(solution))
 
@@ -185,22 +186,37 @@ class ClusterPanels:
                 f"workers died, and those that are left cannot hold a kernel of {self.spans[-1].stop:,} samples"
             )
 
+    def _runs(self, first: int = 0) -> Iterator[list[int]]:
+        """Yield the numbers of panels from the first one on, in runs of panels that one worker holds."""
+        for _, run in groupby(range(first, len(self.spans)), self._owners.__getitem__):
+            yield list(run)
+
+    def _rows(self, run: Sequence[int]) -> list[slice]:
+        return [self.spans[number] for number in run]
+
     def _place(self) -> bool:
-        """Assign panels without a worker to those with the most free memory; return whether they can hold them."""
+        """Assign panels without a worker to those with free memory; return whether these can hold them.
+
+        Each worker has `RUNS_PER_WORKER` runs of consecutive panels. In long runs, a substitution has few steps that
+        wait for each other; with many runs, all workers have work until the end of a factorisation.
+        """
         shares = self._divide(self._memory.limits())
         if shares is None:
             return False
         self._owners = {number: owner for number, owner in self._owners.items() if owner in shares}
-        for number, rows in enumerate(self.spans):
-            if number in self._owners:
-                shares[self._owners[number]] -= self._bytes(rows)
-        for number, rows in enumerate(self.spans):
-            if number not in self._owners:
-                self._owners[number] = max(shares, key=lambda owner: shares[owner])
-                shares[self._owners[number]] -= self._bytes(rows)
+        free = dict(shares)
+        for number, owner in self._owners.items():
+            free[owner] -= self._bytes(number)
+        missing = [number for number in range(len(self.spans)) if number not in self._owners]
+        quotas = np.tile(np.maximum(list(free.values()), 1), RUNS_PER_WORKER).cumsum()
+        sizes = np.array([self._bytes(number) for number in missing])
+        middles = (sizes.cumsum() - sizes / 2) / max(1, sizes.sum()) * quotas[-1]
+        runs = np.searchsorted(quotas, middles)
+        self._owners |= {number: list(shares)[run % len(shares)] for number, run in zip(missing, runs, strict=True)}
         return True
 
-    def _bytes(self, rows: slice) -> int:
+    def _bytes(self, number: int) -> int:
+        rows = self.spans[number]
         return 8 * (rows.stop - rows.start) * int(self.spans[-1].stop - rows.start)
 
 
@@ -228,9 +244,21 @@ def read_panel(compute: Callable[[int], Read], number: int) -> Read:
         raise DamagedError(str(error)) from None
 
 
-def apply_to_read(step: Step, read: Read, rows: slice, argument: Any) -> tuple[Any, dict[str, str]]:
-    """Apply a step to a panel before centering, and return the digests of what was read with the result."""
-    return step(read[0], rows, argument), read[1]
+def apply_to_panels(step: Step, rows: Sequence[slice], argument: Any, *panels: Floats) -> list[Any]:
+    """Apply a step to some panels."""
+    return [step(panel, span, argument) for span, panel in zip(rows, panels, strict=True)]
+
+
+def apply_to_read(step: Step, rows: Sequence[slice], argument: Any, *panels: Read) -> list[tuple[Any, dict[str, str]]]:
+    """Apply a step to some panels before centering, and return the digests of what was read with each result."""
+    return [(step(values, span, argument), reads) for span, (values, reads) in zip(rows, panels, strict=True)]
+
+
+def substitute(step: Step, rows: Sequence[slice], found: Floats, *panels: Floats) -> Floats:
+    """Apply a step of a substitution to some panels of the factor, one after the other."""
+    for span, panel in zip(rows, panels, strict=True):
+        found = step(panel, span, found)
+    return found
 
 
 def center_read(read: Read, rows: slice, means: Floats, expected: dict[str, str]) -> Floats:

@@ -153,10 +153,10 @@ def test_results_are_those_of_one_process_to_the_byte() -> None:
     "deaths",
     [
         {"read_panel": [2]},
-        {"apply_to_read": [4], "multiply": [1, 7]},
-        {"center_read": [5], "read_columns": [3]},
+        {"apply_to_read": [4], "apply_to_panels": [1, 7]},
+        {"center_read": [5], "apply_to_panels": [24]},
         {"subtract_product": [6, 40], "factorise": [9]},
-        {"substitute_forward": [3, 14], "substitute_backward": [1]},
+        {"substitute": [3, 8, 21]},
     ],
     ids=str,
 )
@@ -169,7 +169,7 @@ def test_workers_that_die_change_no_byte(deaths: dict[str, list[int]]) -> None:
 
 
 def test_panels_are_divided_by_memory_and_those_of_dead_workers_are_moved() -> None:
-    memory = FakeMemory({"multiply": [2]}, replace=False)
+    memory = FakeMemory({"apply_to_panels": [2]}, replace=False)
     kernel, _, panels = spread(memory)
     before = dict(panels._owners)
     assert set(before.values()) == {"a", "b", "c", "d"}
@@ -191,13 +191,13 @@ def test_the_factor_replaces_the_kernel() -> None:
 
 
 def test_workers_that_die_again_and_again_are_reported() -> None:
-    kernel, _, _ = spread(FakeMemory({"multiply": range(1, 1000)}))
+    kernel, _, _ = spread(FakeMemory({"apply_to_panels": range(1, 1000)}))
     with pytest.raises(RuntimeError, match=r"died 4 times in a row.*90 samples: killed, or out of memory"):
         kernel.multiply(np.ones((N, 1)))
 
 
 def test_too_few_workers_that_are_left_are_reported() -> None:
-    kernel, _, _ = spread(FakeMemory({"multiply": [1, 3]}, replace=False))
+    kernel, _, _ = spread(FakeMemory({"apply_to_panels": [1, 3]}, replace=False))
     with pytest.raises(ConnectionError, match="those that are left cannot hold a kernel of 90 samples"):
         kernel.multiply(np.ones((N, 1)))
 
