@@ -79,7 +79,7 @@ class WorkerMemory:
 
     def send(self, value: Any) -> Result:
         """Make a value available to all workers; it is copied to those that need it."""
-        (found,) = self._client.scatter([value], hash=False)
+        found: Result = self._client.scatter([value], hash=False)[0]
         self._results.add(found)
         return found
 

@@ -78,9 +78,8 @@ def _received(value: Any) -> Any:
         return tuple(map(_received, value))
     if not isinstance(value, np.ndarray):
         return value
-    order = "C" if value.flags.c_contiguous else "F"
     memory = np.empty(value.nbytes + 3, dtype=np.uint8)
-    found = memory[3:].view(value.dtype).reshape(value.shape, order=order)
+    found = memory[3:].view(value.dtype).reshape(value.shape, order="C" if value.flags.c_contiguous else "F")
     found[...] = value
     found.flags.writeable = False
     return found
