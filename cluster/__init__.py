@@ -16,6 +16,7 @@ __all__ = [
     "Cluster",
     "assume_role",
     "check_driver",
+    "is_local",
     "job_script",
     "open_cluster",
     "released",
@@ -64,6 +65,11 @@ def worker_limits(profile: "Profile") -> tuple[int, int | None]:
     if memory is None or not profile.implementation.PAUSES_WORKERS:
         return count, memory
     return count, int(PAUSED_AT * memory)
+
+
+def is_local(profile: "Profile") -> bool:
+    """Return whether all workers run on this machine."""
+    return profile.implementation.IS_LOCAL
 
 
 @contextmanager

@@ -63,6 +63,8 @@ class Backend(Generic[P]):
     """Optional dependency to install, such as "hpc" for `pip install 'kernel-pipeline[hpc]'`."""
     PAUSES_WORKERS: ClassVar[bool] = True
     """Whether Dask pauses a worker that uses most of its memory."""
+    IS_LOCAL: ClassVar[bool] = False
+    """Whether all workers run on this machine."""
     CAN_SUBMIT: ClassVar[bool] = False
     """Whether `pipeline submit` can run the driver as a job of this backend."""
 

@@ -25,3 +25,7 @@ class LimitError(ClusterError):
     """A system limit on threads, processes or address space is too low for a run."""
 
     exit_code = 1
+
+
+class LostWorkersError(Exception):
+    """A worker died while it ran a function for a task; the task can submit the function again."""

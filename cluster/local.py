@@ -34,6 +34,7 @@ class LocalMachine(Backend[Profile]):
     """Base class of the backends on this machine."""
 
     KEYS = frozenset({"jobs", "dashboard"})
+    IS_LOCAL = True
 
     def check_system(self) -> None:
         """Check that the limits of this process allow the requested number of workers."""

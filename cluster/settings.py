@@ -27,6 +27,9 @@ WORKER_SETTINGS = {
 SCHEDULER_SETTINGS = {
     # The driver counts lost workers itself, to distinguish a task that kills its worker from tasks that wait there.
     "distributed.scheduler.allowed-failures": 0,
+    # A task that uses the memory of all workers holds a lock; if its worker dies, the next one soon gets the lock.
+    "distributed.scheduler.locks.lease-timeout": "10s",
+    "distributed.scheduler.locks.lease-validation-interval": "1s",
 }
 LOOPBACK_DASHBOARD = "127.0.0.1:0"
 NO_DASHBOARD = "off (enable it with --dashboard)"

@@ -56,6 +56,8 @@ def print_plan(
     )
     console.print(_dataset_table(plan.datasets))
     print_line(console, _describe_tasks(plan, free))
+    if size := plan.temporary_bytes(workers, limit):
+        print_line(console, f"Temporary files (TMPDIR) need up to {format_bytes(size)} for all workers together.")
     print_line(console, _describe_memory(plan, workers, limit))
     if rates is not None:
         print_line(console, describe_times(plan, rates, workers))

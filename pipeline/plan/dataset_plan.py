@@ -8,7 +8,7 @@ from typing import TypeVar
 from kernel_pipeline.plan.follow_ups import with_follow_ups
 from kernel_pipeline.plan.gram_storage import GramStorage
 from kernel_pipeline.plan.graph import Graph
-from kernel_pipeline.plan.large_fits import smaller_memory
+from kernel_pipeline.plan.large_fits import smaller_memory, temporary_bytes
 from kernel_pipeline.plan.memory import fitting_rows
 from kernel_pipeline.plan.methods import UnsupportedMethod
 from kernel_pipeline.plan.training_sizes import training_samples
@@ -65,6 +65,10 @@ class DatasetPlan:
     def optional_bytes(self) -> int:
         """Return the stored size of the Gram matrices and combined kernels, which could also be recomputed."""
         return sum(array.stored_bytes for array in self.arrays if array.is_optional)
+
+    def temporary_bytes(self, workers: int, limit: int | None) -> int:
+        """Return the size of the temporary files of all workers, given the bytes that each may use, if known."""
+        return temporary_bytes(self.stages["fits"], workers, limit)
 
     def memory_problem(self, limit: int, workers: int) -> str:
         """Return why the largest task does not fit in the memory of a worker; empty if it does."""

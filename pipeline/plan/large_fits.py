@@ -102,7 +102,7 @@ class FitMemory:
             If it is too small for any row of tiles.
         """
         side = min(tile, self.train)
-        found = PanelMemory.of(self.arrays, self.train, side, systems)
+        found = PanelMemory.of(self.arrays, self.train, side, systems, self.besides)
         if found is None:
             rows = f"a few rows of tiles of size {side} for {self.train:,} training samples"
             raise self._too_small(PanelMemory.smallest(self.train, side), rows, ", or a smaller [storage] tile")
@@ -123,7 +123,7 @@ class FitMemory:
         systems = [
             (fit.memory, len(fit.values) * len(fit.target.columns)) for fit in fits if isinstance(fit, PanelTask)
         ]
-        return max([*rows, *(panels.needed(self.train, count) for panels, count in systems)], default=0)
+        return max([*rows, *(panels.needed(count) for panels, count in systems)], default=0)
 
     def _too_small(self, arrays: int, what: str, otherwise: str = "") -> ConfigError:
         """Return the error for a limit that is too small, given the bytes that the arrays of a solver need."""
@@ -211,6 +211,21 @@ def smaller_memory(fits: Sequence[FitTask], train: int, limit: int) -> str:
         return ""
     needed = min(FitMemory("", train).needed(problem) for problem in in_parts)
     return f"{min(limit, needed - 1) >> 20} MiB" if min(limit, needed - 1) >= 1 << 20 else ""
+
+
+def temporary_bytes(fits: Sequence[Task], workers: int, limit: int | None) -> int:
+    """Return the size of the temporary files of all workers together; 0 if the workers hold all panels in memory.
+
+    Parameters
+    ----------
+    workers
+        Number of workers.
+    limit
+        Bytes that each worker may use; None if this is not known.
+    """
+    limits = {} if limit is None else {str(worker): limit for worker in range(workers)}
+    files = [fit.memory.file_bytes for fit in fits if isinstance(fit, PanelFitTask) and not fit.can_spread(limits)]
+    return min(workers, len(files)) * max(files, default=0)
 
 
 def describe_parts(fits: Sequence[Task], limit: str, train: int) -> list[str]:

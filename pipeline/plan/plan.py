@@ -94,6 +94,21 @@ class Plan:
         if problem := self.disk_problem(free, where):
             raise TooLargeError(problem)
 
+    def temporary_bytes(self, workers: int, limit: int | None) -> int:
+        """Return the size of the temporary files of all workers, given the bytes that each may use, if known."""
+        return max(dataset.temporary_bytes(workers, limit) for dataset in self.datasets)
+
+    def check_temporary_files(self, free: int, where: str, workers: int, limit: int | None) -> None:
+        """Raise a `TooLargeError` if the temporary files of all workers do not fit on a disk."""
+        needed = self.temporary_bytes(workers, limit)
+        if needed > free:
+            raise TooLargeError(
+                f"the fits that are solved in parts need temporary files of {format_bytes(needed)} for {workers} "
+                f"worker(s), but {where} has {format_bytes(free)} free. Choose another folder with the environment "
+                "variable TMPDIR, or use fewer workers (--workers), or more memory, so that the workers hold the "
+                "kernels in their memory"
+            )
+
     def disk_problem(self, free: int, where: str) -> str:
         """Return why the arrays of all datasets do not fit on the disk; empty if they do."""
         if self.disk_bytes <= free:

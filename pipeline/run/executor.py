@@ -4,6 +4,7 @@ Tasks are submitted to Dask together with the futures of the tasks that they nee
 graph. Only a window of the graph is known to the scheduler at a time.
 """
 
+from collections import deque
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -79,7 +80,10 @@ class Execution:
         self._interrupt, self._fail_fast = interrupt, fail_fast
         self._retries = Retries(store.root)
         self._suspect_keys: set[str] = set()
-        self._last_attempt_key = ""
+        self._alone_key = ""
+        """Key of the batch that runs alone, or that did so last."""
+        self._spread: deque[TaskBatch] = deque()
+        """Tasks that use the memory of all workers; each waits until no other task is left that can run."""
         self._error: Exception | None = None
         """The error that stops the run, once there is one."""
         self._is_stopping = False
@@ -102,26 +106,31 @@ class Execution:
                 self._stop()
             elif self._pool.known:
                 self._submit()
-            if not self._sent.running and (self._is_stopping or (self._pool.known and not self._retries)):
+            if not self._sent.running and (self._is_stopping or self._is_done()):
                 break
             if ended := self._sent.wait():
                 self._process(ended)
         if self._error:
             raise self._error
 
+    def _is_done(self) -> bool:
+        """Return whether nothing is left to send, given that nothing is running."""
+        return bool(self._pool.known) and not self._retries and not self._spread
+
     def _submit(self) -> None:
         """Fill the window: batches that can run first, then those that wait for others."""
         running = self._sent.running
-        if self._last_attempt_key in running:
-            return  # the last attempt runs alone, so that it is known to be the cause if its worker dies
+        if self._alone_key in running:
+            return  # a last attempt runs alone, so that it is known to be the cause if its worker dies
         if self._retries.last_attempts:
             if not running:
-                (self._last_attempt_key,) = self._send([self._retries.last_attempts.popleft()])
+                self._send_alone(self._retries.last_attempts.popleft())
             return
         capacity = self._pool.capacity
         self._suspect_keys &= running.keys()
-        self._suspect_keys.update(self._send(self._retries.take_suspects(capacity, len(self._suspect_keys))))
-        self._send(self._retries.take_due())
+        suspects = self._retries.take_suspects(capacity, len(self._suspect_keys))
+        self._suspect_keys.update(self._send(self._set_aside(suspects)))
+        self._send(self._set_aside(self._retries.take_due()))
         waiting = sum(map(self._schedule.is_waiting, running.values()))
         can_run = len(running) - waiting
         batches: list[TaskBatch] = []
@@ -129,9 +138,26 @@ class Execution:
             batch = self._schedule.take(idle=can_run + len(batches) < capacity)
             if batch is None:
                 break
-            batches.append(batch)
+            batches += self._set_aside([batch])
         self._send(batches)
         self._send_ahead(capacity * AHEAD_PER_WORKER - waiting)
+        if self._spread and not running and self._pool.limits is not None:
+            self._send_alone(self._spread.popleft())
+
+    def _set_aside(self, batches: list[TaskBatch]) -> list[TaskBatch]:
+        """Set batches aside that can use the memory of all workers, or may turn out to; return the others."""
+        aside = [batch for batch in batches if batch[0].may_spread and self._can_spread(batch) is not False]
+        self._spread += aside
+        return [batch for batch in batches if batch not in aside]
+
+    def _can_spread(self, batch: TaskBatch) -> bool | None:
+        """Return whether a batch can use the memory of all workers; None if their memory is not known yet."""
+        limits = self._pool.limits
+        return None if limits is None else batch[0].may_spread and batch[0].can_spread(limits)
+
+    def _send_alone(self, batch: TaskBatch) -> None:
+        """Send a batch that runs alone; it uses the memory of all workers if it can."""
+        (self._alone_key,) = self._send([batch], spread=self._can_spread(batch) is True)
 
     def _send_ahead(self, limit: int) -> None:
         """Send up to `limit` batches that wait for others, each in a later message than those that it waits for."""
@@ -146,11 +172,11 @@ class Execution:
             limit -= 1
         self._send(batches)
 
-    def _send(self, batches: list[TaskBatch]) -> list[str]:
+    def _send(self, batches: list[TaskBatch], spread: bool = False) -> list[str]:
         """Send batches to the scheduler, and return their keys."""
         by_key = {self._key(batch): batch for batch in batches}
         if by_key:
-            self._sent.send(by_key, [self._schedule.unfinished_dependencies(batch) for batch in batches])
+            self._sent.send(by_key, [self._schedule.unfinished_dependencies(batch) for batch in batches], spread)
         return list(by_key)
 
     def _key(self, batch: TaskBatch) -> str:

@@ -1,11 +1,13 @@
 """Define the options of a run, and open the cluster that they choose."""
 
+import shutil
+import tempfile
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from kernel_pipeline.cluster import Cluster, check_driver, open_cluster, warm_up, worker_limits
+from kernel_pipeline.cluster import Cluster, check_driver, is_local, open_cluster, warm_up, worker_limits
 from kernel_pipeline.cluster.profile import Profile
 from kernel_pipeline.config.sweep import Config
 from kernel_pipeline.plan.plan import Plan
@@ -60,6 +62,13 @@ def check_memory(plan: Plan, options: Options) -> None:
     count, limit = memory_limit(options)
     if limit is not None:  # otherwise workers that run out of memory are reported during the run
         plan.check_memory(limit, count)
+
+
+def check_temporary_files(plan: Plan, options: Options) -> None:
+    """Reject a sweep whose temporary files do not fit on the disk of this machine, if all workers run here."""
+    if options.client is None and is_local(options.profile):
+        folder = tempfile.gettempdir()
+        plan.check_temporary_files(shutil.disk_usage(folder).free, folder, *memory_limit(options))
 
 
 def open_workers(options: Options, logs: Path) -> AbstractContextManager[Cluster]:

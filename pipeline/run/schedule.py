@@ -133,8 +133,9 @@ class Schedule:
             heappush(self._ready, first)
 
     def add_ahead(self, number: int) -> None:
-        """Make a task available to be sent ahead; batches are put together once their tasks can run."""
-        if self._graph.tasks[number].batch_key is None:
+        """Make a task available to be sent ahead, unless it joins a batch or runs alone once it can run."""
+        task = self._graph.tasks[number]
+        if task.batch_key is None and not task.may_spread:
             heappush(self._ahead, number)
 
     def remove(self, number: int) -> None:

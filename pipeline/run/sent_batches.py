@@ -72,7 +72,7 @@ class SentBatches:
         """Return whether the scheduler has all of these tasks."""
         return all(name in self._task_futures for name in names)
 
-    def send(self, batches: dict[str, TaskBatch], needs: Sequence[Sequence[str]]) -> None:
+    def send(self, batches: dict[str, TaskBatch], needs: Sequence[Sequence[str]], spread: bool = False) -> None:
         """Send batches to the scheduler, in one message.
 
         Parameters
@@ -81,13 +81,22 @@ class SentBatches:
             The batches by key.
         needs
             For each batch, the names of the unfinished tasks that it needs, all of which have been sent.
+        spread
+            Whether there is one batch, which may use the memory of all workers.
         """
         self.running |= batches
         inputs = [[self._inputs(task) for task in batch] if self._inputs else [] for batch in batches.values()]
         needed = [self._futures_of(names) for names in needs]
         # The driver counts how often workers die; an external scheduler also has a limit of its own.
         futures = self._client.map(
-            run_batch, list(batches.values()), inputs, needed, **self._common, key=list(batches), pure=False
+            run_batch,
+            list(batches.values()),
+            inputs,
+            needed,
+            **self._common,
+            spread=spread,
+            key=list(batches),
+            pure=False,
         )
         for future, batch in zip(futures, batches.values(), strict=True):
             self._futures[str(future.key)] = future

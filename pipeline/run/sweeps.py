@@ -28,7 +28,13 @@ from kernel_pipeline.run.manifest import (
     restore_manifest,
     write_manifest,
 )
-from kernel_pipeline.run.options import Options, check_host, check_memory, prepare_workers
+from kernel_pipeline.run.options import (
+    Options,
+    check_host,
+    check_memory,
+    check_temporary_files,
+    prepare_workers,
+)
 from kernel_pipeline.run.progress_file import ProgressFile
 from kernel_pipeline.run.reuse import find_reusable_runs
 from kernel_pipeline.run.storage_errors import storage_errors
@@ -114,6 +120,7 @@ def begin_sweep(config: Config, folder: Path, root: Storage, options: Options, e
     check_memory(plan, options)
     if not root.journal().exists() and (free := arrays.free_bytes()) is not None:
         plan.check_disk(free, str(arrays))
+    check_temporary_files(plan, options)
     root.make()
     with root.locked() as token:
         check_directory(root)

@@ -5,12 +5,14 @@ import os
 import socket
 import time
 from collections.abc import Sequence
+from contextlib import nullcontext
 
 from distributed import Worker, get_worker
 
-from kernel_pipeline.cluster.errors import ClusterError, LimitError, StorageUnreachableError
+from kernel_pipeline.cluster.errors import LimitError, StorageUnreachableError
 from kernel_pipeline.cluster.limits import suspected_limits
-from kernel_pipeline.cluster.versions import Plugins, fingerprint
+from kernel_pipeline.cluster.versions import Plugins
+from kernel_pipeline.cluster.worker_memory import WorkerMemory, check_code, worker_memory
 from kernel_pipeline.run.peak_memory import measured_peak
 from kernel_pipeline.stages.task import Task
 from kernel_pipeline.store.arrays import DamagedError, RunStore
@@ -33,6 +35,7 @@ def run_batch(
     run: str,
     code: str,
     plugins: Plugins = (),
+    spread: bool = False,
 ) -> list[TaskReport]:
     """Run the tasks of one batch and return their reports; return an empty list if the run is stopping.
 
@@ -46,20 +49,20 @@ def run_batch(
         The driver's fingerprint of all installed versions, since a worker that has just connected may have others.
     plugins
         Packages of plug-ins whose versions are part of the fingerprint.
+    spread
+        Whether the batch is one task that uses the memory of all workers, on which no other task runs.
     """
-    if fingerprint(plugins) != code:
-        raise ClusterError(
-            "a worker has connected whose versions differ from those of the driver. Install the same versions for the "
-            "workers, and run the same command again"
-        )
+    check_code(code, plugins)
     # A task that the batch needs has no reports if it was skipped because the run is stopping.
     if run in getattr(get_worker(), STOPPING, ()) or not all(needed):
         return []
     if inputs:
         inputs = with_reports(tasks, inputs, [report.digests for reports in needed for report in reports])
     store = store.fresh_copy()  # otherwise a worker in the process of the driver would share its object
+    memory = worker_memory(code, plugins, store.fence.check) if spread else nullcontext()
     try:
-        finished = run_tasks(tasks, store, inputs)
+        with memory as found:
+            finished = run_tasks(tasks, store, inputs, found)
         store.fence.check(now=True)  # the last check may have been some time ago
         return finished
     except DamagedError as error:
@@ -98,15 +101,26 @@ def end_process() -> None:
     os._exit(1)
 
 
-def run_tasks(tasks: Sequence[Task], store: RunStore, inputs: Sequence[tuple[Total, ...]] = ()) -> list[TaskReport]:
-    """Run the tasks of a batch, and compare what they read with the digests of their inputs, if these are given."""
+def run_tasks(
+    tasks: Sequence[Task],
+    store: RunStore,
+    inputs: Sequence[tuple[Total, ...]] = (),
+    memory: WorkerMemory | None = None,
+) -> list[TaskReport]:
+    """Run the tasks of a batch, and compare what they read with the digests of their inputs, if these are given.
+
+    Parameters
+    ----------
+    memory
+        The memory of all workers, for a single task; None to use that of this process.
+    """
     first, *others = tasks
     named = f"{first.name} and {len(others)} more" if others else first.name
     log.info("start %s", named)
     begin = time.perf_counter()
     with measured_peak() as peak:
         try:
-            outputs = type(first).run_together(tasks, store)
+            outputs = [first.run_spread(store, memory)] if memory else type(first).run_together(tasks, store)
         except Exception:
             if inputs:  # damaged inputs may be the reason
                 check_inputs(tasks, inputs, store.access.read, is_finished=False)

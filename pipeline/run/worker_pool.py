@@ -7,6 +7,7 @@ from typing import Any
 
 from kernel_pipeline.cluster import Cluster
 from kernel_pipeline.cluster.errors import ClusterError
+from kernel_pipeline.cluster.worker_memory import usable_memory
 from kernel_pipeline.run.background_calls import BackgroundCall
 from kernel_pipeline.run.pauses import Pauses
 
@@ -50,6 +51,8 @@ class WorkerPool:
         """Addresses of all workers that passed the check."""
         self.present = 0
         """Number of workers that are connected now."""
+        self.limits: dict[str, int] | None = None
+        """Bytes that each worker may use, by address; None if they are not known yet."""
         self.pauses = Pauses(cluster, notify)
         self._threads_now = BackgroundCall(cluster.client.nthreads)
         self._workers_now: BackgroundCall[dict[str, Any]] = BackgroundCall(
@@ -90,6 +93,7 @@ class WorkerPool:
             self._replace_lost()
         if now - self._pauses_checked >= MEMORY_INTERVAL_S and (info := self._workers_now.result(ANSWER_TIMEOUT_S)):
             self._pauses_checked = now
+            self.limits = usable_memory(info["workers"])
             self.pauses.refresh(info["workers"])
         if self.present:
             self._some_seen = now

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 
 import numpy as np
 
@@ -67,10 +66,9 @@ class TrialPanels:
         self._stops.append(len(self._grid.training))
         self.bounds.append(len(split.train))
 
-    def panels(self) -> Iterator[Floats]:
-        """Yield each panel: the rows of its samples, and the columns of these and of all later samples."""
-        for first, last in pairwise(self._stops):
-            yield self._grid.panel(first, last)
+    def panel(self, number: int) -> Floats:
+        """Return a panel: the rows of its samples, and the columns of these and of all later samples."""
+        return self._grid.panel(self._stops[number], self._stops[number + 1])
 
     def held_out(self) -> Iterator[Floats]:
         """Yield the kernel of the held-out samples against the training samples in blocks of rows."""

@@ -5,15 +5,18 @@ run on different workers. The number of groups is known once the kernel is compu
 of its ridges, from which a run that was killed resumes. A last task certifies the coefficients, and evaluates the path.
 """
 
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar, Self
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
 from kernel_pipeline.stages.cell_results import CellResult
 from kernel_pipeline.stages.cells import NO_RESULT, failed, has_theorems
+from kernel_pipeline.stages.cluster_panels import ClusterPanels, Read
 from kernel_pipeline.stages.combine import read_weights, scaled_weights
 from kernel_pipeline.stages.fits import NO_WEIGHTS, CombinedCellTask
 from kernel_pipeline.stages.matrices import TrialPanels
@@ -32,9 +35,12 @@ from kernel_pipeline.tasks.folds import Split
 from kernel_pipeline.tasks.labels import standardize_labels
 from kernel_pipeline.tasks.learners.iterative_ridge import certify_solutions, solve_large_ridges, solve_ridge_group
 from kernel_pipeline.tasks.learners.panel_memory import PanelMemory
-from kernel_pipeline.tasks.learners.paneled_kernel import PaneledKernel, centered_panels
+from kernel_pipeline.tasks.learners.paneled_kernel import PaneledKernel, StoredPanels, centered_kernel
 from kernel_pipeline.tasks.learners.ridge import certified_fits
 from kernel_pipeline.tasks.statistics.guarantees import KernelMoments
+
+if TYPE_CHECKING:
+    from kernel_pipeline.cluster.worker_memory import WorkerMemory
 
 
 @dataclass(frozen=True)
@@ -89,7 +95,8 @@ class PanelTask(CombinedCellTask):
     """A task that holds the combined kernel of one cell in panels."""
 
     stage: ClassVar[str] = "fits"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
+    may_spread: ClassVar[bool] = True
     reads: ClassVar[tuple[type[Task], ...]] = (TilesTask, WeightsTask)
 
     memory: PanelMemory
@@ -110,15 +117,45 @@ class PanelTask(CombinedCellTask):
         name = f"{self.dataset}/{self.problem}/{self.method_id}"
         return not np.isnan(store.read(WEIGHTS, name, self.trial, undefined=True)).any()
 
+    @abstractmethod
+    def solve(self, store: RunStore, memory: "WorkerMemory | None") -> Output:
+        """Run the task, with panels in the memory of all workers, or of this process if it is None."""
+
+    def run(self, store: RunStore) -> Output:
+        return self.solve(store, None)
+
+    def can_spread(self, limits: Mapping[str, int]) -> bool:
+        return len(limits) > 1 and self._divide(limits, next(iter(limits))) is not None
+
+    def run_spread(self, store: RunStore, memory: "WorkerMemory") -> Output:
+        return self.solve(store, memory if self.can_spread(memory.limits()) else None)
+
     @contextmanager
-    def panels(self, store: RunStore) -> Iterator[CenteredPanels]:
+    def panels(self, store: RunStore, memory: "WorkerMemory | None") -> Iterator[CenteredPanels]:
         """Compute the kernel of the training samples, and hold it for a `with` block."""
-        weights, traces = read_weights(store, self.dataset, *self.cell, [self.trial])
-        tiles, split = CombinedTiles(self.base_tiles(store), scaled_weights(weights, traces), 0), self.split(store)
-        found = TrialPanels(tiles, split, self.tile, self.memory.width)
-        with Scratch(self.memory.kept_bytes) as scratch:
-            kernel, offsets = centered_panels(found.panels(), found.bounds, scratch)
+        split = self.split(store)
+        found = self.trial_panels(store, split)
+        if memory is not None:
+            spread = ClusterPanels(
+                found.bounds, partial(compute_panel, self, store), memory, partial(self._divide, solver=memory.own)
+            )
+            kernel, offsets = centered_kernel(spread)
+            for digests in spread.reads:
+                store.access.read |= digests
             yield CenteredPanels(kernel, offsets, found, split)
+            return
+        with Scratch(self.memory.kept_bytes) as scratch:
+            kernel, offsets = centered_kernel(StoredPanels(found.bounds, found.panel, scratch))
+            yield CenteredPanels(kernel, offsets, found, split)
+
+    def trial_panels(self, store: RunStore, split: Split) -> TrialPanels:
+        """Return the kernel of the trial, whose panels are computed when they are read."""
+        weights, traces = read_weights(store, self.dataset, *self.cell, [self.trial])
+        tiles = CombinedTiles(self.base_tiles(store), scaled_weights(weights, traces), 0)
+        return TrialPanels(tiles, split, self.tile, self.memory.width)
+
+    def _divide(self, limits: Mapping[str, int], solver: str) -> dict[str, int] | None:
+        return self.memory.shares(limits, solver, len(self.values) * len(self.target.columns))
 
     def write_coefficients(self, store: RunStore, split: Split, first: int, solutions: Floats) -> dict[str, str]:
         """Store the coefficients of consecutive ridges, (n, outputs, ridges); return the digests of the chunks."""
@@ -142,10 +179,10 @@ class LargeRidgesTask(PanelTask):
     def part(self) -> str:
         return f"{super().part}/large"
 
-    def run(self, store: RunStore) -> Output:
+    def solve(self, store: RunStore, memory: "WorkerMemory | None") -> Output:
         if not self.has_weights(store):
             return Output(result=RidgeGroupsResult())
-        with self.panels(store) as found:
+        with self.panels(store, memory) as found:
             solutions, groups = solve_large_ridges(found.kernel, found.centered_target, np.array(self.values))
         digests = self.write_coefficients(store, found.split, 0, solutions)
         return Output(digests, RidgeGroupsResult(groups.factorised))
@@ -178,8 +215,8 @@ class RidgeGroupTask(PanelTask):
     def part(self) -> str:
         return f"{super().part}/{self.first}-{self.last}"
 
-    def run(self, store: RunStore) -> Output:
-        with self.panels(store) as found:
+    def solve(self, store: RunStore, memory: "WorkerMemory | None") -> Output:
+        with self.panels(store, memory) as found:
             ridges = np.array(self.values[self.first : self.last])
             solutions = solve_ridge_group(found.kernel, found.centered_target, ridges)
         return Output(self.write_coefficients(store, found.split, self.first, solutions))
@@ -195,12 +232,12 @@ class PanelFitTask(PanelTask):
     def writes(self) -> tuple[Input, ...]:
         return self.predictions_written()
 
-    def run(self, store: RunStore) -> Output:
+    def solve(self, store: RunStore, memory: "WorkerMemory | None") -> Output:
         if not self.has_weights(store):
             return Output(result=CellResult(NO_WEIGHTS))
         _, traces = read_weights(store, self.dataset, *self.cell, [self.trial])
         largest, ridges = self.largest_diagonal(store, traces[0]), np.array(self.values)
-        with self.panels(store) as found:
+        with self.panels(store, memory) as found:
             stored = store.read(PREDICTIONS, self.coefficients, self.trial, undefined=True)
             solutions = np.ascontiguousarray(stored[:, found.split.train].transpose(1, 2, 0))
             images = certify_solutions(found.kernel, found.centered_target, ridges, solutions)
@@ -210,6 +247,15 @@ class PanelFitTask(PanelTask):
             except NO_RESULT as error:
                 return failed(error)
         return Output(self.write_predictions(store, found.split, result.path), result)
+
+
+def compute_panel(task: PanelTask, store: RunStore, number: int) -> Read:
+    """Compute a panel of the kernel of a task, on any worker; return it with the digests of what it was computed from.
+
+    The digests are not those of this process, so that they can be compared with the ledger by the task.
+    """
+    store = store.fresh_copy()
+    return task.trial_panels(store, task.split(store)).panel(number), store.access.read
 
 
 def _moments(found: CenteredPanels) -> KernelMoments | None:

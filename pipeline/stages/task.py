@@ -14,6 +14,8 @@ from kernel_pipeline.store.inputs import Input
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
+    from kernel_pipeline.cluster.worker_memory import WorkerMemory
+
 STAGES = ("tiles", "reduce", "weights", "combine", "fits")
 DATA_VERSION = 3
 """Version of the stored data, on which all tasks depend; increased when the way they are stored changes."""
@@ -33,6 +35,8 @@ class Task(ABC):
 
     is_open_ended: ClassVar[bool] = False
     """Whether a result may request more tasks (`follow_up`)."""
+    may_spread: ClassVar[bool] = False
+    """Whether the task may use the memory of all workers (`can_spread`)."""
 
     dataset: str
     fingerprint: str
@@ -94,6 +98,14 @@ class Task(ABC):
     @abstractmethod
     def run(self, store: RunStore) -> "Output":
         """Run the task: read from the store, write whole chunks, and return their digests and a result."""
+
+    def can_spread(self, limits: Mapping[str, int]) -> bool:
+        """Return whether `run_spread` can be used, given the bytes that each worker may use; called if `may_spread`."""
+        return False
+
+    def run_spread(self, store: RunStore, memory: "WorkerMemory") -> "Output":
+        """Run the task with the memory of all workers, on which no other task runs; it writes the same bytes."""
+        return self.run(store)
 
     def read_result(self, value: object) -> TaskResult:
         """Return the result in a ledger line, which is a JSON object.

@@ -1,25 +1,128 @@
-"""Solve with a kernel that is held in panels, of which only a few are in memory at a time.
+"""Solve with a kernel that is held in panels, of which only a few are in the memory of this process at a time.
 
-Panel j contains the rows from `bounds[j]` to `bounds[j + 1]`, and the columns from `bounds[j]` on: the panels are the
-upper triangle of the kernel, with full squares on its diagonal. Its Cholesky factor R, `K + ridge I = R'R`, has panels
-of the same shapes. All operations read one panel at a time, in a fixed order.
+`Panels` is the interface to what holds the panels. `StoredPanels` holds them in this process, in memory or in a file;
+another implementation can hold them in other processes, and call the functions of `panel_steps` there.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
-from scipy.linalg import lapack, solve_triangular
 
-from kernel_pipeline.tasks.arrays import Floats, Integers, require_finite
+from kernel_pipeline.tasks.arrays import Floats, Integers
+from kernel_pipeline.tasks.learners import panel_steps
 from kernel_pipeline.tasks.learners.kernel_operator import Solve
 
 KERNEL, FACTOR = "kernel", "factor"
 
+Step = Callable[[Floats, slice, Any], Any]
+"""Function of a panel, its rows, and an argument that is the same for all panels."""
+
+
+class Panels(Protocol):
+    """The panels of a kernel and of its Cholesky factor R, `K + ridge I = R'R`, which have the same shapes."""
+
+    @property
+    def spans(self) -> Sequence[slice]:
+        """Return the rows of each panel."""
+
+    def map(self, step: Step, argument: Any = None) -> Iterator[Any]:
+        """Yield the results of a function of each panel of the kernel, in order."""
+
+    def center(self, means: Floats) -> None:
+        """Center the kernel, given the means of its rows."""
+
+    def factorise(self, ridge: float) -> None:
+        """Compute the panels of R, which replace those of an earlier factor.
+
+        Raises
+        ------
+        NotDefiniteError
+            If `K + ridge I` is not positive definite.
+        """
+
+    def substitute(self, block: Floats) -> Floats:
+        """Return `(R'R)^-1 block` by one pass over R in each direction."""
+
+
+class PaneledKernel:
+    """A symmetric kernel of n training samples in panels: a `KernelOperator` whose values need not be in memory.
+
+    All sums are computed here, in the order of the panels, so that they do not depend on where the panels are.
+
+    Parameters
+    ----------
+    panels
+        Panels of the centered kernel, as `centered_kernel` returns them.
+    """
+
+    def __init__(self, panels: Panels) -> None:
+        self._panels = panels
+
+    @property
+    def size(self) -> int:
+        """Return the number of samples n."""
+        return int(self._panels.spans[-1].stop)
+
+    def multiply(self, block: Floats) -> Floats:
+        """Return `K @ block` for a block of columns, (n, c)."""
+        return self._sum(panel_steps.multiply, block.shape, np.ascontiguousarray(block))
+
+    def diagonal(self) -> Floats:
+        """Return the diagonal of K."""
+        return np.concatenate(list(self._panels.map(panel_steps.read_diagonal)))
+
+    def square_sums(self) -> Floats:
+        """Return the sum of the squares of each row, (n,)."""
+        return self._sum(panel_steps.sum_squares, (self.size,))
+
+    def columns(self, indices: Integers) -> Floats:
+        """Return columns of K, (n, number of indices)."""
+        found = np.empty((self.size, len(indices)), order="F")
+        parts = self._panels.map(panel_steps.read_columns, indices)
+        for rows, (beside, inside) in zip(self._panels.spans, parts, strict=True):
+            found[rows, np.flatnonzero(indices >= rows.start)] = beside
+            found[rows.start :, np.flatnonzero((indices >= rows.start) & (indices < rows.stop))] = inside
+        return found
+
+    def factorise(self, ridge: float) -> Solve | None:
+        """Factorise `K + ridge I`, and return a function that solves systems with it; None if it is not definite."""
+        try:
+            self._panels.factorise(ridge)
+        except panel_steps.NotDefiniteError:
+            return None
+        return lambda block: self._panels.substitute(np.array(block, dtype=np.float64, order="C"))
+
+    def centered(self) -> Floats:
+        """Center the kernel with the means of its rows, and return their deviations from their mean, (n,)."""
+        means = self._sum(panel_steps.sum_rows, (self.size,)) / self.size
+        self._panels.center(means)
+        return np.asarray(means - means.mean())
+
+    def _sum(self, step: Step, shape: tuple[int, ...], argument: Any = None) -> Floats:
+        """Return the sum of what panels contribute to their own rows and to all later rows."""
+        found = np.zeros(shape)
+        for rows, (own, later) in zip(self._panels.spans, self._panels.map(step, argument), strict=True):
+            found[rows] += own
+            found[rows.stop :] += later
+        return found
+
+
+def centered_kernel(panels: Panels) -> tuple[PaneledKernel, Floats]:
+    """Center a kernel in panels.
+
+    Returns
+    -------
+    kernel, offsets
+        The centered kernel, and the deviations of the means of its rows from their mean, (n,), for `center_rows`.
+    """
+    kernel = PaneledKernel(panels)
+    return kernel, kernel.centered()
+
 
 class PanelStore(Protocol):
-    """Storage for panels, in memory or elsewhere."""
+    """Storage for panels, in memory or in a file."""
 
     def put(self, kind: str, number: int, values: Floats) -> None:
         """Store a panel, or replace one of the same shape. The array must not be changed afterwards."""
@@ -28,119 +131,53 @@ class PanelStore(Protocol):
         """Return a panel, which must not be changed."""
 
 
-class PaneledKernel:
-    """A symmetric kernel of n training samples in panels: a `KernelOperator` whose values need not be in memory.
+class StoredPanels:
+    """Panels that this process holds: `Panels` for one worker.
 
     Parameters
     ----------
     bounds
         Start of each panel, followed by n.
-    panels
-        Panels of the kernel, as `centered_panels` stores them.
+    compute
+        Returns a panel of the kernel before centering, by its number.
+    store
+        Storage for the panels.
     """
 
-    def __init__(self, bounds: Sequence[int], panels: PanelStore) -> None:
-        self._bounds, self._panels = tuple(bounds), panels
+    def __init__(self, bounds: Sequence[int], compute: Callable[[int], Floats], store: PanelStore) -> None:
+        self.spans = tuple(slice(*ends) for ends in pairwise(bounds))
+        self._compute, self._store = compute, store
+        self._computed = 0
+        """Number of panels that are stored."""
 
-    @property
-    def size(self) -> int:
-        """Return the number of samples n."""
-        return self._bounds[-1]
+    def map(self, step: Step, argument: Any = None) -> Iterator[Any]:
+        for number, rows in enumerate(self.spans):
+            yield step(self._kernel(number), rows, argument)
 
-    def multiply(self, block: Floats) -> Floats:
-        """Return `K @ block` for a block of columns, (n, c)."""
-        found = np.zeros(block.shape)
-        for rows, panel in self._read(KERNEL):
-            found[rows] += panel @ block[rows.start :]
-            found[rows.stop :] += panel[:, len(panel) :].T @ block[rows]
-        return found
+    def center(self, means: Floats) -> None:
+        for number, rows in enumerate(self.spans):
+            self._store.put(KERNEL, number, panel_steps.center(self._kernel(number), rows, means))
 
-    def diagonal(self) -> Floats:
-        """Return the diagonal of K."""
-        return np.concatenate([np.diagonal(panel).copy() for _, panel in self._read(KERNEL)])  # views would keep panels
+    def factorise(self, ridge: float) -> None:
+        for number, rows in enumerate(self.spans):
+            rest = panel_steps.add_ridge(self._kernel(number), ridge)
+            for earlier, above in enumerate(self.spans[:number]):
+                rest = panel_steps.subtract_product(rest, self._store.get(FACTOR, earlier), rows.start - above.start)
+            self._store.put(FACTOR, number, panel_steps.factorise(rest))
+            del rest  # so that no more panels than needed are in memory
 
-    def square_sums(self) -> Floats:
-        """Return the sum of the squares of each row, (n,)."""
-        found = np.zeros(self.size)
-        for rows, panel in self._read(KERNEL):
-            found[rows] += np.einsum("ij,ij->i", panel, panel)
-            beside = panel[:, len(panel) :]
-            found[rows.stop :] += np.einsum("ij,ij->j", beside, beside)
-        return found
+    def substitute(self, block: Floats) -> Floats:
+        for number, rows in enumerate(self.spans):
+            block = panel_steps.substitute_forward(self._store.get(FACTOR, number), rows, block)
+        for number, rows in reversed(list(enumerate(self.spans))):
+            block = panel_steps.substitute_backward(self._store.get(FACTOR, number), rows, block)
+        return block
 
-    def columns(self, indices: Integers) -> Floats:
-        """Return columns of K, (n, number of indices)."""
-        found = np.empty((self.size, len(indices)), order="F")
-        for rows, panel in self._read(KERNEL):
-            beside = np.flatnonzero(indices >= rows.start)
-            found[rows, beside] = panel[:, indices[beside] - rows.start]
-            inside = np.flatnonzero((indices >= rows.start) & (indices < rows.stop))
-            found[rows.start :, inside] = panel[indices[inside] - rows.start].T
-        return found
-
-    def factorise(self, ridge: float) -> Solve | None:
-        """Factorise `K + ridge I`, and return a function that solves systems with it; None if it is not definite."""
-        for number, (rows, panel) in enumerate(self._read(KERNEL)):
-            rest, size = panel.copy(), len(panel)
-            del panel  # here and below, so that no more panels than needed are in memory
-            np.einsum("ii->i", rest[:, :size])[:] += ridge
-            for above, factor in self._read(FACTOR, number):
-                beside = factor[:, rows.start - above.start :]
-                rest -= beside[:, :size].T @ beside
-                del factor, beside
-            root, failed_minor = lapack.dpotrf(rest[:, :size], lower=0)
-            if failed_minor:
-                return None
-            rest[:, :size] = root
-            rest[:, size:] = solve_triangular(root, rest[:, size:], trans="T", check_finite=False)
-            self._panels.put(FACTOR, number, rest)
-        return self._solve
-
-    def _solve(self, block: Floats) -> Floats:
-        """Return `(R'R)^-1 block` by one pass over the factor in each direction."""
-        found = np.array(block, dtype=np.float64)
-        for rows, panel in self._read(FACTOR):
-            found[rows] = solve_triangular(panel[:, : len(panel)], found[rows], trans="T", check_finite=False)
-            found[rows.stop :] -= panel[:, len(panel) :].T @ found[rows]
-        for rows, panel in self._read(FACTOR, reverse=True):
-            rest = found[rows] - panel[:, len(panel) :] @ found[rows.stop :]
-            found[rows] = solve_triangular(panel[:, : len(panel)], rest, check_finite=False)
-        return found
-
-    def _read(self, kind: str, count: int | None = None, reverse: bool = False) -> Iterator[tuple[slice, Floats]]:
-        """Yield the rows and the values of each panel, or of the first ones."""
-        numbers = range(len(self._bounds) - 1 if count is None else count)
-        for number in reversed(numbers) if reverse else numbers:
-            yield slice(self._bounds[number], self._bounds[number + 1]), self._panels.get(kind, number)
-
-
-def centered_panels(
-    values: Iterator[Floats], bounds: Sequence[int], panels: PanelStore
-) -> tuple[PaneledKernel, Floats]:
-    """Store the panels of a kernel, and center them with the means of its rows.
-
-    Parameters
-    ----------
-    values
-        Panels of the kernel before centering, in order.
-
-    Returns
-    -------
-    kernel, offsets
-        The centered kernel, and the deviations of the means from their mean, (n,), for `center_rows`.
-    """
-    sums, spans = np.zeros(bounds[-1]), [slice(*ends) for ends in pairwise(bounds)]
-    for number, (rows, panel) in enumerate(zip(spans, values, strict=True)):
-        require_finite("the kernel", panel)
-        sums[rows] += panel.sum(axis=1)
-        sums[rows.stop :] += panel[:, len(panel) :].sum(axis=0)
-        panels.put(KERNEL, number, panel)
-        del panel
-    means = sums / bounds[-1]
-    offsets = means - means.mean()
-    for number, rows in enumerate(spans):
-        panel = panels.get(KERNEL, number) - means[rows, None]
-        panel -= offsets[rows.start :]
-        panels.put(KERNEL, number, panel)
-        del panel
-    return PaneledKernel(bounds, panels), offsets
+    def _kernel(self, number: int) -> Floats:
+        """Return a panel of the kernel, which is computed when it is used for the first time."""
+        if number < self._computed:
+            return self._store.get(KERNEL, number)
+        values = self._compute(number)
+        self._store.put(KERNEL, number, values)
+        self._computed += 1
+        return values

@@ -1,6 +1,8 @@
 import pickle
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
+from typing import ClassVar
 from unittest.mock import MagicMock
 
 import pytest
@@ -19,13 +21,13 @@ from kernel_pipeline.store.arrays import DamagedError, RunStore
 from kernel_pipeline.store.local_storage import LocalStorage
 from kernel_pipeline.store.reports import TaskReport
 from tests.benchmarks.driver_cost import accept_workers
-from tests.benchmarks.empty_tasks import empty_plan
+from tests.benchmarks.empty_tasks import EmptyFit, empty_plan
 
 
 @pytest.fixture
 def finished() -> TaskReport:
     return TaskReport(
-        task="weights/made/regression/align/0-1",
+        task="weights/made/regression/align-q1/0-1",
         identity="id",
         digests={"key": "digest"},
         result_json=b'{"trials": {"0": {"certificate": 0.0}, "1": {"certificate": 0.5}}}',
@@ -134,3 +136,76 @@ def test_what_comes_from_a_worker_is_the_same(finished: TaskReport) -> None:
     assert arrived == finished
     assert arrived.result == finished.result == {"trials": {"0": {"certificate": 0.0}, "1": {"certificate": 0.5}}}
     assert arrived != replace(finished, seconds=0.6)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SpreadFit(EmptyFit):
+    """A fit that needs the memory of at least two workers."""
+
+    may_spread: ClassVar[bool] = True
+
+    def can_spread(self, limits: Mapping[str, int]) -> bool:
+        return len(limits) > 1
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_task_that_uses_the_memory_of_all_workers_runs_alone(tmp_path: Path, workers: int) -> None:
+    tasks = [
+        SpreadFit(**{field.name: getattr(task, field.name) for field in fields(task)})
+        if isinstance(task, EmptyFit) and task.trial < 2
+        else task
+        for task in empty_plan(tiles=3, cells=4, datasets=1).tasks
+    ]
+    client = MagicMock(**{"map.side_effect": lambda *_, key, **__: [MagicMock(key=each) for each in key]})
+    cluster = Cluster(client=client, workers=2, dashboard="none")
+    with Interrupt() as interrupt:
+        store = RunStore(LocalStorage(tmp_path))
+        done = {task.name for task in tasks if task.stage != "fits"}
+        execution = Execution(cluster, Schedule(tasks, done), store, print, accept_workers, interrupt, False, print)
+        sent: list[tuple[list[str], bool]] = []
+
+        def submit() -> list[str]:
+            before = set(execution._sent.running)
+            execution._submit()
+            new = [key for key in execution._sent.running if key not in before]
+            sent.append(([execution._sent.running[key][0].name for key in new], client.map.call_args.kwargs["spread"]))
+            return new
+
+        others = submit()
+        assert sent.pop() == ([f"fits/made-0/regression/align-q1/{trial}" for trial in (2, 3)], False)
+        execution._submit()
+        assert len(execution._sent.running) == 2, "the memory is not known yet, and other tasks are running"
+        for key in others:
+            del execution._sent.running[key]
+        execution._submit()
+        assert not execution._sent.running
+        assert not execution._is_done()
+        execution._pool.limits = dict.fromkeys("ab"[:workers], 100)
+        (first,) = submit()
+        assert sent.pop() == (["fits/made-0/regression/align-q1/0"], workers == 2)
+        execution._submit()
+        assert list(execution._sent.running) == [first]
+        del execution._sent.running[first]
+        submit()
+        assert sent.pop() == (["fits/made-0/regression/align-q1/1"], workers == 2)
+
+
+def test_a_task_that_cannot_use_the_memory_of_all_workers_is_sent_with_others(tmp_path: Path) -> None:
+    made = [task for task in empty_plan(tiles=1, cells=2, datasets=1).tasks if isinstance(task, EmptyFit)]
+    tasks = [SpreadFit(**{field.name: getattr(task, field.name) for field in fields(task)}) for task in made]
+    client = MagicMock(**{"map.side_effect": lambda *_, key, **__: [MagicMock(key=each) for each in key]})
+    with Interrupt() as interrupt:
+        execution = Execution(
+            Cluster(client=client, workers=1, dashboard="none"),
+            Schedule(tasks, ()),
+            RunStore(LocalStorage(tmp_path)),
+            print,
+            accept_workers,
+            interrupt,
+            False,
+            print,
+        )
+        execution._pool.limits = {"a": 100}
+        execution._submit()
+        assert len(execution._sent.running) == 2
+        assert not client.map.call_args.kwargs["spread"]

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from kernel_pipeline.config.loading import parse_config
-from kernel_pipeline.errors import ConfigError
+from kernel_pipeline.errors import ConfigError, TooLargeError
 from kernel_pipeline.stages.fits import FitTask
 from kernel_pipeline.stages.panel_fits import LargeRidgesTask, PanelFitTask, RidgeGroupTask
 from kernel_pipeline.tasks.learners.iterative_ridge import MAX_RESIDUAL
@@ -101,6 +101,22 @@ def test_stored_gram_matrices_do_not_change_the_fits(tmp_path: Path) -> None:
     kept, again = (fit(tmp_path / gram, "one output", SMALL, gram) for gram in ("keep", "recompute"))
     assert again.result.to_json() == kept.result.to_json()
     np.testing.assert_array_equal(again.predictions, kept.predictions)
+
+
+def test_temporary_files_are_counted_if_the_workers_cannot_hold_the_kernel(tmp_path: Path) -> None:
+    plan, _ = plan_in(tmp_path, parse_config(values_of("one output", SMALL), "a test"))
+    (dataset,) = plan.datasets
+    memory = dataset.of(PanelFitTask)[0].memory
+    assert memory.samples == 80
+    assert memory.file_bytes == 2 * memory.kernel_bytes  # panels of the kernel and of its factor
+    enough = memory.besides + 20 * memory.panel_bytes + memory.kernel_bytes
+    assert plan.temporary_bytes(1, enough) == memory.file_bytes
+    assert plan.temporary_bytes(2, None) == plan.temporary_bytes(2, memory.besides) == 2 * memory.file_bytes
+    assert plan.temporary_bytes(9, None) == 3 * memory.file_bytes, "there are three tasks"
+    assert plan.temporary_bytes(2, enough) == 0
+    plan.check_temporary_files(2 * memory.file_bytes, "/tmp", 2, None)
+    with pytest.raises(TooLargeError, match=r"temporary files of .* for 2 worker\(s\), but /tmp has .*TMPDIR"):
+        plan.check_temporary_files(2 * memory.file_bytes - 1, "/tmp", 2, None)
 
 
 def test_memory_that_is_too_small_for_any_tile_is_refused(tmp_path: Path) -> None:

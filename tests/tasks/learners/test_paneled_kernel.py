@@ -1,7 +1,6 @@
 """Kernels in panels against dense matrices."""
 
 import tracemalloc
-from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -15,7 +14,7 @@ from kernel_pipeline.tasks.learners.iterative_ridge import (
     solve_ridge_group,
 )
 from kernel_pipeline.tasks.learners.panel_memory import PanelMemory
-from kernel_pipeline.tasks.learners.paneled_kernel import PaneledKernel, centered_panels
+from kernel_pipeline.tasks.learners.paneled_kernel import PaneledKernel, StoredPanels, centered_kernel
 from tests.tasks.dense import Floats
 from tests.tasks.learners.ridge_problems import RIDGES, cholesky_path, gaussian_kernel
 
@@ -37,7 +36,10 @@ class Panels:
 
 
 def paneled(dense: Floats, bounds: list[int]) -> tuple[PaneledKernel, Floats]:
-    return centered_panels((dense[first:last, first:].copy() for first, last in pairwise(bounds)), bounds, Panels())
+    def compute(number: int) -> Floats:
+        return dense[bounds[number] : bounds[number + 1], bounds[number] :].copy()
+
+    return centered_kernel(StoredPanels(bounds, compute, Panels()))
 
 
 def make_kernel(n: int = 90) -> Floats:
@@ -92,15 +94,18 @@ def test_no_more_panels_are_in_memory_than_the_plan_says() -> None:
     n, width = 3000, 100
     bounds = list(range(0, n + 1, width))
     target = np.random.default_rng(0).normal(size=(n, 1))
-    values = (np.full((width, n - first), 1e-6) + np.eye(width, n - first) / n for first in bounds[:-1])
+
+    def compute(number: int) -> Floats:
+        return np.full((width, n - bounds[number]), 1e-6) + np.eye(width, n - bounds[number]) / n
+
     with Scratch(0) as scratch:
         tracemalloc.start()
         try:
-            kernel, _ = centered_panels(values, bounds, scratch)
+            kernel, _ = centered_kernel(StoredPanels(bounds, compute, scratch))
             solve_large_ridges(kernel, target - target.mean(), np.array([1.0, 0.5]))
             solve_ridge_group(kernel, target - target.mean(), np.array([2.0**-6, 2.0**-7]))
             _, peak = tracemalloc.get_traced_memory()
         finally:
             tracemalloc.stop()
-    needed = PanelMemory(width, 0).needed(n, systems=2)
+    needed = PanelMemory(width, 0, n).needed(systems=2)
     assert 0.3 * needed <= peak <= needed

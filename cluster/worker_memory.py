@@ -1,0 +1,184 @@
+"""Use the memory of all workers from a task that runs on one of them.
+
+The task submits functions, whose results stay in the memory of the workers, as Dask's futures. If a worker dies, Dask
+computes the results that were there again; functions that it was running have to be submitted again.
+"""
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+from uuid import uuid4
+from weakref import WeakSet
+
+from distributed import CancelledError, Client, Future, KilledWorker, Lock, get_worker, wait, worker_client
+
+from kernel_pipeline.cluster import PAUSED_AT
+from kernel_pipeline.cluster.errors import ClusterError, LostWorkersError
+from kernel_pipeline.cluster.versions import Plugins, fingerprint
+
+CHECK_INTERVAL_S = 2.0
+RETRY_INTERVAL_S = 0.5
+LOCK = "kernel-pipeline-memory"
+"""Name of the lock of the task that uses the memory of all workers. The scheduler may have tasks of several runs."""
+
+Result = Future[Any]
+"""The result of a function, in the memory of a worker."""
+
+
+class WorkerMemory:
+    """The memory of all workers.
+
+    Parameters
+    ----------
+    own
+        Address of the worker that runs the task.
+    code, plugins
+        Fingerprint of the installed versions, and the packages of plug-ins that are part of it.
+    check
+        Called while results are awaited; raises an error if the task is to stop.
+    """
+
+    def __init__(self, client: Client, own: str, code: str, plugins: Plugins, check: Callable[[], None]) -> None:
+        self._client, self.own = client, own
+        self._code, self._plugins, self._check = code, plugins, check
+        self._results: WeakSet[Result] = WeakSet()
+
+    def limits(self) -> dict[str, int]:
+        """Return the bytes that each worker may use, by address."""
+        return usable_memory(self._client.scheduler_info(n_workers=-1)["workers"])
+
+    def submit(
+        self, function: Callable[..., Any], *arguments: Any, name: str = "", at: str = "", priority: int = 0
+    ) -> Result:
+        """Submit a function of values and results.
+
+        Parameters
+        ----------
+        name
+            Name that Dask shows; default: that of the function.
+        at
+            Address of the worker that runs it, if that worker is alive.
+        priority
+            Functions with a higher priority run first.
+        """
+        # Dask keeps statistics of durations for the part of the key before the dash.
+        found: Result = self._client.submit(
+            call_checked,
+            self._code,
+            self._plugins,
+            function,
+            *arguments,
+            key=f"{name or function.__name__}-{uuid4().hex}",
+            workers=[at] if at else None,
+            allow_other_workers=bool(at),
+            priority=priority,
+        )
+        self._results.add(found)
+        return found
+
+    def send(self, value: Any) -> Result:
+        """Make a value available to all workers; it is copied to those that need it."""
+        found: Result = self._client.scatter([value], hash=False)[0]
+        self._results.add(found)
+        return found
+
+    def wait(self, results: Sequence[Result]) -> None:
+        """Wait until all results are available.
+
+        Raises
+        ------
+        LostWorkersError
+            If a worker died that was computing one of them, or what it depends on.
+        """
+        try:
+            while True:
+                try:
+                    wait(list(results), timeout=CHECK_INTERVAL_S)
+                    break
+                except TimeoutError:
+                    self._check()
+            for result in results:
+                if result.status == "error":
+                    result.result()
+        except KilledWorker as error:
+            raise LostWorkersError(str(error)) from None
+        except CancelledError as error:
+            raise ConnectionError(f"the scheduler has cancelled functions of a task: {error}") from None
+
+    def fetch(self, results: Sequence[Result]) -> list[Any]:
+        """Wait for results, and return their values.
+
+        Raises
+        ------
+        LostWorkersError
+            As for `wait`.
+        """
+        self.wait(results)
+        try:
+            return list(self._client.gather(list(results)))
+        except KilledWorker as error:
+            raise LostWorkersError(str(error)) from None
+        except CancelledError as error:
+            raise ConnectionError(f"the scheduler has cancelled functions of a task: {error}") from None
+
+    def wait_for(self, holds: Callable[[], bool], timeout: float) -> bool:
+        """Wait until something holds, and return whether it does."""
+        end = time.monotonic() + timeout
+        while not (found := holds()) and time.monotonic() < end:
+            time.sleep(RETRY_INTERVAL_S)
+            self._check()
+        return found
+
+    def release(self) -> None:
+        """Release all results, also those that an exception still refers to."""
+        for result in list(self._results):
+            result.release()
+
+
+@contextmanager
+def worker_memory(code: str, plugins: Plugins, check: Callable[[], None]) -> Iterator[WorkerMemory]:
+    """Use the memory of all workers for a `with` block, in a task of a worker.
+
+    The parameters are those of `WorkerMemory`. The worker can run other functions meanwhile. Another task that uses the
+    memory, which may belong to another run, or to a driver that has died, is waited for.
+    """
+    own = get_worker().address
+    with worker_client() as client:
+        lock = Lock(LOCK)
+        while not lock.acquire(timeout=CHECK_INTERVAL_S):
+            check()
+        memory = WorkerMemory(client, own, code, plugins, check)
+        try:
+            yield memory
+        finally:
+            memory.release()
+            lock.release()
+
+
+def usable_memory(workers: Mapping[str, Mapping[str, Any]]) -> dict[str, int]:
+    """Return the bytes that one function at a time may use on each worker, given what the scheduler reports on them.
+
+    >>> usable_memory({"tcp://a": {"memory_limit": 1000, "nthreads": 2, "status": "running"}, "tcp://b": {}})
+    {'tcp://a': 400}
+    """
+    return {
+        address: int(PAUSED_AT * info["memory_limit"]) // info["nthreads"]
+        for address, info in workers.items()
+        if info.get("status") == "running" and info.get("memory_limit")
+    }
+
+
+def call_checked(code: str, plugins: Plugins, function: Callable[..., Any], *arguments: Any) -> Any:
+    """Call a function, unless this worker has other versions than the driver."""
+    check_code(code, plugins)
+    return function(*arguments)
+
+
+def check_code(code: str, plugins: Plugins) -> None:
+    """Raise a `ClusterError` if this process has other versions than the driver, whose fingerprint is given."""
+    if fingerprint(plugins) != code:
+        raise ClusterError(
+            "a worker has connected whose versions differ from those of the driver. Install the same versions for the "
+            "workers, and run the same command again"
+        )
