@@ -57,10 +57,12 @@ def compare(peer: Peer, module: str, number: int, size: Size, python: str | Step
                 try:
                     _measure(row, sys.executable if program.is_ours else python, [*head, str(place), data], limits)
                 except StepError as error:
-                    row.failure = str(error)
+                    row.program, row.failure = row.program.format(version=""), str(error)
+                    print(f"  {row.program:40} {row.failure}", flush=True)
             for row in rows:  # programs that run once are compared with the round in which they ran
                 if len(row.seconds) == len(rows[0].seconds) == turn + 1:
                     row.ratios.append(row.seconds[-1] / rows[0].seconds[-1])
+                    row.cpu_ratios.append(row.cpu[-1] / rows[0].cpu[-1])
     return rows
 
 

@@ -2,8 +2,9 @@
 
     python tests/benchmarks/plain_sweep.py SAMPLES.npz
 
-The file contains `features`, `fold`, `gammas`, and `target:PROBLEM` and `values:PROBLEM` for each problem (regression or
-classification). Mean test errors are printed as lines `problem,method,error`. This module must not import the package.
+The file contains `features`, `fold`, `gammas`, and `target:PROBLEM` and `values:PROBLEM` for each problem, which is
+regression or classification. Mean test errors are printed as lines `problem,method,error`. This module must not import
+the package, because it also runs where the package is not installed.
 """
 
 import sys
@@ -43,7 +44,12 @@ def combine(weights: Floats, kernels: Sequence[Floats]) -> Floats:
 
 
 def best_test_error(
-    problem: str, inner: Floats, outer: Mapping[str, Floats], y: Floats, parts: Mapping[str, Any], values: Sequence[float]
+    problem: str,
+    inner: Floats,
+    outer: Mapping[str, Floats],
+    y: Floats,
+    parts: Mapping[str, Any],
+    values: Sequence[float],
 ) -> float:
     """Return the test error of the regularisation value with the smallest validation error."""
     best = (np.inf, np.inf)

@@ -78,7 +78,7 @@ def run_command(command: list[str], limit: float, memory_gib: float | None = Non
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
-        preexec_fn=limit_memory,  # noqa: PLW1509 - this process has no threads
+        preexec_fn=limit_memory,
     ) as process:
         try:
             printed, errors = process.communicate(timeout=limit)

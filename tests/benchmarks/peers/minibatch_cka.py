@@ -67,7 +67,9 @@ def minibatches(data: Arrays) -> Call:
     network.forward = forward
 
     def run() -> Arrays:
-        loader = torch.utils.data.DataLoader([batch for batch in rows.split(BATCH) if len(batch) == BATCH], batch_size=None)
+        loader = torch.utils.data.DataLoader(
+            [batch for batch in rows.split(BATCH) if len(batch) == BATCH], batch_size=None
+        )
         names = [f"view{place}" for place in range(p)]
         (found,) = package.compute_cka(network, network, loader, layers=names, device="cpu", progress=False)
         return {"alignments": found.numpy()}

@@ -7,7 +7,14 @@ from typing import Any
 import numpy as np
 
 from tests.benchmarks.peers.peer import Arrays, Call, Peer, Problem, Program, Size
-from tests.benchmarks.peers.problems import alignment, dense_statistics, error_rate, gaussian_entry, kkt_violation, samples
+from tests.benchmarks.peers.problems import (
+    alignment,
+    dense_statistics,
+    error_rate,
+    gaussian_entry,
+    kkt_violation,
+    samples,
+)
 
 SIZES = (Size(1000, 7), Size(3000, 7), Size(2000, 20))
 # Regularisation of the support vector machines, for kernels whose diagonal has the mean one.
@@ -83,6 +90,8 @@ def our_alignf_linear(data: Arrays) -> Call:
 
 
 def our_classifier(data: Arrays) -> Call:
+    import osqp  # noqa: F401 - the package imports it when it is first needed
+
     from kernel_pipeline.estimators.classifier import AlignedKernelClassifier
 
     def run() -> Arrays:
@@ -106,7 +115,7 @@ def weights_score(data: Arrays, answer: Arrays) -> Mapping[str, float]:
         raise ValueError(f"the reference violates the KKT conditions by {violation:.1e}")
     scaled = answer["weights"] * traces
     cosine = scaled @ best / np.linalg.norm(scaled) / np.linalg.norm(best)
-    negative = -scaled[scaled < 0].sum() / np.abs(scaled).sum()
+    negative = np.abs(scaled[scaled < 0]).sum() / np.abs(scaled).sum()
     return {"alignment": alignment(data, scaled / traces), "cosine": cosine, "negative part": negative}
 
 

@@ -19,8 +19,9 @@ CONFIG = """
 name = "peers"
 baselines = false
 methods = ["unif", "align", "alignf"]
-fit = {{ krr = {{ from = {ridges[0]}, to = {ridges[1]}, step = {ridges[2]} }},
-  svm = {{ from = {costs[0]}, to = {costs[1]}, step = {costs[2]} }} }}
+[fit]
+krr = {{ from = {ridges[0]}, to = {ridges[1]}, step = {ridges[2]} }}
+svm = {{ from = {costs[0]}, to = {costs[1]}, step = {costs[2]} }}
 [[dataset]]
 name = "samples"
 task = ["regression", "classification"]
@@ -47,14 +48,21 @@ def data(size: Size) -> Arrays:
     }
 
 
+def _run(command: list[str]) -> str:
+    """Run a command; return what it prints, or raise an error with the end of its messages."""
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(f"exit code {done.returncode}: {' '.join(done.stderr.split())[-120:]}")
+    return done.stdout
+
+
 def plain_script(data: Arrays) -> Call:
     folder = tempfile.mkdtemp()
     path = Path(folder, "samples.npz")
     np.savez(path, **data)
 
     def run() -> Arrays:
-        command = [sys.executable, str(ROOT / "tests/benchmarks/plain_sweep.py"), str(path)]
-        printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        printed = _run([sys.executable, str(ROOT / "tests/benchmarks/plain_sweep.py"), str(path)])
         rows = [line.rsplit(",", 1) for line in printed.splitlines()]
         return {key: np.array(float(error)) for key, error in rows}
 
@@ -74,9 +82,11 @@ def ours(data: Arrays) -> Call:
     def run() -> Arrays:
         arguments = ["run", str(folder / "peers.toml"), "--workers", "1", "--out", str(folder / "run")]
         start = "from kernel_pipeline.cli.main import main; main()"
-        subprocess.run([sys.executable, "-c", start, *arguments], capture_output=True, check=True)
+        _run([sys.executable, "-c", start, *arguments])
         with (folder / "run/results/summary.csv").open() as file:
-            return {f"{row['task']},{row['method']}": np.array(float(row["error_mean"])) for row in csv.DictReader(file)}
+            return {
+                f"{row['task']},{row['method']}": np.array(float(row["error_mean"])) for row in csv.DictReader(file)
+            }
 
     return run
 

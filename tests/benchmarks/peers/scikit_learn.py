@@ -52,7 +52,9 @@ def our_ridge(data: Arrays) -> Call:
     from kernel_pipeline.estimators.regressor import AlignedKernelRegressor
 
     def run() -> Arrays:
-        model = AlignedKernelRegressor("unif", alpha=(2.0**RIDGES).tolist(), kernels=[gaussian_entry(data)], cv=splits(data["fold"]))
+        model = AlignedKernelRegressor(
+            "unif", alpha=(2.0**RIDGES).tolist(), kernels=[gaussian_entry(data)], cv=splits(data["fold"])
+        )
         return {"predicted": model.fit(data["X"], data["y"]).predict(data["X_test"])}
 
     return run
@@ -62,7 +64,9 @@ def our_svm(data: Arrays) -> Call:
     from kernel_pipeline.estimators.classifier import AlignedKernelClassifier
 
     def run() -> Arrays:
-        model = AlignedKernelClassifier("unif", C=(2.0**COSTS).tolist(), kernels=[gaussian_entry(data)], cv=splits(data["fold"]))
+        model = AlignedKernelClassifier(
+            "unif", C=(2.0**COSTS).tolist(), kernels=[gaussian_entry(data)], cv=splits(data["fold"])
+        )
         return {"predicted": model.fit(data["X"], data["labels"]).predict(data["X_test"])}
 
     return run

@@ -11,7 +11,8 @@ from pathlib import Path
 
 from tests.benchmarks.peers.peer import Size
 
-COLUMNS = ("peer", "problem", "n", "p", "program", "seconds", "cpu_seconds", "ratio", "peak_mib", "runs", "quality")
+MEASURED = ("seconds", "cpu_seconds", "ratio", "cpu_ratio", "peak_mib", "runs", "quality")
+COLUMNS = ("peer", "problem", "n", "p", "program", *MEASURED)
 
 
 @dataclass
@@ -28,6 +29,7 @@ class Row:
     mib: list[float] = field(default_factory=list)
     ratios: list[float] = field(default_factory=list)
     """Seconds divided by those of our program in the same round."""
+    cpu_ratios: list[float] = field(default_factory=list)
     quality: dict[str, float] = field(default_factory=dict)
     failure: str = ""
     """Why there is no result."""
@@ -58,7 +60,7 @@ def write_csv(path: Path, rows: Sequence[Row]) -> None:
         writer = csv.writer(file)
         writer.writerow(COLUMNS)
         for row in rows:
-            medians = [_median(values) for values in (row.seconds, row.cpu, row.ratios, row.mib)]
+            medians = [_median(values) for values in (row.seconds, row.cpu, row.ratios, row.cpu_ratios, row.mib)]
             head = [row.peer, row.problem, row.size.n, row.size.p, row.program]
             writer.writerow([*head, *medians, len(row.seconds), row.quality_text])
 
@@ -70,11 +72,11 @@ def write_markdown(path: Path, rows: Sequence[Row], command: str) -> None:
         f"{platform.python_version()}, load {os.getloadavg()[1]:.1f}. Date: {time.strftime('%d %B %Y')}. "
         f"Command: `{command}`.",
         "",
-        "| problem | size | program | seconds | ratio to ours | peak MiB | quality |",
-        "|---|---|---|---|---|---|---|",
+        "| problem | size | program | seconds | ratio to ours | ratio of CPU time | peak MiB | quality |",
+        "|---|---|---|---|---|---|---|---|",
     ]
     for row in rows:
-        cells = [row.problem, str(row.size), row.program, _median(row.seconds), _median(row.ratios)]
+        cells = [row.problem, str(row.size), row.program, *map(_median, (row.seconds, row.ratios, row.cpu_ratios))]
         lines.append("| " + " | ".join([*cells, _whole(row.mib), row.quality_text]) + " |")
     path.write_text("\n".join(lines) + "\n")
 

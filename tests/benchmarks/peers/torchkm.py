@@ -1,6 +1,6 @@
 """TorchKM on the CPU: support vector machines with cross-validation over 50 values, as in its published comparison.
 
-Its published comparison uses n = 10,000 samples, 10 folds and 50 values of lambda from 1e3 to 1e-3; C = 1 / (2 n lambda).
+That comparison uses n = 10,000 samples, 10 folds and 50 values of lambda from 1e3 to 1e-3, with C = 1 / (2 n lambda).
 """
 
 from collections.abc import Mapping
