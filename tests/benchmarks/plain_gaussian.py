@@ -25,7 +25,7 @@ def main() -> None:
         for family in dataset.kernels:
             assert isinstance(family, GaussianFamily)
             grams += [rbf_kernel(np.asarray(samples.features), gamma=gamma) for gamma in family.gammas()]
-        values = {task: [value for (value,) in config.fit.path(task)] for task in dataset.task}
+        values: dict[str, list[float]] = {task: [value for (value,) in config.fit.path(task)] for task in dataset.task}
         errors = mean_errors(grams, samples.targets, samples.fold, values, methods)
         for (task, method), error in errors.items():
             print(f"{dataset.name},{task},{method},{error!r}")

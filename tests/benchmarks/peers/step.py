@@ -8,7 +8,10 @@ PROBLEM and PROGRAM are numbers. Steps run in processes of their own because the
 of the process which started it. This module must not import the package, which is missing in the environments of peers.
 """
 
+import contextlib
+import ctypes
 import json
+import os
 import resource
 import sys
 import time
@@ -17,6 +20,22 @@ from importlib.metadata import PackageNotFoundError, version
 import numpy as np
 
 from tests.benchmarks.peers.peer import Arrays, Program, Size, load_peer
+
+
+PR_SET_CHILD_SUBREAPER = 36
+
+
+def adopt_orphans() -> None:
+    """Become the parent of processes that outlive their parents, such as workers, so that their usage is counted."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def wait_for_children() -> None:
+    """Wait for all child processes: only the usage of finished ones is counted."""
+    with contextlib.suppress(ChildProcessError):
+        while True:
+            os.wait()
 
 
 def peak_mib() -> float:
@@ -39,11 +58,13 @@ def load(path: str) -> Arrays:
 
 def measure(program: Program, data: Arrays, answer: str) -> dict[str, float]:
     """Run a program once, and write its answer."""
+    adopt_orphans()
     call = program.prepare(data)
     used, begin = cpu_seconds(), time.perf_counter()
     found = call()
-    seconds, peak = time.perf_counter() - begin, peak_mib()
-    result = {"seconds": seconds, "cpu": cpu_seconds() - used, "mib": peak}
+    seconds = time.perf_counter() - begin
+    wait_for_children()
+    result = {"seconds": seconds, "cpu": cpu_seconds() - used, "mib": peak_mib()}
     np.savez(answer, **found)
     return result
 
