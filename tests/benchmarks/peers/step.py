@@ -21,7 +21,6 @@ import numpy as np
 
 from tests.benchmarks.peers.peer import Arrays, Program, Size, load_peer
 
-
 PR_SET_CHILD_SUBREAPER = 36
 
 

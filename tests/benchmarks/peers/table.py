@@ -7,6 +7,7 @@ import statistics
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from pathlib import Path
 
 from tests.benchmarks.peers.peer import Size
@@ -66,20 +67,30 @@ def write_csv(path: Path, rows: Sequence[Row]) -> None:
 
 
 def write_markdown(path: Path, rows: Sequence[Row], command: str) -> None:
-    """Write a table with the machine, the date and the command above it."""
+    """Write a table with the machine, the date and the command above it: one line per program that is compared."""
     lines = [
         f"Machine: {platform.machine()}, {os.cpu_count()} cores, {platform.system()}, Python "
         f"{platform.python_version()}, load {os.getloadavg()[1]:.1f}. Date: {time.strftime('%d %B %Y')}. "
         f"Command: `{command}`.",
         "",
-        "| problem | size | program | seconds | ratio to ours | ratio of CPU time | peak MiB | quality |",
-        "|---|---|---|---|---|---|---|---|",
+        *markdown_lines(rows),
     ]
-    for row in rows:
-        cells = [row.problem, str(row.size), row.program, *map(_median, (row.seconds, row.ratios, row.cpu_ratios))]
-        lines.append("| " + " | ".join([*cells, _whole(row.mib), row.quality_text]) + " |")
     path.write_text("\n".join(lines) + "\n")
 
 
-def _whole(values: Sequence[float]) -> str:
-    return f"{statistics.median(values):.0f}" if values else ""
+def markdown_lines(rows: Sequence[Row]) -> list[str]:
+    """Return a table with our numbers and those of each other program side by side."""
+    columns = ("problem", "size", "program", "seconds", "ratio", "CPU ratio", "MiB", "our answer", "its answer")
+    lines = ["| " + " | ".join(columns) + " |", "|---" * len(columns) + "|"]
+    for _, group in groupby(rows, key=lambda row: (row.peer, row.problem, row.size)):
+        ours, *others = group
+        for row in others:
+            pairs = [_pair(ours.seconds, row.seconds), _median(row.ratios), _median(row.cpu_ratios)]
+            cells = [row.problem, str(row.size), row.program, *pairs, _pair(ours.mib, row.mib)]
+            lines.append("| " + " | ".join([*cells, ours.quality_text, row.quality_text]) + " |")
+    return lines
+
+
+def _pair(ours: Sequence[float], theirs: Sequence[float]) -> str:
+    """Return our median and that of the other program."""
+    return f"{_median(ours) or '-'}, {_median(theirs) or '-'}"
