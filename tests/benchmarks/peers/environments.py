@@ -20,6 +20,7 @@ THREADS = (
     "VECLIB_MAXIMUM_THREADS",
 )
 MAX_REASON = 160
+OUT_OF_MEMORY = ("MemoryError", "can't allocate memory")
 
 
 class StepError(Exception):
@@ -52,6 +53,12 @@ def environment_python(folder: Path, requirements: tuple[str, ...]) -> str:
         raise StepError(f"pip install {' '.join(requirements)}: {error}") from error
     marker.write_text(wanted)
     return str(python)
+
+
+def installed_version(python: str, package: str) -> str:
+    """Return the version of a package in an environment."""
+    code = f"from importlib.metadata import version; print(version({package!r}))"
+    return run_command([python, "-c", code], INSTALL_SECONDS).strip()
 
 
 def run_step(python: str, arguments: list[str], limit: float, memory_gib: float | None = None) -> dict[str, Any]:
@@ -90,14 +97,14 @@ def run_command(command: list[str], limit: float, memory_gib: float | None = Non
             os.killpg(process.pid, signal.SIGKILL)
             raise
     if process.returncode:
-        raise StepError(_reason(errors, process.returncode))
+        raise StepError(_reason(errors, process.returncode, memory_gib))
     return printed
 
 
-def _reason(errors: str, code: int) -> str:
+def _reason(errors: str, code: int, memory_gib: float | None) -> str:
     """Return the line of an error output that says most: the last one that names an error."""
-    if code == -signal.SIGKILL:
-        return "killed, probably because the memory was exhausted"
+    if memory_gib is not None and any(phrase in errors for phrase in OUT_OF_MEMORY):
+        return f"needs more than {memory_gib:g} GiB"
     lines = [line.strip() for line in errors.splitlines() if line.strip()]
     named = [line for line in lines if "Error" in line or line.startswith("ERROR")]
     return (named or lines or [f"exit code {code}"])[-1][:MAX_REASON]

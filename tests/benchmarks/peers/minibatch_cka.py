@@ -89,7 +89,7 @@ def all_samples(data: Arrays) -> Call:
 
 def score(data: Arrays, answer: Arrays) -> Mapping[str, float]:
     exact = unbiased_alignments(data["views"])
-    return {"largest difference from the exact value": float(np.abs(answer["alignments"] - exact).max())}
+    return {"largest error": float(np.abs(answer["alignments"] - exact).max())}
 
 
 PEER = Peer(

@@ -16,7 +16,7 @@ from tests.benchmarks.peers.problems import (
     samples,
 )
 
-SIZES = (Size(1000, 7), Size(3000, 7), Size(2000, 20))
+SIZES = (Size(1000, 7), Size(3000, 7), Size(1000, 20), Size(2000, 20))
 # Regularisation of the support vector machines, for kernels whose diagonal has the mean one.
 COST = 1.0
 MAX_VIOLATION = 1e-9

@@ -27,7 +27,7 @@ def solve(M: Floats, a: Floats) -> Floats:
         max_iter=ITERATIONS,
         verbose=False,
     )
-    v = np.maximum(np.asarray(solver.solve(raise_error=False).x), 0.0)
+    v: Floats = np.maximum(np.asarray(solver.solve(raise_error=False).x), 0.0)
     v[v < NEGLIGIBLE * v.max()] = 0.0
     return v
 

@@ -49,7 +49,7 @@ class Problem:
     data: Callable[[Size], Arrays]
     """Generate the data, from a fixed seed."""
     score: Callable[[Arrays, Arrays], Mapping[str, float]]
-    """Compute measures of quality from the data and an answer, by code that no program uses."""
+    """Compute measures of quality from the data and an answer; the same for all programs."""
     programs: tuple[Program, ...]
     """The programs; the first one is ours, and the times of the others are divided by its time."""
 
@@ -59,7 +59,7 @@ class Peer:
     """A peer with the problems on which it is compared."""
 
     name: str
-    """Name of its module, without underscores."""
+    """Name in the table."""
     package: str
     """Distribution whose version the table shows."""
     requirements: tuple[str, ...]

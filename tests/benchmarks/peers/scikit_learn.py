@@ -10,42 +10,39 @@ from tests.benchmarks.peers.peer import Arrays, Call, Peer, Problem, Program, Si
 from tests.benchmarks.peers.problems import error_rate, gaussian_entry, rmse, samples, splits
 
 SIZES = (Size(1000, 1), Size(3000, 1))
-# For a kernel of trace one, as powers of two. scikit-learn gets multiples of them, since its kernel has the trace n.
+# For a kernel of trace one, as powers of two. scikit-learn gets them for the trace of its kernel.
 RIDGES, COSTS = np.arange(-30, 1, 2), np.arange(-4, 19, 2)
+Grid = Callable[[float], dict[str, Any]]
 
 
-def _search(data: Arrays, make: Callable[[], tuple[Any, dict[str, Any], str]]) -> Call:
+def _search(data: Arrays, learner: Any, grid: Grid, target: str) -> Call:
+    """Return a search over a grid, which is given as a function of the trace of the centered kernel."""
     selection, pairwise = import_module("sklearn.model_selection"), import_module("sklearn.metrics.pairwise")
     pipeline, preprocessing = import_module("sklearn.pipeline"), import_module("sklearn.preprocessing")
-    learner, grid, target = make()
     gamma = 2.0 ** data["log2_gamma"][0]
 
     def run() -> Arrays:
+        kernel = pairwise.rbf_kernel(data["X"], gamma=gamma)
         model = pipeline.make_pipeline(preprocessing.KernelCenterer(), learner)
-        search = selection.GridSearchCV(model, grid, cv=splits(data["fold"]))
-        y, mean = data[target], data["y"].mean() if target == "y" else 0
-        search.fit(pairwise.rbf_kernel(data["X"], gamma=gamma), y - mean)
+        search = selection.GridSearchCV(
+            model, grid(np.trace(kernel) - len(kernel) * kernel.mean()), cv=splits(data["fold"])
+        )
+        mean = data["y"].mean() if target == "y" else 0
+        search.fit(kernel, data[target] - mean)
         return {"predicted": search.predict(pairwise.rbf_kernel(data["X_test"], data["X"], gamma=gamma)) + mean}
 
     return run
 
 
 def kernel_ridge(data: Arrays) -> Call:
-    def make() -> tuple[Any, dict[str, Any], str]:
-        ridges = 2.0**RIDGES * len(data["X"])
-        learner = import_module("sklearn.kernel_ridge").KernelRidge(kernel="precomputed")
-        # The most regularised value first: the first one of equal scores is chosen, as in our package.
-        return learner, {"kernelridge__alpha": ridges[::-1]}, "y"
-
-    return _search(data, make)
+    learner = import_module("sklearn.kernel_ridge").KernelRidge(kernel="precomputed")
+    # The most regularised value first: the first one of equal scores is chosen, as in our package.
+    return _search(data, learner, lambda trace: {"kernelridge__alpha": 2.0 ** RIDGES[::-1] * trace}, "y")
 
 
 def svc(data: Arrays) -> Call:
-    def make() -> tuple[Any, dict[str, Any], str]:
-        learner = import_module("sklearn.svm").SVC(kernel="precomputed")
-        return learner, {"svc__C": 2.0**COSTS / len(data["X"])}, "labels"
-
-    return _search(data, make)
+    learner = import_module("sklearn.svm").SVC(kernel="precomputed")
+    return _search(data, learner, lambda trace: {"svc__C": 2.0**COSTS / trace}, "labels")
 
 
 def our_ridge(data: Arrays) -> Call:

@@ -15,7 +15,6 @@ import os
 import resource
 import sys
 import time
-from importlib.metadata import PackageNotFoundError, version
 
 import numpy as np
 
@@ -70,9 +69,8 @@ def measure(program: Program, data: Arrays, answer: str) -> dict[str, float]:
 
 def main() -> None:
     action, module, problem_number, program_number, first, second = sys.argv[1:]
-    peer = load_peer(module)
-    problem = peer.problems[int(problem_number)]
-    result: dict[str, float | str] = {}
+    problem = load_peer(module).problems[int(problem_number)]
+    result: dict[str, float] = {}
     if action == "data":
         n, p = first.split(",")
         np.savez(second, **problem.data(Size(int(n), int(p))))
@@ -80,10 +78,6 @@ def main() -> None:
         result.update(problem.score(load(first), load(second)))
     else:
         result.update(measure(problem.programs[int(program_number)], load(first), second))
-        try:
-            result["version"] = version(peer.package)
-        except PackageNotFoundError:
-            result["version"] = ""
     print(json.dumps(result))
 
 
