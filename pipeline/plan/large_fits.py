@@ -102,7 +102,7 @@ class FitMemory:
             If it is too small for any row of tiles.
         """
         side = min(tile, self.train)
-        found = PanelMemory.of(self.arrays, self.train, side, systems, self.besides)
+        found = PanelMemory.of(self.arrays, self.train, side, systems, self.other_bytes)
         if found is None:
             rows = f"a few rows of tiles of size {side} for {self.train:,} training samples"
             raise self._too_small(PanelMemory.smallest(self.train, side), rows, ", or a smaller [storage] tile")
