@@ -32,11 +32,11 @@ class PanelMemory:
     """Size of the panels that are kept in memory if one process holds all; the others are in a temporary file."""
     samples: int = 0
     """Number of training samples."""
-    besides: int = 0
+    other_bytes: int = 0
     """Bytes that a process needs besides the arrays of the solver."""
 
     @classmethod
-    def of(cls, max_bytes: int, samples: int, tile: int, systems: int, besides: int = 0) -> "PanelMemory | None":
+    def of(cls, max_bytes: int, samples: int, tile: int, systems: int, other_bytes: int = 0) -> "PanelMemory | None":
         """Divide the memory of a fit; None if it is too small for panels of one row of tiles.
 
         Parameters
@@ -47,7 +47,7 @@ class PanelMemory:
             Number of pairs of a ridge and an output.
 
         >>> PanelMemory.of(440 << 20, 12_000, 512, 16)
-        PanelMemory(width=512, kept_bytes=213309440, samples=12000, besides=0)
+        PanelMemory(width=512, kept_bytes=213309440, samples=12000, other_bytes=0)
         >>> PanelMemory.of(100 << 20, 12_000, 512, 16) is None
         True
         """
@@ -56,7 +56,7 @@ class PanelMemory:
         width = min(MAX_WIDTH, max_bytes // (2 * FACTORISED_PANELS * FLOAT_BYTES * samples))
         width = max(1, width // tile) * tile  # panels contain whole rows of tiles
         needed = cls(width, 0, samples).needed(systems)
-        return cls(width, max(0, max_bytes - needed), samples, besides)
+        return cls(width, max(0, max_bytes - needed), samples, other_bytes)
 
     @property
     def panel_bytes(self) -> int:
@@ -107,7 +107,7 @@ class PanelMemory:
         """
         own = self.needed(systems) - self.kept_bytes - ITERATED_PANELS * self.panel_bytes
         found = {
-            name: max(0, limit - self.besides - REMOTE_PANELS * self.panel_bytes - (own if name == solver else 0))
+            name: max(0, limit - self.other_bytes - REMOTE_PANELS * self.panel_bytes - (own if name == solver else 0))
             for name, limit in limits.items()
         }
         return found if sum(found.values()) >= self.kernel_bytes else None

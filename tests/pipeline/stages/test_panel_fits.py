@@ -109,9 +109,9 @@ def test_temporary_files_are_counted_if_the_workers_cannot_hold_the_kernel(tmp_p
     memory = dataset.of(PanelFitTask)[0].memory
     assert memory.samples == 80
     assert memory.file_bytes == 2 * memory.kernel_bytes  # panels of the kernel and of its factor
-    enough = memory.besides + 20 * memory.panel_bytes + memory.kernel_bytes
+    enough = memory.other_bytes + 20 * memory.panel_bytes + memory.kernel_bytes
     assert plan.temporary_bytes(1, enough) == memory.file_bytes
-    assert plan.temporary_bytes(2, None) == plan.temporary_bytes(2, memory.besides) == 2 * memory.file_bytes
+    assert plan.temporary_bytes(2, None) == plan.temporary_bytes(2, memory.other_bytes) == 2 * memory.file_bytes
     assert plan.temporary_bytes(9, None) == 3 * memory.file_bytes, "there are three tasks"
     assert plan.temporary_bytes(2, enough) == 0
     plan.check_temporary_files(2 * memory.file_bytes, "/tmp", 2, None)
