@@ -1,11 +1,14 @@
 """Write notes about the columns of a table: those that look like an index, that no kernel uses, and the target."""
 
+from collections import Counter
 from collections.abc import Hashable, Sequence
 
 import numpy as np
 import pandas as pd
 
 from kernel_pipeline.config.datasets import TableDataset
+from kernel_pipeline.data.encoding import EncodedFeatures
+from kernel_pipeline.tasks.arrays import Booleans
 from kernel_pipeline.tasks.listing import list_first
 
 INDEX_NAMES = ("id", "index", "row", "rownames", "row_id")
@@ -15,20 +18,47 @@ MIN_INDEX_ROWS = 10
 """Minimum number of rows for which distinct values are considered an index; fewer may be a coincidence."""
 MIN_DISTINCT = 0.9
 """A text column with a larger fraction of different texts looks like an index."""
+MANY_TEXTS = 0.5
+"""A one-hot encoded column with at least this number of features per row has many different texts."""
+MIN_MANY_TEXTS = 20
+"""Minimum number of features of such a column."""
 MAX_NAMED_COLUMNS = 5
 """Maximum number of columns that a note lists."""
 
 
-def index_notes(features: pd.DataFrame, used: Sequence[Hashable], dataset: TableDataset) -> list[str]:
-    """Return a note about each column that looks like an index but is used, unless `index` is set."""
-    if dataset.index is not None:
+def index_notes(features: pd.DataFrame, encoded: EncodedFeatures, used: Booleans, dataset: TableDataset) -> list[str]:
+    """Return a note about each used column that looks like an index or has many texts, unless `index` is false.
+
+    Parameters
+    ----------
+    features
+        The feature columns of the table.
+    encoded
+        The features as numbers.
+    used
+        Which of the columns of numbers the kernels use.
+    dataset
+        The dataset, whose keys `index` and `drop` leave out columns.
+    """
+    if dataset.index is False:
         return []
-    notes = []
-    for column in used:
+    sizes = Counter(origin for origin, is_used in zip(encoded.origins, used, strict=True) if is_used)
+    one_hot = set(encoded.one_hot)
+    notes: list[str] = []
+    for column in features:
+        if column not in sizes:
+            continue
+        drop = f"drop = {[*dataset.drop, column]}"
         if reason := _index_reason(features[column], dataset.encode == "onehot"):
+            fix = f"set {drop} to leave it out"
+            if dataset.index is None and not notes:  # the key names one column
+                fix = f"set index = {column!r} to leave it out, or index = false to keep it without this note"
+            notes.append(f"column {column!r} looks like an index ({reason}), but is used as a feature; {fix}")
+        elif column in one_hot and sizes[column] >= max(MIN_MANY_TEXTS, MANY_TEXTS * len(features)):
             notes.append(
-                f"column {column!r} looks like an index ({reason}), but is used as a feature; set index = {column!r} "
-                "to leave it out, or index = false to keep it without this note"
+                f"column {column!r} has {features[column].nunique():,} different texts in {len(features):,} rows and "
+                f"becomes {sizes[column]:,} of {sizes.total():,} features; leave it out with {drop} if it identifies "
+                "rows"
             )
     return notes
 

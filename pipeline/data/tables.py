@@ -72,7 +72,7 @@ def from_table(
         encode=dataset.encode,
         missing_values=dataset.missing_values or (),
     )
-    index = index_notes(features, [column for column in features if column in sources], dataset)
+    index = index_notes(features, encoded, used, dataset)
     unused = unused_note([column for column in features if column not in sources])
     return replace(with_folds(table, frame, dataset, test_from), notes=(*notes, *index, *unused))
 

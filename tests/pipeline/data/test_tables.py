@@ -153,6 +153,34 @@ def test_a_text_column_of_different_words_looks_like_an_index(tmp_path: Path) ->
         assert len(index_notes(tmp_path, fewer, encode="onehot", missing="mean")) == notes
 
 
+def test_an_index_does_not_suppress_the_notes_about_other_columns(tmp_path: Path) -> None:
+    content = MESSY.replace("id,", "sample,")
+    lines = content.splitlines(keepends=True)
+    content = "".join([f"student,{lines[0]}", *(f"p-{i},{line}" for i, line in enumerate(lines[1:]))])
+    first, second = index_notes(tmp_path, content, encode="onehot", missing="mean")
+    assert "set index = 'student'" in first
+    assert second.endswith("set drop = ['sample'] to leave it out")
+    (note,) = index_notes(tmp_path, content, encode="onehot", missing="mean", index="student", drop=["pH"])
+    assert note.startswith("column 'sample' looks like an index (it has 24 different texts in 24 rows)")
+    assert note.endswith("set drop = ['pH', 'sample'] to leave it out")
+
+
+@pytest.mark.parametrize("index", [None, "student"])
+def test_a_text_column_that_becomes_many_features_is_noted(index: str | None, tmp_path: Path) -> None:
+    def notes(texts: int, **dataset: Any) -> list[str]:
+        rows = (f"{i * i},{i % 7},d-{i % texts},{'ab'[i % 2]}\n" for i in range(60))
+        put(tmp_path, "student,grade,enrolled,label\n" + "".join(rows))
+        return [note for note in load(tmp_path, encode="onehot", **dataset).notes if "different texts" in note]
+
+    features = 46 + (index is None)
+    keys = {} if index is None else {"index": index}
+    assert notes(45, **keys) == [
+        f"column 'enrolled' has 45 different texts in 60 rows and becomes 45 of {features} features; leave it out with "
+        "drop = ['enrolled'] if it identifies rows"
+    ]
+    assert notes(29, **keys) == notes(45, index=False) == []
+
+
 def test_a_column_in_no_view_is_noted_and_its_gaps_and_text_do_not_matter(tmp_path: Path) -> None:
     put(tmp_path, MESSY)
     note = "columns 'id', 'soil', 'day' are in no view, so no kernel uses them"
