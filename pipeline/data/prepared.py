@@ -16,6 +16,7 @@ from kernel_pipeline.config.feature_columns import FeatureColumns
 from kernel_pipeline.config.sweep import Config
 from kernel_pipeline.config.views import chosen_columns, gram_families, has_views, rank_one_names
 from kernel_pipeline.data.class_notes import class_notes
+from kernel_pipeline.data.class_sizes import check_classes
 from kernel_pipeline.data.family_checks import check_on_samples, samples_by_trial
 from kernel_pipeline.data.fitted_features import Features, FittedSteps, fit_features
 from kernel_pipeline.data.fold_assignment import largest_train, repeat_notes, repeated_folds
@@ -23,7 +24,7 @@ from kernel_pipeline.data.kernel_files import KernelFile
 from kernel_pipeline.data.new_rows import RowEncoder
 from kernel_pipeline.data.precomputed import PrecomputedKernels, find_kernel_files
 from kernel_pipeline.data.raw_table import RawTable, read_source
-from kernel_pipeline.data.targets import MAX_LISTED_LABELS, EncodedTarget, check_classes, encode_target, is_numbers
+from kernel_pipeline.data.targets import MAX_LISTED_LABELS, EncodedTarget, encode_target, is_numbers
 from kernel_pipeline.errors import DataError
 from kernel_pipeline.store.dataset_info import DatasetInfo
 from kernel_pipeline.tasks.arrays import Floats, Integers
@@ -160,7 +161,7 @@ def _prepare(config: Config, dataset: DatasetBase, table: RawTable, files: list[
     encoded = {problem: _target(table, chosen, problem, dataset) for problem in dataset.task}
     targets: dict[str, Floats] = {problem: target.values for problem, target in encoded.items()}
     for target in encoded.values():
-        check_classes(target, dataset.name)
+        check_classes(target, table.rows[chosen], dataset.name)
     if dataset.uses_features and not _varies(table.features[chosen]):
         raise DataError(f"dataset {dataset.name!r}: every feature column is constant; there is nothing to learn from")
     protocol, several = config.protocol, config.protocol.repeats > 1

@@ -145,19 +145,3 @@ def _classes(labels: Sequence[str], positive: Sequence[str] | None, name: str) -
             "allowed. Set task = 'regression', or name the target column: target = ..."
         )
     return classes
-
-
-def check_classes(target: EncodedTarget, name: str) -> None:
-    """Raise a `DataError` if a class has too few samples; a target of two different numbers has two classes."""
-    if target.outputs:
-        return
-    labels = target.values if target.values.ndim == 1 else target.values.argmax(axis=1)
-    found, counts = np.unique(labels, return_counts=True)
-    if (target.classes or len(found) == 2) and counts.min() < MIN_PER_CLASS:
-        few = int(counts.argmin())
-        label = target.classes[few][0] if target.classes else f"{found[few]:g}"
-        raise DataError(
-            f"dataset {name!r}: there are {counts.min()} sample(s) of class {label!r}; at least {MIN_PER_CLASS} of "
-            "each class are required, so that every training set contains all of them"
-            + (". Merge classes: positive = [...], or set task = 'regression'" if len(found) > 2 else "")
-        )
