@@ -11,7 +11,6 @@ from kernel_pipeline.cluster.strict_model import nearest_name
 MESSAGES = {
     "missing": "is missing",
     "union_tag_not_found": "requires the key {discriminator}",
-    "list_type": "must be a list in brackets; a list of tables is written as [[name]]",
     "tuple_type": "must be a list of two numbers",
     "too_short": "must have at least {min_length} item(s)",
     "too_long": "must have at most {max_length} item(s)",
@@ -35,6 +34,8 @@ def describe_errors(error: ValidationError, values: dict[str, Any]) -> list[str]
         message = MESSAGES.get(item["type"], "").format(**item.get("ctx", {}))
         if item["type"] in ("list_type", "tuple_type") and fields.count(field) > 1:
             message = "must be a list"  # several types are allowed, so the type of the items is not known
+        elif item["type"] == "list_type":
+            message = _list_message(str(item["loc"][-1]), item["input"])
         message = message or item["msg"].removeprefix("Value error, ").replace("Input should be", "must be")
         if item["type"] == "union_tag_invalid":
             field += f".{item['ctx']['discriminator']}".replace("'", "")
@@ -50,6 +51,25 @@ def describe_errors(error: ValidationError, values: dict[str, Any]) -> list[str]
         + given.get(field, "")
         for field, messages in problems.items()
     ]
+
+
+def _list_message(key: str, value: object) -> str:
+    """Return the message about a value that is not a list: how the list is written.
+
+    >>> _list_message("drop", "enrolled")
+    "must be a list in brackets; write drop = ['enrolled']"
+    >>> _list_message("kernels", "gaussian")
+    'must be a list in brackets; write kernels = [{ family = "gaussian" }]'
+    """
+    if key == "dataset":
+        return "must be a list of tables; write [[dataset]] above the keys of each dataset"
+    if key == "kernels":
+        family = value if isinstance(value, str) else value.get("family", "...") if isinstance(value, dict) else "..."
+        more = ", ..." if isinstance(value, dict) and len(value) > 1 else ""
+        return f'must be a list in brackets; write kernels = [{{ family = "{family}"{more} }}]'
+    if isinstance(value, str | int | float) and not isinstance(value, bool):
+        return f"must be a list in brackets; write {key} = [{value!r}]"
+    return "must be a list in brackets"
 
 
 def _hint(value: object, allowed: str) -> str:
