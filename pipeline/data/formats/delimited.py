@@ -27,6 +27,9 @@ OTHER_SEPARATORS = (";", "\t", "|")
 ABSENT = "\x1f"
 """A character that does not occur in text, used as the separator to read a line as one cell."""
 QUOTED = re.compile(r'"[^"]*"')
+UNEVEN_LINE = re.compile(r"Expected (\d+) fields in line (\d+), saw (\d+)")
+OPEN_QUOTE = re.compile(r"EOF inside string starting at row (\d+)")
+"""Messages of pandas; a row is counted from 0 and may have several lines."""
 LINES_EXAMINED = 100
 """Number of lines from which it is decided whether the first line is a header."""
 
@@ -53,7 +56,7 @@ def _with_decimal_points(frame: pd.DataFrame) -> pd.DataFrame:
 def _parse(path: Path, options: ReadOptions, **arguments: Any) -> pd.DataFrame:
     import pandas as pd
 
-    with warnings.catch_warnings(), _explain_encoding(options):
+    with warnings.catch_warnings(), _explain_parser(options):
         warnings.simplefilter("error", pd.errors.ParserWarning)  # rows that are longer than the header
         frame: pd.DataFrame = pd.read_csv(
             path,
@@ -71,8 +74,10 @@ def _parse(path: Path, options: ReadOptions, **arguments: Any) -> pd.DataFrame:
 
 
 @contextmanager
-def _explain_encoding(options: ReadOptions) -> Iterator[None]:
-    """Raise an error that names the key to set if a file has another encoding."""
+def _explain_parser(options: ReadOptions) -> Iterator[None]:
+    """Raise an error that says what to correct if a file is empty, has uneven lines or has another encoding."""
+    import pandas as pd
+
     try:
         yield
     except UnicodeError as error:
@@ -80,6 +85,34 @@ def _explain_encoding(options: ReadOptions) -> Iterator[None]:
             f"its encoding is not {options.encoding!r} ({error}). Set the encoding of the file, such as "
             "encoding = 'latin-1' or encoding = 'utf-16'"
         ) from None
+    except pd.errors.EmptyDataError:
+        raise ValueError("the file is empty. Save the table again, or set path to another file") from None
+    except pd.errors.ParserError as error:
+        raise ValueError(_describe_parser_error(str(error), options.separator)) from None
+
+
+def _describe_parser_error(message: str, separator: str | None) -> str:
+    """Describe an error of the parser of pandas, with the line and what to correct.
+
+    >>> _describe_parser_error("C error: Expected 8 fields in line 5, saw 9", ";").partition(". ")[0]
+    'line 5 has 9 fields, but the lines above it have at most 8'
+    """
+    if found := UNEVEN_LINE.search(message):
+        expected, line, fields = found.groups()
+        uneven = f"line {line} has {fields} fields, but the lines above it have at most {expected}"
+        which = "one of these lines" if line == "2" else "the line"  # the first line may lack a name
+        if separator == WHITESPACE:
+            return f"{uneven}. Correct {which}; text that contains spaces must be in double quotes"
+        return (
+            f"{uneven}. Correct {which}; text and numbers that contain the separator {separator!r} must be in double "
+            "quotes. If another character separates the columns, set separator"
+        )
+    if found := OPEN_QUOTE.search(message):
+        return (
+            f"a double quote in line {int(found[1]) + 1} or below is not closed. Add the closing quote, or remove the "
+            "quote"
+        )
+    return message
 
 
 def _detect_csv(path: Path, options: ReadOptions) -> Detected:

@@ -144,6 +144,32 @@ def test_names_must_be_distinct(dataset: dict[str, Any], tmp_path: Path) -> None
     assert "the name 'u' 2 times; names of columns must be distinct" in text
 
 
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (f"u,v,label\n{ROWS}1,2,3,a\n", ["line 11 has 4 fields", "at most 3. Correct the line", "separator ','"]),
+        ("u,label\n" + ROWS, ["line 2 has 3 fields", "at most 2. Correct one of these lines"]),
+        (f'u,v,label\n{ROWS}1,"2,a\n', ["a double quote in line 11 or below is not closed"]),
+        ("", ["the file is empty. Save the table again"]),
+        ("\n\n", ["the file is empty. Save the table again"]),
+    ],
+    ids=["more fields", "fewer names", "open quote", "empty", "blank lines"],
+)
+def test_broken_files_are_described_with_the_line_and_a_correction(
+    content: str, words: list[str], tmp_path: Path
+) -> None:
+    text = refused(tmp_path, content)
+    for word in ("cannot read", *words):
+        assert word in text
+    assert "C error" not in text
+
+
+def test_a_broken_table_separated_by_whitespace(tmp_path: Path) -> None:
+    text = refused(tmp_path, ROWS.replace(",", " ") + "1 2 3 a\n", format="table")
+    assert "line 10 has 4 fields" in text
+    assert "text that contains spaces" in text
+
+
 @pytest.mark.parametrize("word", sorted(MISSING_WORDS))
 def test_words_for_missing_values(word: str, tmp_path: Path) -> None:
     text = refused(tmp_path, ROWS + f"1,{word},a\n")
