@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from kernel_pipeline.cluster.strict_model import did_you_mean
 from kernel_pipeline.config.parameter_models import Tagged, at_field
 from kernel_pipeline.config.strict_model import Name, StrictModel
 from kernel_pipeline.tasks.kernels.family import FAMILIES, ColumnFamily, Family, GramFamily
@@ -84,8 +85,9 @@ class KernelEntries(Tagged):
         """Return the family or the view that a table describes; an instance is returned unchanged."""
         if isinstance(value, dict) and isinstance(name := value.get("family"), str) and name not in FAMILIES:
             allowed = ", ".join(map(repr, FAMILIES))
+            found = f"must be one of {allowed}; got {name!r}.{did_you_mean(name, FAMILIES)}"
             missing = "A family of another package is available only if that package is installed"
-            raise at_field(ParameterError("family", f"must be one of {allowed}; got {name!r}. {missing}"), name)
+            raise at_field(ParameterError("family", f"{found} {missing}"), name)
         return value if isinstance(value, ViewSpec) else super().parse(value)
 
     def make(self, kind: type[Any], model: StrictModel) -> Any:

@@ -44,11 +44,14 @@ def existing(path: Path, kind: Literal["file", "folder"], dataset: str) -> Path:
     if path.is_file() if kind == "file" else path.is_dir():
         return path
     if path.is_dir():
-        found = f"it is a folder that contains {_listed(_names(path, files_only=True))}; set path to a file in it"
-    elif path.is_file():
-        found = "it is a file"
-    else:
-        found = _describe_search(path)
+        contents = _listed(_names(path, files_only=True))
+        raise DataError(
+            f"dataset {dataset!r}: {path.absolute()} is a folder, but a file is required; it contains {contents}. Set "
+            "path to a file"
+        )
+    if path.is_file():
+        raise DataError(f"dataset {dataset!r}: {path.absolute()} is a file, but a folder is required")
+    found = _describe_search(path)
     end = "" if found.endswith("?") else "."
     raise DataError(
         f"dataset {dataset!r}: there is no {kind} {path}: {found}{end} Put it there, or choose another data directory: "

@@ -79,7 +79,9 @@ CASES = [
     Case("misspelled file", ["thing.csv", "was searched", "did you mean 'things.csv'?"], {"path": "thing.csv"}),
     Case("other case", ["did you mean 'things.csv'?"], {"path": "THINGS.CSV"}),
     Case("missing folder", ["deep/things.csv", "was searched", "sweep.toml, things.csv"], {"path": "deep/things.csv"}),
-    Case("folder for a file", ["it is a folder that contains", "things.csv", "set path"], {"path": "."}),
+    Case(
+        "folder for a file", ["is a folder, but a file is required", "things.csv", "Set path to a file"], {"path": "."}
+    ),
     Case("unknown groups", ["groups = 'patient'", "not a column"], {"groups": "patient"}),
     Case("groups is target", ["groups = 'label'", "target column"], {"groups": "label"}),
     Case("few groups", ["groups = 'v'", "5 distinct values", "[protocol] folds = 5"], {"groups": "v"}, folds=6),

@@ -79,7 +79,8 @@ NAMES = ", ".join(map(repr, METHODS))
         (
             ("dataset", 3, "kernels", 0, "family"),
             "gausian",
-            f"dataset[3] (made).kernels[0].family: must be one of {', '.join(map(repr, FAMILIES))}; got 'gausian'",
+            f"dataset[3] (made).kernels[0].family: must be one of {', '.join(map(repr, FAMILIES))}; got 'gausian'. "
+            "Did you mean 'gaussian'? A family",
         ),
         (
             ("dataset", 4, "kernels", 0, "features"),

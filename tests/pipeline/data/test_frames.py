@@ -46,12 +46,19 @@ def test_paths_are_relative_to_the_folder_or_absolute(tmp_path: Path) -> None:
     assert relative.fingerprint == absolute.fingerprint
 
 
-@pytest.mark.parametrize("path", ["absent.csv", "."])
-def test_a_missing_file_says_where_it_was_looked_for_and_how_to_say_otherwise(path: str, tmp_path: Path) -> None:
+def test_a_missing_file_says_where_it_was_looked_for_and_how_to_say_otherwise(tmp_path: Path) -> None:
     with pytest.raises(DataError) as caught:
-        load(tmp_path, path=path)
-    for word in ("there is no file", str(tmp_path / path), "--data-dir", DATA_DIR_VARIABLE):
+        load(tmp_path, path="absent.csv")
+    for word in ("there is no file", str(tmp_path / "absent.csv"), "--data-dir", DATA_DIR_VARIABLE):
         assert word in str(caught.value)
+
+
+def test_a_folder_is_not_a_file(tmp_path: Path) -> None:
+    put(tmp_path, ROWS)
+    with pytest.raises(DataError) as caught:
+        load(tmp_path, path=".")
+    expected = f"{tmp_path} is a folder, but a file is required; it contains things.csv. Set path to a file"
+    assert str(caught.value).endswith(expected)
 
 
 @pytest.mark.parametrize(

@@ -90,7 +90,7 @@ def put_values(values: Any) -> Any:
     [
         ("string.npy", None, "no file"),
         ("string.zarr", None, "no folder"),
-        ("string.zarr", put_text, "no folder"),
+        ("string.zarr", put_text, "string.zarr is a file, but a folder is required"),
         ("string.csv", put_text, r"must end in \.npy or \.npz or \.zarr"),
         ("string.npy", put_text, "cannot read .*string.npy as 'npy'"),
         ("string.npz", put_text, "cannot read .*string.npz as 'npz': it is not an npz file"),

@@ -129,11 +129,11 @@ def test_an_empty_file_of_documents(name: str, tmp_path: Path) -> None:
     assert f"{path} is empty" in refused(tmp_path, "text", path=name)
 
 
-@pytest.mark.parametrize("path", ["absent.txt", "."])
-def test_a_missing_file_of_documents(path: str, tmp_path: Path) -> None:
-    text = refused(tmp_path, "text", path=path)
-    for word in ("there is no file", str(tmp_path / path), "--data-dir", DATA_DIR_VARIABLE):
+def test_a_missing_file_of_documents(tmp_path: Path) -> None:
+    text = refused(tmp_path, "text", path="absent.txt")
+    for word in ("there is no file", str(tmp_path / "absent.txt"), "--data-dir", DATA_DIR_VARIABLE):
         assert word in text
+    assert f"{tmp_path} is a folder, but a file is required" in refused(tmp_path, "text", path=".")
 
 
 def test_a_broken_gz_of_documents(tmp_path: Path) -> None:

@@ -170,5 +170,5 @@ def test_a_built_in_family_takes_precedence(add: Callable[[Path], None], tmp_pat
 
 
 def test_a_family_whose_package_is_not_installed_is_unknown() -> None:
-    with pytest.raises(ConfigError, match=r"family: must be one of .*; got 'mine'. A family of another package is"):
+    with pytest.raises(ConfigError, match=r"family: must be one of .*; got 'mine'\..* A family of another package is"):
         parsed(synthetic_values(kernels=[MINE]))
