@@ -240,8 +240,9 @@ def _unknown_texts(values: pd.Series, encoding: ColumnEncoding) -> list[str]:
     unknown = values[values.notna() & ~values.isin(encoding.texts)]
     if not len(unknown):
         return []
+    rows = "1 row" if len(unknown) == 1 else f"{len(unknown):,} rows"
     return [
-        f"column {encoding.column!r} contains texts that are not in the data of the model, in {len(unknown):,} rows: "
+        f"column {encoding.column!r} contains texts that are not in the data of the model, in {rows}: "
         f"{_listed(list(dict.fromkeys(unknown)))}; each of them is encoded as zeros"
     ]
 

@@ -156,8 +156,9 @@ def check_classes(target: EncodedTarget, name: str) -> None:
     if (target.classes or len(found) == 2) and counts.min() < MIN_PER_CLASS:
         few = int(counts.argmin())
         label = target.classes[few][0] if target.classes else f"{found[few]:g}"
+        count = "is 1 sample" if counts.min() == 1 else f"are {counts.min()} samples"
         raise DataError(
-            f"dataset {name!r}: there are {counts.min()} sample(s) of class {label!r}; at least {MIN_PER_CLASS} of "
-            "each class are required, so that every training set contains all of them"
+            f"dataset {name!r}: there {count} of class {label!r}; at least {MIN_PER_CLASS} of each class are "
+            "required, so that every training set contains all of them"
             + (". Merge classes: positive = [...], or set task = 'regression'" if len(found) > 2 else "")
         )

@@ -89,7 +89,7 @@ def test_numbers_that_are_categories_may_be_text_in_new_rows(tmp_path: Path) -> 
     np.testing.assert_array_equal(np.asarray(one.features)[:, codes], np.eye(3))
     new = samples.encoder.encode(pd.DataFrame({"size": [1.0], "code": [9], "colour": ["red"]}))
     assert not np.asarray(new.features)[:, codes].any()
-    assert "column 'code' contains texts that are not in the data of the model, in 1 rows: 9" in new.notes[0]
+    assert "column 'code' contains texts that are not in the data of the model, in 1 row: 9" in new.notes[0]
 
 
 def test_sequences_of_another_length_are_refused(tmp_path: Path) -> None:
