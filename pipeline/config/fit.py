@@ -105,11 +105,17 @@ class Fit(StrictModel):
         """Return the weights of the classes for a problem; None if they are equal or there are no classes."""
         return self.class_weight if problem == "classification" else None
 
-    def grid_name(self, problem: str, method: Method) -> str:
-        """Return the key of the grid with the regularisation values of a cell."""
+    def grid_key(self, problem: str, method: Method) -> str:
+        """Return the dotted key of the grid with the regularisation values of a cell, as in `--set`."""
         if method.grids:
-            return f"{method.name} {method.grids[-1].name}".rstrip()
-        return "krr" if problem == "regression" else "svm"
+            return f"fit.{method.name}.{method.grids[-1].name}".rstrip(".")
+        return "fit.krr" if problem == "regression" else "fit.svm"
+
+    def grid(self, problem: str, method: Method) -> Grid:
+        """Return the grid with the regularisation values of a cell."""
+        if method.grids:
+            return self._own_grids(method)[-1]
+        return self.krr if problem == "regression" else self.svm
 
     def path(self, problem: str, method: Method | None = None) -> list[tuple[float, ...]]:
         """Return the values for a cell, from the most to the least regularised.
@@ -125,10 +131,14 @@ class Fit(StrictModel):
         if method is None or not method.grids:
             values = self.krr.values(descending=True) if problem == "regression" else self.svm.values()
             return [(value,) for value in values]
-        own = getattr(self, _attribute(method.name))
-        grids = [getattr(own, _attribute(grid.name)) if grid.name else own for grid in method.grids]
         directions = [grid.descending for grid in method.grids]
-        return list(product(*(grid.values(down) for grid, down in zip(grids, directions, strict=True))))
+        own = zip(self._own_grids(method), directions, strict=True)
+        return list(product(*(grid.values(down) for grid, down in own)))
+
+    def _own_grids(self, method: Method) -> list[Grid]:
+        """Return the grids of a method that has its own."""
+        own = getattr(self, _attribute(method.name))
+        return [getattr(own, _attribute(grid.name)) if grid.name else own for grid in method.grids]
 
     def unused_extensions(self, used: Sequence[Method]) -> list[str]:
         """Return the keys of methods from outside this package that a sweep does not use.

@@ -11,6 +11,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from kernel_pipeline.cluster.strict_model import did_you_mean
+from kernel_pipeline.config.fit import fit_model
 from kernel_pipeline.config.other_formats import explain_data_file, explain_invalid_toml
 from kernel_pipeline.config.sweep import Config
 from kernel_pipeline.config.validation_errors import describe_errors
@@ -236,9 +237,13 @@ def _apply(values: dict[str, Any], setting: str) -> None:
 
 
 def set_value(values: dict[str, Any], key: str, value: Any, setting: str) -> None:
-    """Change one value in place, given its dotted key; `setting` names it in messages."""
+    """Change one value in place, given its dotted key; `setting` names it in messages.
+
+    The other values of a grid that is not in the config have their defaults.
+    """
     node: Any = values
     rest = key
+    defaults: Any = {"fit": fit_model()().model_dump(by_alias=True)} if key.startswith("fit.") else {}
     while True:
         if isinstance(node, list):
             node, rest = _item(node, rest, setting)
@@ -248,7 +253,9 @@ def set_value(values: dict[str, Any], key: str, value: Any, setting: str) -> Non
         if not dot:
             node[part] = value
             return
-        node, rest = node.setdefault(part, {}), remainder
+        defaults = defaults.get(part) if isinstance(defaults, dict) else None
+        is_grid = isinstance(defaults, dict) and "from" in defaults
+        node, rest = node.setdefault(part, dict(defaults) if is_grid else {}), remainder
 
 
 def _item(items: list[Any], path: str, setting: str) -> tuple[dict[str, Any], str]:

@@ -110,7 +110,8 @@ def _expected(rows: int, left_out: int) -> str:
         "source, in its order"
     )
     if left_out:
-        text += f", including the {left_out} row(s) that are left out because of missing values"
+        rows_left_out = "row that is" if left_out == 1 else f"{left_out} rows that are"
+        text += f", including the {rows_left_out} left out because of missing values"
     return text
 
 

@@ -19,6 +19,18 @@ def has_decimal_comma(values: pd.Series) -> pd.Series:
     return values.astype(object).map(str).str.fullmatch(DECIMAL_COMMA)
 
 
+def with_decimal_points(values: pd.Series) -> pd.Series:
+    """Return the values with a decimal point in each text that is a number with a decimal comma.
+
+    >>> with_decimal_points(pd.Series(["2,0", "12 km", None])).tolist()[:2]
+    ['2.0', '12 km']
+    """
+    if pd.api.types.is_numeric_dtype(values):
+        return values
+    texts = values.astype(object)
+    return texts.mask(has_decimal_comma(texts), texts.map(str).str.replace(",", ".", regex=False))
+
+
 def is_mostly_numbers(values: pd.Series) -> bool:
     """Return whether nearly all values that are present are numbers, with a decimal point or comma.
 

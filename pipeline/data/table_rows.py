@@ -11,7 +11,7 @@ from kernel_pipeline.data.column_encoding import ColumnEncoding, as_numbers, pre
 from kernel_pipeline.data.encoding import MAX_MAGNITUDE, EncodedFeatures
 from kernel_pipeline.data.missing_values import mark_missing
 from kernel_pipeline.data.new_rows import NewRows
-from kernel_pipeline.data.number_text import written_label
+from kernel_pipeline.data.number_text import has_decimal_comma, with_decimal_points, written_label
 from kernel_pipeline.errors import DataError
 from kernel_pipeline.tasks.arrays import Booleans, Integers
 from kernel_pipeline.tasks.listing import list_first
@@ -46,6 +46,8 @@ class TableRows:
     """Indices of the features that are used; None for all."""
     absent_is_zero: bool = False
     """Whether columns that the rows lack are zero, as in sparse formats."""
+    decimal_comma: bool = False
+    """Whether text in columns of numbers may have decimal commas, as in the source."""
 
     def only(self, indices: Integers) -> "TableRows":
         """Return an encoder whose features are some of the columns."""
@@ -59,6 +61,11 @@ class TableRows:
     def encode(self, rows: Any) -> NewRows:
         """Return the features of new rows, a data frame or an array."""
         frame = self._labelled(rows if isinstance(rows, pd.DataFrame) else pd.DataFrame(np.asarray(rows)))
+        if self.decimal_comma:
+            numbers = [encoding.column for encoding in self.encodings if _has_numbers(encoding)]
+            frame = frame.copy()
+            for column in numbers:
+                frame[column] = with_decimal_points(frame[column])
         if self.missing_values:
             frame = mark_missing(frame, self.missing_values)
         parts, notes = [], []
@@ -116,17 +123,28 @@ class TableRows:
         if encoding.kind == "number" and (text := text_cells(values)).any():
             row = int(np.argmax(text))
             raise DataError(
-                f"column {encoding.column!r} contains text in row {row + 1} of the new rows, "
-                f"{str(values.iloc[row])!r}; it must contain numbers only, as in the data of the model"
+                f"column {encoding.column!r} contains text in {_place(row)}, {str(values.iloc[row])!r}; it must "
+                f"contain numbers only, as in the data of the model. {self._text_fix(values.iloc[[row]])}"
             )
         if encoding.kind == "letters":
             wrong = values.notna() & (values.astype("string").str.strip().str.len() != encoding.length)
             if wrong.any():
                 row = int(np.argmax(wrong))
                 raise DataError(
-                    f"column {encoding.column!r} contains {str(values.iloc[row])!r} in row {row + 1} of the new rows; "
+                    f"column {encoding.column!r} contains {str(values.iloc[row])!r} in {_place(row)}; "
                     f"sequences of {encoding.length} letters are required"
                 )
+
+    def _text_fix(self, cell: pd.Series) -> str:
+        """Return how to correct a cell of text in a column of numbers."""
+        if has_decimal_comma(cell).all():
+            text = str(cell.iloc[0]).strip()
+            return (
+                f"Write {text.replace(',', '.')} with a decimal point, since the config of the model does not have "
+                "decimal = ','; in Python, pd.read_csv(..., decimal=',') reads such a file"
+            )
+        empty = "" if self.missing == "error" else "leave the cell empty if its value is missing, "
+        return f"Write a number, {empty}or leave the row out"
 
     def _usable(self, features: Any) -> Any:
         """Find the rows whose values are present and finite, or can be imputed."""
@@ -140,8 +158,8 @@ class TableRows:
             origins = np.repeat(np.arange(len(self.encodings)), [encoding.width for encoding in self.encodings])
             origin = self.encodings[int((origins if self.chosen is None else origins[self.chosen])[place])].column
             raise DataError(
-                f"column {origin!r} has no usable number in row {row + 1} of the new rows (found "
-                f"{float(features[row, place])}); this is the case in {int((~whole).sum())} of {len(whole)} rows. The "
+                f"column {origin!r} has no usable number in {_place(row)}: found "
+                f"{float(features[row, place])}; this is the case in {int((~whole).sum())} of {len(whole)} rows. The "
                 f"config of the model has missing = {self.missing!r}: fill the cells, or leave these rows out"
             )
         return whole
@@ -191,9 +209,24 @@ def table_rows(
     )
 
 
+def _has_numbers(encoding: ColumnEncoding) -> bool:
+    """Return whether the cells of a column are numbers in the data of the model."""
+    texts = encoding.texts
+    return encoding.kind == "number" or (encoding.kind == "onehot" and all(map(_is_number, texts)))
+
+
+def _is_number(cell: object) -> bool:
+    return isinstance(cell, int | float | np.number)
+
+
+def _place(row: int) -> str:
+    """Return the place of a row in a message; the rows of predictions are counted from 0."""
+    return f"row {row + 1} of the new rows (counted from 1)"
+
+
 def _as_texts(values: pd.Series, texts: tuple[Any, ...]) -> pd.Series:
     """Return cells in the form of known texts, which may be numbers: read text as numbers, or write numbers as text."""
-    if all(isinstance(text, int | float | np.number) for text in texts):
+    if all(map(_is_number, texts)):
         return values.where(as_numbers(values).isna(), as_numbers(values))
     if not all(isinstance(text, str) for text in texts):
         return values
@@ -207,8 +240,9 @@ def _unknown_texts(values: pd.Series, encoding: ColumnEncoding) -> list[str]:
     unknown = values[values.notna() & ~values.isin(encoding.texts)]
     if not len(unknown):
         return []
+    rows = "1 row" if len(unknown) == 1 else f"{len(unknown):,} rows"
     return [
-        f"column {encoding.column!r} contains texts that are not in the data of the model, in {len(unknown):,} rows: "
+        f"column {encoding.column!r} contains texts that are not in the data of the model, in {rows}: "
         f"{_listed(list(dict.fromkeys(unknown)))}; each of them is encoded as zeros"
     ]
 

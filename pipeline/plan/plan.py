@@ -68,8 +68,10 @@ class Plan:
         imputed = {dataset.name for dataset in self.config.dataset if dataset.imputing}
         for dataset in self.datasets:
             if dataset.info.left_out:
-                why = "they have no label" if dataset.name in imputed else "missing = 'drop'"
-                notes.append(Note(dataset.name, f"{dataset.info.left_out} rows are left out, since {why}"))
+                count = dataset.info.left_out
+                what, they = ("1 row is", "it has") if count == 1 else (f"{count} rows are", "they have")
+                why = f"{they} no label" if dataset.name in imputed else "missing = 'drop'"
+                notes.append(Note(dataset.name, f"{what} left out, since {why}"))
             notes += [Note(dataset.name, text) for text in (*dataset.info.notes, *_fitting_notes(dataset))]
             notes += [
                 Note(dataset.name, f"left out, since {left_out.reason}", left_out.problem, left_out.method)

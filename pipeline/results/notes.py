@@ -17,6 +17,7 @@ from kernel_pipeline.store.reports import OK, TaskReport
 from kernel_pipeline.tasks.learners.iterative_ridge import MAX_RESIDUAL
 from kernel_pipeline.tasks.learners.paths import PathResult
 from kernel_pipeline.tasks.learners.svm_certificate import MAX_GAP
+from kernel_pipeline.tasks.weights.method import Method
 
 DEGENERATE = {
     "constant": "kernels are constant on a training set; their weight there is 0",
@@ -86,22 +87,47 @@ def _cell_notes(dataset: DatasetPlan, fit: Fit, finished: Mapping[str, TaskRepor
             if result.status == OK and result.path:
                 paths[task.cell].append(result.path)
     for (problem, method), found in paths.items():
-        if not methods[method].grids and (text := _excluded(problem, found, dataset.trials)):
+        known = methods[method]
+        if not known.grids and (text := _excluded(problem, found, dataset.trials)):
             yield Note(dataset.name, text, problem, method)
+        is_constant = known.is_regularised and len(found) == dataset.trials and _is_majority(found)
+        # All values with the majority class have the same error, so that the edge is no reason for a wider grid; other
+        # metrics, such as auc, may depend on the decision values.
+        if is_constant and not fit.metric_name(problem):
+            continue
         if sum(path.at_edge for path in found) >= MIN_TRIALS_AT_EDGE:
-            grid = fit.grid_name(problem, methods[method])
-            yield Note(dataset.name, _at_edge(grid, found, dataset.trials), problem, method)
+            yield Note(dataset.name, _at_edge(fit, problem, known, found, dataset.trials), problem, method)
     for problem in dataset.problems:
-        learned = [found for (name, key), found in paths.items() if name == problem and methods[key].is_regularised]
-        flags = [path.majority_only for found in learned for path in found]
-        share = f"; each error is the share of the other class{'es' if len(dataset.info.classes) > 2 else ''}"
-        if flags and all(flags):
-            yield Note(
-                dataset.name,
-                "every method predicts the majority class of the training set for all test samples, in every trial"
-                + ("" if fit.metric_name(problem) else share),
-                problem,
-            )
+        yield from _majority_notes(dataset, fit, problem, _regularised(paths, problem, methods))
+
+
+def _regularised(
+    paths: Mapping[tuple[str, str], list[PathResult]], problem: str, methods: Mapping[str, Method]
+) -> dict[str, list[PathResult]]:
+    """Return the paths of a problem by method, without methods that do not use the features."""
+    return {
+        method: found for (known, method), found in paths.items() if known == problem and methods[method].is_regularised
+    }
+
+
+def _is_majority(paths: Sequence[PathResult]) -> bool:
+    """Return whether there are fits, and all of them predict only the majority class."""
+    return bool(paths) and all(path.majority_only for path in paths)
+
+
+def _majority_notes(
+    dataset: DatasetPlan, fit: Fit, problem: str, learned: Mapping[str, list[PathResult]]
+) -> Iterator[Note]:
+    """Yield a note about every method, or else one per method, that predicts only the majority class."""
+    share = f"; each error is the share of the other class{'es' if len(dataset.info.classes) > 2 else ''}"
+    text = "the majority class of the training set for all test samples, in every trial"
+    text += "" if fit.metric_name(problem) else share
+    if _is_majority([path for found in learned.values() for path in found]):
+        yield Note(dataset.name, f"every method predicts {text}", problem)
+        return
+    for method, found in learned.items():
+        if len(found) == dataset.trials and _is_majority(found):
+            yield Note(dataset.name, f"it predicts {text}", problem, method)
 
 
 def _null_notes(dataset: DatasetPlan, finished: Mapping[str, TaskReport]) -> Iterator[Note]:
@@ -141,10 +167,15 @@ def _excluded(problem: str, paths: Sequence[PathResult], trials: int) -> str:
     )
 
 
-def _at_edge(grid: str, paths: Sequence[PathResult], trials: int) -> str:
+def _at_edge(fit: Fit, problem: str, method: Method, paths: Sequence[PathResult], trials: int) -> str:
+    """Return the text of the note about values at the edge, with the keys that widen the grid."""
     values = [path.regularisation for path in paths if path.at_edge and path.regularisation is not None]
     found = " and ".join(f"{value:g}" for value in sorted(set(values)))
+    grid, key = fit.grid(problem, method), fit.grid_key(problem, method)
+    lower, upper = grid.values()[0], grid.values()[-1]
+    remedies = [f"lower {key}.from (now {grid.start})"] if lower in values else []
+    remedies += [f"raise {key}.to (now {grid.stop})"] if upper in values else []
     return (
-        f"the regularisation value is at the edge of its grid in {len(values)} of {trials} trials ({found}); widen "
-        f"[fit] {grid}"
+        f"the regularisation value is at the edge of its grid in {len(values)} of {trials} trials ({found}); "
+        f"{' and '.join(remedies)}"
     )

@@ -1,10 +1,11 @@
 """Check names that users give, such as those of datasets and methods, against the known ones."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from kernel_pipeline.cluster.strict_model import did_you_mean
 from kernel_pipeline.errors import PipelineError
 from kernel_pipeline.tasks.listing import list_first
+from kernel_pipeline.tasks.weights.method import Method
 
 MAX_LISTED = 10
 
@@ -15,3 +16,21 @@ def check_known(what: str, name: str, known: Iterable[str]) -> None:
     if name not in names:
         listed = list_first(list(map(repr, names)), MAX_LISTED)
         raise PipelineError(f"there is no {what} {name!r}. Available: {listed}.{did_you_mean(name, names)}")
+
+
+def check_weighted(name: str, known: Iterable[str], used: Sequence[Method]) -> None:
+    """Raise an error for a method without kernel weights; its message lists the methods that have them.
+
+    Parameters
+    ----------
+    name
+        Name of the method, as in tables.
+    known
+        Names of all methods of the dataset.
+    used
+        Methods of the sweep.
+    """
+    without = {method.method_id for method in used if not method.gives_weights}
+    if name in without:
+        listed = list_first([other for other in known if other not in without], MAX_LISTED)
+        raise PipelineError(f"{name!r} has no kernel weights; methods of this dataset that have: {listed or 'none'}")

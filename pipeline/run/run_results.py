@@ -13,7 +13,7 @@ from kernel_pipeline.errors import PipelineError, RefusedError
 from kernel_pipeline.results.stored_tables import read_rows
 from kernel_pipeline.results.summary import summarise
 from kernel_pipeline.run.gram_matrix import WantedKernel, dataset_plan, read_gram, source_rows
-from kernel_pipeline.run.known_names import check_known
+from kernel_pipeline.run.known_names import check_known, check_weighted
 from kernel_pipeline.run.opened_run import OpenedRun
 from kernel_pipeline.run.verification import check_files
 from kernel_pipeline.store.arrays import STATISTICS, WEIGHTS, DamagedError
@@ -77,11 +77,17 @@ class RunResults(OpenedRun):
         DataFrame
             A column `kernel` with the names, and one column per trial: `trial_0`, `trial_1`, ..., or, if there are
             several repeats and none is chosen, `repeat_0_trial_0`, .... Weights are NaN if the method failed.
+
+        Raises
+        ------
+        PipelineError
+            If there is no such dataset or method, or the method has no weights, such as `linear`.
         """
         problem = self._problem(dataset, task)
         rows = self.rows
         methods = rows.loc[(rows["dataset"] == dataset) & (rows["task"] == problem), "method"].unique()
         check_known("method", method, methods)
+        check_weighted(method, methods, self.config.used_methods)
         folds, repeats = self.config.protocol.folds, self.config.protocol.repeats
         chosen = slice(None) if repeat is None else slice(folds * self._check_repeat(repeat), folds * (repeat + 1))
         values = self._read(WEIGHTS, f"{dataset}/{problem}/{method}", chosen, undefined=True)

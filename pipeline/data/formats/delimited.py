@@ -43,13 +43,12 @@ def _with_decimal_points(frame: pd.DataFrame) -> pd.DataFrame:
     """Replace decimal commas in columns of numbers that pandas reads as text, since some of their cells are text."""
     import pandas as pd
 
-    from kernel_pipeline.data.number_text import has_decimal_comma, is_mostly_numbers
+    from kernel_pipeline.data.number_text import is_mostly_numbers, with_decimal_points
 
     for column in frame:
         values = frame[column]
         if not pd.api.types.is_numeric_dtype(values) and is_mostly_numbers(values):
-            points = values.str.replace(",", ".", regex=False)
-            frame[column] = values.mask(has_decimal_comma(values), points)
+            frame[column] = with_decimal_points(values)
     return frame
 
 

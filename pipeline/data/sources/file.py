@@ -220,6 +220,8 @@ def _read_table(paths: list[Path], dataset: FileDataset) -> RawTable:
         table = from_table(frame, dataset, notes, test_from)
         if isinstance(table.encoder, TableRows) and FORMATS[dataset.format].read_sparse is not None:
             table = replace(table, encoder=replace(table.encoder, absent_is_zero=True))
+        elif isinstance(table.encoder, TableRows) and dataset.decimal == ",":
+            table = replace(table, encoder=replace(table.encoder, decimal_comma=True))
         return table
     table = _count_words(frame, dataset.text, dataset, paths[0])
     return replace(with_folds(table, frame, dataset, test_from), notes=(*notes, *table.notes))

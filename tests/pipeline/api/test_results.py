@@ -180,6 +180,15 @@ def test_a_folder_that_is_no_run_is_rejected(tmp_path: Path) -> None:
         kp.open_run(tmp_path)
 
 
+@pytest.mark.parametrize("method", ["linear", "mean"])
+def test_a_method_without_weights_is_refused_with_those_that_have_weights(method: str, tmp_path: Path) -> None:
+    zipfile.ZipFile(ASSETS / "run.zip").extractall(tmp_path)
+    with pytest.raises(kp.PipelineError) as refused:
+        kp.open_run(tmp_path / "small-run").weights("wave", method)
+    expected = f"'{method}' has no kernel weights; methods of this dataset that have: unif, alignf, best-single"
+    assert str(refused.value) == expected
+
+
 @pytest.mark.parametrize("name", ["run-format-4.zip", "run-format-3.zip", "run-format-2.zip"])
 def test_a_run_of_an_earlier_version_still_opens(name: str, tmp_path: Path) -> None:
     zipfile.ZipFile(ASSETS / name).extractall(tmp_path)

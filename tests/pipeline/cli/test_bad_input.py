@@ -73,7 +73,7 @@ CASES = [
         content=ROWS + "hello,1,a\n",
     ),
     Case("one class", ["'things'", "one class"], content=ROWS.replace("b", "a")),
-    Case("class of two", ["2 sample(s) of class 'b'", "at least 3"], content=ROWS.replace("b", "a", 2)),
+    Case("class of two", ["there are 2 samples of class 'b'", "at least 3"], content=ROWS.replace("b", "a", 2)),
     Case(
         "misspelled method",
         ["methods[0]", "got 'allignf'; did you mean 'alignf'?"],

@@ -51,7 +51,7 @@ CASES = [
     Case("too few rows", ["kernels[0]: string.npy", "(8, 8)", "(9, 9)", "(p, 9, 9)"], lambda: kernels(1, 8)[0]),
     Case(
         "one row per usable row",
-        ["(9, 9)", "(10, 10) is required", "1 row(s) that are left out because of missing values"],
+        ["(9, 9)", "(10, 10) is required", "including the row that is left out because of missing values"],
         rows=ROWS + "nan,1,a\n",
         dataset={"missing": "drop"},
     ),

@@ -30,6 +30,21 @@ def test_set_a_nested_value_even_if_its_table_is_not_written(tmp_path: Path) -> 
     assert setting("fit.krr.step=1", folder=tmp_path).fit.krr.step == 1
 
 
+def test_set_one_value_of_a_grid_that_is_not_written(tmp_path: Path) -> None:
+    base = {key: value for key, value in config_values().items() if key != "fit"}
+    fit = setting("fit.svm.from=-10", "fit.krr.to=2", "fit.align-krr.gamma2.step=2", base=base, folder=tmp_path).fit
+    assert (fit.svm.start, fit.svm.stop, fit.svm.step) == (-10, 18, 2)
+    assert (fit.krr.start, fit.krr.stop, fit.krr.step) == (-30, 2, 2)
+    grids = fit.model_dump(by_alias=True)["align-krr"]
+    assert grids["gamma2"] == {"from": -40, "to": -8, "step": 2}
+    assert grids["gamma1"] == {"from": -40, "to": -20, "step": 20}
+
+
+def test_set_does_not_complete_a_grid_that_is_written(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"fit\.svm\.to: is missing"):
+        setting("fit.svm.from=-10", base=config_values() | {"fit": {"svm": {"step": 1}}}, folder=tmp_path)
+
+
 def test_set_a_dataset_by_name(tmp_path: Path) -> None:
     config = setting("dataset.made.rows=99", folder=tmp_path)
     assert [dataset.rows for dataset in config.dataset] == [50, 60, 70, 99, 90, 40, None]

@@ -103,7 +103,7 @@ def test_rows_without_a_label_are_left_out_and_the_others_imputed(tmp_path: Path
     assert sorted(samples.order) == [0, 1, 2, *range(4, 12)]
     np.testing.assert_allclose(dense(samples), SimpleImputer(strategy=STRATEGIES[strategy]).fit_transform(raw))
     plan = make_plan(parsed(config_values(**TABLE, missing=strategy)), [samples.info])
-    assert "note: dataset 'things': 1 rows are left out, since they have no label" in lines(plan.notes())
+    assert "note: dataset 'things': 1 row is left out, since it has no label" in lines(plan.notes())
 
 
 def test_gaps_of_text_are_counted_once_and_under_the_name_of_their_column(tmp_path: Path) -> None:

@@ -60,7 +60,7 @@ def test_another_shape_is_refused(shape: tuple[int, ...], suffix: str, tmp_path:
         save(tmp_path / f"string.{suffix}", np.zeros(shape))
     with pytest.raises(DataError) as caught:
         found(tmp_path / f"string.{suffix}", 9, left_out=2)
-    for words in (f"shape {shape}", "(9, 9)", "(p, 9, 9)", "per row of the source", "2 row(s) that are left out"):
+    for words in (f"shape {shape}", "(9, 9)", "(p, 9, 9)", "per row of the source", "2 rows that are left out"):
         assert words in str(caught.value)
 
 

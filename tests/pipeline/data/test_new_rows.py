@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from kernel_pipeline.config.loading import parse_config
+from kernel_pipeline.data.new_rows import RowEncoder
 from kernel_pipeline.data.prepared import PreparedDataset, load_samples
 from kernel_pipeline.errors import DataError
 
@@ -88,11 +89,44 @@ def test_numbers_that_are_categories_may_be_text_in_new_rows(tmp_path: Path) -> 
     np.testing.assert_array_equal(np.asarray(one.features)[:, codes], np.eye(3))
     new = samples.encoder.encode(pd.DataFrame({"size": [1.0], "code": [9], "colour": ["red"]}))
     assert not np.asarray(new.features)[:, codes].any()
-    assert "column 'code' contains texts that are not in the data of the model, in 1 rows: 9" in new.notes[0]
+    assert "column 'code' contains texts that are not in the data of the model, in 1 row: 9" in new.notes[0]
 
 
 def test_sequences_of_another_length_are_refused(tmp_path: Path) -> None:
     encoder = loaded(tmp_path, "letters").encoder
     assert encoder is not None
-    with pytest.raises(DataError, match="contains 'AG' in row 2 of the new rows; sequences of 3 letters are required"):
+    with pytest.raises(DataError, match=r"contains 'AG' in row 2 of the new rows .*; sequences of 3 letters"):
         encoder.encode(TABLE.assign(gene=["AGC", "AG", *["AGC"] * 10]))
+
+
+DISTANCES = {"distance": ["2,0", "2,5", "12 km"], "zone": ["1,5", "2,5", "1,5"]}
+
+
+def with_commas(folder: Path, decimal: str) -> RowEncoder:
+    comma = "".join(f"{row},{row % 10};{1 + row % 2},5;{row}\n" for row in range(12))
+    (folder / "table.csv").write_text("distance;zone;y\n" + (comma if decimal == "," else comma.replace(",", ".")))
+    dataset = {"name": "d", "task": "regression", "source": "file", "path": "table.csv", "format": "csv", "target": "y"}
+    values = dataset | {"kernels": [{"family": "linear"}], "decimal": decimal, "separator": ";"}
+    values["categorical"] = ["zone"]
+    config = parse_config({"name": "t", "methods": ["unif"], "protocol": {"folds": 3}, "dataset": [values]}, "a test")
+    encoder = load_samples(config, config.dataset[0], folder).encoder
+    assert encoder is not None
+    return encoder
+
+
+def test_texts_with_decimal_commas_are_numbers_if_the_source_has_them(tmp_path: Path) -> None:
+    encoder, rows = with_commas(tmp_path, ","), pd.DataFrame(DISTANCES)
+    found = encoder.encode(rows.head(2))
+    assert found.notes == ()
+    np.testing.assert_array_equal(found.features, [[2.0, 1.0, 0.0], [2.5, 0.0, 1.0]])
+    np.testing.assert_array_equal(
+        encoder.encode(pd.DataFrame({"distance": [2.0, 2.5], "zone": [1.5, 2.5]})).features, found.features
+    )
+    with pytest.raises(DataError, match=r"text in row 3 of the new rows \(counted from 1\), '12 km'.* Write a number"):
+        encoder.encode(rows)
+
+
+def test_a_decimal_comma_that_the_source_does_not_have_is_named_with_its_remedy(tmp_path: Path) -> None:
+    encoder = with_commas(tmp_path, ".")
+    with pytest.raises(DataError, match=r"row 1 of the new rows .*, '2,0'.* Write 2\.0 with a decimal point"):
+        encoder.encode(pd.DataFrame(DISTANCES))

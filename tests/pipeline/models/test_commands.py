@@ -142,7 +142,7 @@ def test_unseen_texts_and_gaps_follow_their_rules(models: Path, tmp_path: Path) 
     result = command("predict", models / "clinic.skops", tmp_path / "new.csv")
     assert result.exit_code == 0
     assert (
-        "note: column 'smoker' contains texts that are not in the data of the model, in 1 rows: 'pipe'" in result.stderr
+        "note: column 'smoker' contains texts that are not in the data of the model, in 1 row: 'pipe'" in result.stderr
     )
     model = kp.load_model(models / "clinic.skops")
     encoder = model.encode(pd.read_csv(tmp_path / "new.csv"))

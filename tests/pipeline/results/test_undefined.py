@@ -152,7 +152,7 @@ def test_a_regularisation_value_at_the_edge_is_flagged_and_noted(tmp_path: Path)
     rows = read_rows(LocalStorage(done[0]))
     assert (rows["regularisation"] == 2.0**6).all()
     assert rows["at_edge"].all()
-    note = "the regularisation value is at the edge of its grid in 5 of 5 trials (64); widen [fit] krr"
+    note = "the regularisation value is at the edge of its grid in 5 of 5 trials (64); lower fit.krr.from (now 6)"
     assert [f"note: {method} on data (regression): {note}" for method in ("unif", "alignf")] == notes_of(done)
     table = pd.read_csv(done[0] / "results/notes.csv", keep_default_na=False)
     assert table.to_dict("records") == [
@@ -200,6 +200,24 @@ def test_a_class_that_every_method_merely_predicts_is_noted(tmp_path: Path) -> N
         "note: dataset 'data' (classification): every method predicts the majority class of the training set for all "
         "test samples, in every trial; each error is the share of the other class"
     ) in notes_of(done)
+
+
+def test_one_method_that_merely_predicts_the_majority_is_noted_instead_of_the_edge(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    features = rng.normal(size=(60, 2))
+    target = np.where(features[:, 0] > 0.7, "rare", "usual")
+    changes = {"methods": ["unif", "l1-svm"], "fit": {"svm": {"from": -9, "to": -8}, "l1-svm": {"from": 4, "to": 6}}}
+    done = run(tmp_path, features, target, [GAUSSIAN], task="classification", **changes)
+    said = notes_of(done)
+    assert (
+        "note: unif on data (classification): it predicts the majority class of the training set for all test samples, "
+        "in every trial; each error is the share of the other class"
+    ) in said
+    assert not any("every method" in line for line in said)
+    assert not any("note: unif" in line and "edge" in line for line in said)
+    (edge,) = [line for line in said if "edge" in line]
+    assert edge.startswith("note: l1-svm on data")
+    assert "lower fit.l1-svm.from (now 4)" in edge or "raise fit.l1-svm.to (now 6)" in edge
 
 
 def test_a_class_of_several_that_every_method_merely_predicts_is_noted(tmp_path: Path) -> None:
