@@ -111,5 +111,5 @@ def test_workers_without_the_plug_in_or_with_another_one_are_refused_before_the_
     assert names.split()[0] == "driver"
     assert [line.split()[: len(row)] for line, row in zip(found, rows, strict=True)] == rows
     assert last == "Install the same versions for the workers, and run the same command again"
-    assert "Traceback" not in done.stderr
+    assert "kernel_pipeline/" not in done.stderr  # no traceback of the driver; Dask may log that connections close
     assert not list((tmp_path / "run/gram.zarr/made/gram").glob("c/*"))
