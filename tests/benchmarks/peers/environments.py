@@ -62,13 +62,17 @@ def installed_version(python: str, package: str) -> str:
 
 
 def run_step(python: str, arguments: list[str], limit: float, memory_gib: float | None = None) -> dict[str, Any]:
-    """Run a step of `step.py` with one thread; return the JSON that it prints."""
+    """Run a step of `step.py` with one thread; return the JSON that it prints.
+
+    The last argument is a path in the folder of temporary files, which the caller removes, even if a step is killed.
+    """
     command = [python, "-m", "tests.benchmarks.peers.step", *arguments]
-    found: dict[str, Any] = json.loads(run_command(command, limit, memory_gib).splitlines()[-1])
+    scratch = str(Path(arguments[-1]).parent)
+    found: dict[str, Any] = json.loads(run_command(command, limit, memory_gib, scratch).splitlines()[-1])
     return found
 
 
-def run_command(command: list[str], limit: float, memory_gib: float | None = None) -> str:
+def run_command(command: list[str], limit: float, memory_gib: float | None = None, scratch: str | None = None) -> str:
     """Run a command, and end it with all its child processes at the time limit; return what it prints."""
 
     def limit_memory() -> None:
@@ -77,6 +81,8 @@ def run_command(command: list[str], limit: float, memory_gib: float | None = Non
 
     environment = {name: value for name, value in os.environ.items() if name != "VIRTUAL_ENV"}
     environment |= dict.fromkeys(THREADS, "1") | {"PYTHONPATH": str(ROOT)}
+    if scratch is not None:
+        environment["TMPDIR"] = scratch
     with subprocess.Popen(
         command,
         env=environment,

@@ -57,8 +57,7 @@ def _run(command: list[str]) -> str:
 
 
 def plain_script(data: Arrays) -> Call:
-    folder = tempfile.mkdtemp()
-    path = Path(folder, "samples.npz")
+    path = Path(tempfile.mkdtemp(), "samples.npz")  # below a folder that the benchmark removes
     np.savez(path, **data)
 
     def run() -> Arrays:
@@ -70,7 +69,7 @@ def plain_script(data: Arrays) -> Call:
 
 
 def ours(data: Arrays) -> Call:
-    folder = Path(tempfile.mkdtemp())
+    folder = Path(tempfile.mkdtemp())  # below a folder that the benchmark removes
     columns = [f"x{place}" for place in range(data["features"].shape[1])]
     table = np.column_stack([data["features"], data["target:classification"], data["fold"]])
     rows = [[*map(repr, row[:-2].tolist()), f"{row[-2]:.0f}", f"{row[-1]:.0f}"] for row in table]
