@@ -1,6 +1,7 @@
 """Forged run directories that claim huge sizes: commands refuse them within 1 GiB of memory."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -25,7 +26,10 @@ def test_sizes_that_a_directory_claims_do_not_take_memory(tmp_path: Path) -> Non
         lines.append(arguments(name, root, config))
     limited = [sys.executable, "-m", "tests.faults.limited"]
     top = Path(__file__).parents[2]  # not the working directory, which other tests may have changed
-    done_all = subprocess.run(limited, input=json.dumps(lines), capture_output=True, text=True, check=False, cwd=top)
+    environment = os.environ | {"PYTHONPATH": str(top)}  # also if the working directory is not searched for modules
+    done_all = subprocess.run(
+        limited, input=json.dumps(lines), capture_output=True, text=True, check=False, cwd=top, env=environment
+    )
     results = [json.loads(line) for line in done_all.stdout.splitlines()]
     assert results, f"exit code {done_all.returncode}: {done_all.stderr[-2000:]}"
     first, *found = results
