@@ -68,7 +68,7 @@ def install(module: str, cache: Path) -> Installed:
 def compare(found: Installed, number: int, size: Size, limits: Limits) -> list[Row]:
     """Run all programs on one problem in turn; return one row per program."""
     problem = found.peer.problems[number]
-    titles = [program.title.format(version=found.version) for program in problem.programs]
+    titles = [program.title.format(version=found.version or "(not installed)") for program in problem.programs]
     rows = [Row(found.peer.name, problem.title, size, title) for title in titles]
     for row, program in zip(rows, problem.programs, strict=True):
         row.failure = "" if program.is_ours else found.failure
