@@ -47,8 +47,9 @@ def check_classes(target: EncodedTarget, rows: Integers, name: str) -> None:
     common = [
         label for members, count in zip(classes, counts, strict=True) if count >= MIN_PER_CLASS for label in members
     ]
+    found_samples = "is 1 sample" if counts[few] == 1 else f"are {counts[few]} samples"
     raise DataError(
-        f"dataset {name!r}: there are {counts[few]} sample(s) of class {names[few]}; at least {MIN_PER_CLASS} of each "
+        f"dataset {name!r}: there {found_samples} of class {names[few]}; at least {MIN_PER_CLASS} of each "
         "class are required, so that every training set contains all of them. The class is in data "
         f"row{'s' if len(where) > 1 else ''} {', '.join(where)}; the classes and their sizes are "
         f"{list_first(sizes, MAX_LISTED_CLASSES)}. {_fixes(classes, classes[few][0], common)}"

@@ -2,8 +2,8 @@
 
     PIPELINE_DATA_DIR=DIR python tests/benchmarks/bench_spread.py [ROWS] [MEMORY]
 
-The sweep of each problem (protein with ridge paths, a9a with support vector machines) is run undisturbed, again while a
-worker and then the driver are killed, and once more with kernels in memory. The tables of the first two runs must have
+The sweep of each problem (protein with ridge paths, a9a with support vector machines) is run undisturbed, again while
+workers and then the driver are killed, and once more with kernels in memory. The tables of the first two runs must have
 the same bytes, and their errors must be those of the third run, within the certificates.
 """
 
@@ -45,6 +45,8 @@ DATASETS: dict[str, dict[str, Any]] = {
         "kernels": [{"family": "gaussian", "log2_gamma": [-8, -2]}],
     },
 }
+# Time after the start of a solve at which a worker is killed.
+DELAY_S = 3.0
 ERRORS = ["train_error", "validation_error", "test_error"]
 
 
@@ -108,12 +110,27 @@ def wait_for(holds: Callable[[], bool], process: "subprocess.Popen[str]") -> Non
         time.sleep(0.1)
 
 
+def solving(client: Client) -> dict[str, bool]:
+    """Whether each worker runs a task of the stage `fits`; the others may hold panels of its kernel."""
+    return {address: any(str(key).startswith("fits-") for key in keys) for address, keys in client.processing().items()}
+
+
+def kill(client: Client, process: "subprocess.Popen[str]", solves: bool) -> None:
+    """Kill a worker while there is a solve: one that runs its task, or, if there is any, one that does not."""
+    wait_for(lambda: any(solving(client).values()), process)
+    time.sleep(DELAY_S)
+    found = solving(client)
+    address = next((address for address, busy in found.items() if busy == solves), next(iter(found)))
+    os.kill(client.run(os.getpid, workers=[address])[address], signal.SIGKILL)
+
+
 def disturb(client: Client, folder: Path, root: Path, options: list[str]) -> None:
-    """Run a sweep; kill a worker that solves, then the driver, and resume."""
+    """Run a sweep; kill a worker that holds panels, one that solves, and the driver, and resume."""
     process = command(folder, root, *options)
-    wait_for(lambda: finished(root) > 0, process)
-    busy = next(address for address, calls in client.processing().items() if calls)
-    os.kill(client.run(os.getpid, workers=[busy])[busy], signal.SIGKILL)
+    for solves in (False, True):
+        count = finished(root)
+        wait_for(lambda count=count: finished(root) > count, process)  # type: ignore[misc]
+        kill(client, process, solves)
     count = finished(root)
     wait_for(lambda: finished(root) > count, process)
     process.send_signal(signal.SIGKILL)
