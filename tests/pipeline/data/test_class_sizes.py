@@ -10,6 +10,7 @@ from tests.helpers.build import load, put, refused
 def rows_of_classes(first: int, second: int) -> str:
     return "".join(f"{i},{'a' if i < first else 'b'}\n" for i in range(first + second))
 
+
 FEW = {1: "is 1 sample", 2: "are 2 samples"}
 
 
