@@ -94,9 +94,9 @@ def _dataset_table(datasets: Sequence[DatasetPlan]) -> Table:
 
 def _describe_tasks(plan: Plan, free: int | None) -> str:
     """Return the number of tasks by stage, and the disk space that they need."""
-    counts, tile = Counter(task.stage for task in plan.tasks), plan.config.storage.tile
+    counts, tile_size = Counter(task.stage for task in plan.tasks), plan.config.storage.tile
     listed = ", ".join(f"{stage} {counts[stage]:,}" for stage in STAGES if counts[stage])
-    tiles = f", in tiles of {tile} x {tile}" if counts["tiles"] else ""
+    tiles = f", in tiles of {tile_size} x {tile_size}" if counts["tiles"] else ""
     available = "" if free is None else f"; {format_bytes(free)} are free"
     return f"{len(plan.tasks):,} tasks: {listed}; {format_bytes(plan.disk_bytes)} on disk{tiles}{available}."
 

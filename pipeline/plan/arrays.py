@@ -12,29 +12,29 @@ from kernel_pipeline.store.paths import fitted_group, repeat_group
 from kernel_pipeline.store.schema import ARRAYS
 from kernel_pipeline.tasks.kernels.family import GramFamily, kernel_shifts
 
-Cells = Sequence[tuple[str, str]]
+MethodKeys = Sequence[tuple[str, str]]
 """Pairs of a problem and a method."""
 Owners = dict[Per, list[dict[str, str]]]
 """Owners of arrays by kind; each owner gives the fields of the patterns that name its arrays."""
 
 
 @dataclass(frozen=True)
-class ArrayCells:
-    """The problems and cells of a dataset that have arrays of their own."""
+class ArrayOwners:
+    """The problems of a dataset, and the pairs of a problem and a method, that have arrays of their own."""
 
     problems: Sequence[str] = ()
-    cells: Cells = ()
+    predicted: MethodKeys = ()
     """Pairs of a problem and a method that have predictions."""
-    weighted: Cells = ()
+    weighted: MethodKeys = ()
     """Pairs of a problem and a method that have weights."""
-    combined: Cells = ()
+    combined: MethodKeys = ()
     """Pairs of a problem and a method whose combined kernels are stored."""
     single: Sequence[str] = ()
     """Problems for which base kernels are fitted separately."""
-    in_parts: Cells = ()
+    in_parts: MethodKeys = ()
     """Pairs of a problem and a method whose ridges are solved in parts."""
 
-    def owners(self, info: DatasetInfo, sizes: Sizes) -> Owners:
+    def by_kind(self, info: DatasetInfo, sizes: Sizes) -> Owners:
         """Return all owners of arrays of a dataset."""
         trials = info.fitted_trials(sizes.length("trial"))
         return {
@@ -45,17 +45,17 @@ class ArrayCells:
             Per.PERMUTED_SUMS: [{"fitted": group} for group in sums_groups(info, sizes) if sizes.permutation],
             Per.PERMUTED: _by_problem(self.problems) if sizes.permutation else [],
             Per.PRECOMPUTED: [{}] if sizes.precomputed else [],
-            Per.COMBINED: _by_cell(self.combined),
+            Per.COMBINED: _by_method(self.combined),
             Per.PROBLEM: _by_problem(self.problems),
             Per.SINGLE: _by_problem(self.single),
-            Per.IN_PARTS: _by_cell(self.in_parts),
-            Per.WEIGHTS: _by_cell(self.weighted),
-            Per.CELL: _by_cell(self.cells),
+            Per.IN_PARTS: _by_method(self.in_parts),
+            Per.WEIGHTS: _by_method(self.weighted),
+            Per.PREDICTED: _by_method(self.predicted),
         }
 
 
 def planned_arrays(
-    info: DatasetInfo, families: Sequence[GramFamily], sizes: Sizes, cells: ArrayCells, recompute: bool = False
+    info: DatasetInfo, families: Sequence[GramFamily], sizes: Sizes, owners: ArrayOwners, recompute: bool = False
 ) -> tuple[ArrayPlan, ...]:
     """Return all arrays of a dataset, in the order in which they are created.
 
@@ -63,8 +63,8 @@ def planned_arrays(
     ----------
     families
         The Gram families; empty for a rank-one family.
-    cells
-        The problems and cells that have arrays of their own.
+    owners
+        The problems and methods that have arrays of their own.
     recompute
         Whether Gram matrices are not stored.
 
@@ -74,7 +74,7 @@ def planned_arrays(
         The arrays, without values.
     """
     kind = Kernels.GRAM if families else Kernels.RANK_ONE
-    owners = cells.owners(info, sizes)
+    by_kind = owners.by_kind(info, sizes)
     attributes = {"kernels": list(info.kernels), "shift": list(kernel_shifts(families))}
     return tuple(
         _array_plan(
@@ -84,7 +84,7 @@ def planned_arrays(
             attributes,
         )
         for per, specs in _by_owner(kind)
-        for owner in owners[per]
+        for owner in by_kind[per]
         for spec in specs
         if not (recompute and spec.is_optional)
     )
@@ -97,9 +97,9 @@ def sums_groups(info: DatasetInfo, sizes: Sizes) -> list[str]:
     return [fitted_group(info.name, trial) for trial in info.fitted_trials(sizes.length("trial"))]
 
 
-def kept_bytes(info: DatasetInfo, families: Sequence[GramFamily], sizes: Sizes, combined: Cells) -> int:
+def kept_bytes(info: DatasetInfo, families: Sequence[GramFamily], sizes: Sizes, combined: MethodKeys) -> int:
     """Return the stored size of the Gram matrices and combined kernels of a dataset, if they are stored."""
-    arrays = planned_arrays(info, families, sizes, ArrayCells(combined=combined))
+    arrays = planned_arrays(info, families, sizes, ArrayOwners(combined=combined))
     return sum(array.stored_bytes for array in arrays if array.is_optional)
 
 
@@ -107,8 +107,8 @@ def _by_problem(problems: Sequence[str]) -> list[dict[str, str]]:
     return [{"problem": problem} for problem in problems]
 
 
-def _by_cell(cells: Cells) -> list[dict[str, str]]:
-    return [{"problem": problem, "method": method} for problem, method in cells]
+def _by_method(keys: MethodKeys) -> list[dict[str, str]]:
+    return [{"problem": problem, "method": method} for problem, method in keys]
 
 
 def _by_owner(kind: Kernels) -> list[tuple[Per, list[ArraySpec]]]:

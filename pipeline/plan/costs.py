@@ -83,8 +83,10 @@ def task_work(task: Task, sizes: TaskSizes) -> Work:
 
 @task_work.register
 def _(task: TilesTask, sizes: TaskSizes) -> Work:
-    pairs = computed_pairs(task.tiles, task.tile, sizes.samples)
-    stored = 0.0 if task.recompute else FLOAT_BYTES * sizes.kernels * tile_area(task.tiles, task.tile, sizes.samples)
+    pairs = computed_pairs(task.tiles, task.tile_size, sizes.samples)
+    stored = (
+        0.0 if task.recompute else FLOAT_BYTES * sizes.kernels * tile_area(task.tiles, task.tile_size, sizes.samples)
+    )
     # Inner products of all pairs of kernels; then sums of rows and products with labels, at the rate of the cache.
     per_pair = 2.0 * sizes.kernels**2 + VECTOR_FLOPS * sizes.kernels * (1 + sizes.labels) / 4
     repeats = len(task.sums_groups())
@@ -102,8 +104,8 @@ def _(task: TilesTask, sizes: TaskSizes) -> Work:
 def _(task: ReduceTask, sizes: TaskSizes) -> Work:
     sums = FLOAT_BYTES * sizes.kernels * sizes.samples * (sizes.folds + 1) * task.batches
     trials = 1 if task.fitted else task.folds
-    flops = 2.0 * sizes.kernels**2 * sizes.samples * trials * len(task.tasks)
-    return Work(flops, 0.0, sums, 4 * task.batches + 12 * trials * len(task.tasks))
+    flops = 2.0 * sizes.kernels**2 * sizes.samples * trials * len(task.problems)
+    return Work(flops, 0.0, sums, 4 * task.batches + 12 * trials * len(task.problems))
 
 
 @task_work.register
@@ -114,7 +116,7 @@ def _(task: WeightsTask, sizes: TaskSizes) -> Work:
 
 @task_work.register
 def _(task: CombineTask, sizes: TaskSizes) -> Work:
-    area, trials = tile_area(task.tiles, task.tile, sizes.samples), len(task.trials)
+    area, trials = tile_area(task.tiles, task.tile_size, sizes.samples), len(task.trials)
     read = 1.0 / sizes.combined  # each tile is read once for all methods
     return Work(
         2.0 * VECTOR_FLOPS / 4 * sizes.kernels * trials * area,
@@ -215,7 +217,7 @@ def base_work(task: GramTask, sizes: TaskSizes) -> Work:
     """Return the work of reading or computing all base kernels."""
     if task.recompute:
         return computing_work(task, sizes, sizes.pairs)
-    return Work(0.0, 0.0, FLOAT_BYTES * sizes.kernels * sizes.pairs, tile_count(sizes.samples, task.tile))
+    return Work(0.0, 0.0, FLOAT_BYTES * sizes.kernels * sizes.pairs, tile_count(sizes.samples, task.tile_size))
 
 
 def kernel_work(task: FitTask, sizes: TaskSizes) -> Work:
@@ -224,7 +226,7 @@ def kernel_work(task: FitTask, sizes: TaskSizes) -> Work:
     again = held_out if task.repeats == 1 else sizes.samples**2  # in further repeats, folds are spread over all tiles
     pairs = sizes.pairs + (again if FLOAT_BYTES * held_out > HELD_OUT_BYTES else 0)
     if not task.recompute:
-        return Work(0.0, 0.0, FLOAT_BYTES * pairs, tile_count(sizes.samples, task.tile))
+        return Work(0.0, 0.0, FLOAT_BYTES * pairs, tile_count(sizes.samples, task.tile_size))
     combined = 2.0 * VECTOR_FLOPS / 4 * sizes.kernels * max(1, len(task.trials)) * pairs
     return computing_work(task, sizes, pairs) + Work(combined)
 

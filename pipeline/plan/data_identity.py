@@ -11,10 +11,10 @@ from kernel_pipeline.tasks.kernels.family import kernel_shifts
 
 def data_identity(plan: DatasetPlan) -> str:
     """Return a digest of everything that determines the arrays and attributes that `create_arrays` writes."""
-    combined = sorted({task.cell for task in plan.of(CombineTask)})
-    sizes = (len(plan.stages["tiles"]), plan.tile, plan.folds)
+    combined = sorted({task.method_key for task in plan.of(CombineTask)})
+    sizes = (len(plan.stages["tiles"]), plan.tile_size, plan.folds)
     shifts = kernel_shifts(plan.families)
-    content = [DATA_VERSION, plan.info.fingerprint, plan.problems, sorted(plan.cells), combined, sizes, shifts]
+    content = [DATA_VERSION, plan.info.fingerprint, plan.problems, sorted(plan.method_keys), combined, sizes, shifts]
     if plan.repeats > 1:
         content.append(plan.repeats)
     content += [array.shape for array in plan.arrays if array.name.endswith("permuted")]

@@ -36,8 +36,8 @@ class DatasetPlan:
     """Number of trials of a repeat: the number of folds, not counting a fixed test set."""
     fixed_test: bool
     """Whether there is one more fold, which is the test set of every trial."""
-    tile: int
-    cells: tuple[tuple[str, str], ...]
+    tile_size: int
+    method_keys: tuple[tuple[str, str], ...]
     """Pairs of a problem and a method that have rows in the tables, in all trials."""
     unsupported: tuple[UnsupportedMethod, ...]
     """Methods that are left out."""

@@ -32,7 +32,7 @@ def task_sizes(dataset: DatasetPlan) -> TaskSizes:
         folds=dataset.folds + dataset.fixed_test,
         labels=sum(dataset.info.label_columns(problem) for problem in dataset.problems),
         stored_values=dataset.info.entries if dataset.rank_one else 0,
-        combined=max(1, len({task.cell for task in dataset.of(CombineTask)})),
+        combined=max(1, len({task.method_key for task in dataset.of(CombineTask)})),
     )
 
 

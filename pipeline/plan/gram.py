@@ -61,7 +61,7 @@ def gram_stages(
     common: dict[str, Any] = {
         "dataset": dataset.name,
         "fingerprint": info.fingerprint,
-        "tile": sizes.tile,
+        "tile_size": sizes.tile,
         "families": families,
         "recompute": gram.recompute,
         "repeats": repeats,
@@ -164,7 +164,7 @@ def _reduce_task(common: dict[str, Any], dataset: Dataset, info: DatasetInfo, si
     widths = tuple(len(target.columns) for target in dataset_targets(dataset.task, info))
     return ReduceTask(
         **common,
-        tasks=tuple(dataset.task),
+        problems=tuple(dataset.task),
         folds=folds,
         batches=sizes.batch,
         widths=widths if max(widths) > 1 else (),
@@ -187,7 +187,7 @@ def _weights_and_combine(
         Pairs of a problem and a method: all, and those whose combined kernels are stored.
     """
 
-    def cells(chosen: Sequence[tuple[str, WeightRule]]) -> list[dict[str, Any]]:
+    def batches_of(chosen: Sequence[tuple[str, WeightRule]]) -> list[dict[str, Any]]:
         return [
             {**common, "fitted": fitted[trials[0]], "problem": problem, "method": rule, "trials": trials}
             for problem, rule in chosen
@@ -198,8 +198,8 @@ def _weights_and_combine(
     together = 1 if sizes.per_trial else len(fitted) // sizes.repeat
     batches = _batches(sizes, sizes.kernel + together * ASSUMED_METHODS)
     return {
-        "weights": tuple(WeightsTask(**cell, **permuted) for cell in cells(rules)),
+        "weights": tuple(WeightsTask(**batch, **permuted) for batch in batches_of(rules)),
         "combine": tuple(
-            CombineTask(**cell, number=n, tiles=tiles) for n, tiles in batches for cell in cells(combined)
+            CombineTask(**batch, number=n, tiles=tiles) for n, tiles in batches for batch in batches_of(combined)
         ),
     }

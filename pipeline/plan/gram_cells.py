@@ -80,7 +80,7 @@ def _cell_tasks(
     elif target.problem == "classification":
         yield RowFitTask(**cell, metrics=metrics, memory=limit.rows())
     else:
-        panels = limit.panels(common["tile"], len(values) * len(target.columns))
+        panels = limit.panels(common["tile_size"], len(values) * len(target.columns))
         yield LargeRidgesTask(**cell | {"metric": ""}, memory=panels)  # solutions need no metric
         yield PanelFitTask(**cell, metrics=metrics, memory=panels)
 

@@ -86,12 +86,12 @@ class FitMemory:
             )
         return found
 
-    def panels(self, tile: int, systems: int) -> PanelMemory:
+    def panels(self, tile_size: int, systems: int) -> PanelMemory:
         """Divide the memory of a ridge path whose kernel is held in panels.
 
         Parameters
         ----------
-        tile
+        tile_size
             Side length of a tile.
         systems
             Number of pairs of a ridge and an output.
@@ -101,7 +101,7 @@ class FitMemory:
         ConfigError
             If it is too small for any row of tiles.
         """
-        side = min(tile, self.train)
+        side = min(tile_size, self.train)
         found = PanelMemory.of(self.arrays, self.train, side, systems, self.other_bytes)
         if found is None:
             rows = f"a few rows of tiles of size {side} for {self.train:,} training samples"

@@ -21,7 +21,7 @@ class PlannedMethod:
     method: Method
 
     @property
-    def cell(self) -> tuple[str, str]:
+    def key(self) -> tuple[str, str]:
         """Return the problem and the name of the method, as in tables and arrays."""
         return self.target.problem, self.method.method_id
 

@@ -10,7 +10,7 @@ from kernel_pipeline.config.loading import config_digest
 from kernel_pipeline.config.sweep import Config
 from kernel_pipeline.config.views import gram_families
 from kernel_pipeline.errors import ConfigError, TooLargeError
-from kernel_pipeline.plan.arrays import ArrayCells, planned_arrays
+from kernel_pipeline.plan.arrays import ArrayOwners, planned_arrays
 from kernel_pipeline.plan.dataset_plan import DatasetPlan, disk_advice
 from kernel_pipeline.plan.gram import gram_stages
 from kernel_pipeline.plan.gram_storage import describe_storage
@@ -138,7 +138,9 @@ def make_plan(config: Config, infos: Sequence[DatasetInfo]) -> Plan:
     datasets = tuple(_plan_dataset(config, dataset, info) for dataset, info in zip(config.dataset, infos, strict=True))
     unsupported = [left_out for dataset in datasets for left_out in dataset.unsupported]
     listed = {method.method_id for method in config.methods}
-    has_fits = any(task.cell and task.cell[1] in listed for dataset in datasets for task in dataset.stages["fits"])
+    has_fits = any(
+        task.method_key and task.method_key[1] in listed for dataset in datasets for task in dataset.stages["fits"]
+    )
     for method in config.methods:
         reasons = [left_out for left_out in unsupported if left_out.method == method.method_id]
         # A method that does not support the number of classes or outputs gets a note, unless no other method is left.
@@ -159,10 +161,12 @@ def _plan_dataset(config: Config, dataset: Dataset, info: DatasetInfo) -> Datase
         if rank_one
         else gram_stages(config, dataset, info, families, methods)
     )
-    cells = tuple(planned_method.cell for planned_method in methods if planned_method.method.has_rows)
-    weighted = tuple(planned_method.cell for planned_method in methods if planned_method.method.gives_weights)
+    predicted = tuple(planned_method.key for planned_method in methods if planned_method.method.has_rows)
+    weighted = tuple(planned_method.key for planned_method in methods if planned_method.method.gives_weights)
     fits = planned.stages["fits"]
-    combined = tuple(dict.fromkeys(task.cell for task in planned.stages["combine"] if isinstance(task, CombineTask)))
+    combined = tuple(
+        dict.fromkeys(task.method_key for task in planned.stages["combine"] if isinstance(task, CombineTask))
+    )
     return DatasetPlan(
         info=info,
         problems=tuple(dataset.task),
@@ -170,8 +174,8 @@ def _plan_dataset(config: Config, dataset: Dataset, info: DatasetInfo) -> Datase
         families=families,
         folds=config.protocol.folds,
         fixed_test=dataset.fixed_test,
-        tile=min(config.storage.tile, info.rows),
-        cells=cells,
+        tile_size=min(config.storage.tile, info.rows),
+        method_keys=predicted,
         unsupported=tuple(unsupported),
         stages=planned.stages,
         memory=planned.memory,
@@ -179,13 +183,13 @@ def _plan_dataset(config: Config, dataset: Dataset, info: DatasetInfo) -> Datase
             info,
             families,
             planned.sizes,
-            ArrayCells(
+            ArrayOwners(
                 problems=dataset.task,
-                cells=cells,
+                predicted=predicted,
                 weighted=weighted,
                 combined=combined,
                 single=single_kernel_problems(methods),
-                in_parts=tuple(dict.fromkeys(task.cell for task in fits if isinstance(task, PanelFitTask))),
+                in_parts=tuple(dict.fromkeys(task.method_key for task in fits if isinstance(task, PanelFitTask))),
             ),
             recompute=planned.gram is not None and planned.gram.recompute,
         ),

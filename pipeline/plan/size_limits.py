@@ -15,34 +15,34 @@ def check_plan_size(config: Config, infos: Sequence[DatasetInfo]) -> None:
     """Raise a `TooLargeError` for a sweep with more tiles and cells than a driver can handle."""
     methods, total = len(config.used_methods), 0
     for dataset, info in zip(config.dataset, infos, strict=True):
-        rows, tile = info.rows, min(config.storage.tile, max(1, info.rows))
-        tiles = 0 if dataset.column_family else tile_count(rows, tile)
+        rows, tile_size = info.rows, min(config.storage.tile, max(1, info.rows))
+        tiles = 0 if dataset.column_family else tile_count(rows, tile_size)
         layers = 1 + methods * len(dataset.task)  # the base kernels, and the combined ones of each method
         passes = len(info.fitted_trials(config.protocol.trials))
         layers *= passes if passes > 1 else config.protocol.repeats
         total += tiles * layers + len(dataset.task) * methods * config.protocol.trials
         if total > MAX_PARTS:
             raise TooLargeError(
-                f"dataset {dataset.name!r}: [storage] tile = {tile} divides {rows:,} rows into {tiles:,} tiles; with "
-                f"{methods} methods, the sweep has more than {MAX_PARTS:,} tiles and cells. Set tile = "
-                f"{smallest_tile(rows, MAX_PARTS // layers)} or more, or use fewer rows or methods"
+                f"dataset {dataset.name!r}: [storage] tile = {tile_size} divides {rows:,} rows into {tiles:,} tiles; "
+                f"with {methods} methods, the sweep has more than {MAX_PARTS:,} tiles and cells. Set tile = "
+                f"{smallest_tile_size(rows, MAX_PARTS // layers)} or more, or use fewer rows or methods"
             )
 
 
-def tile_count(rows: int, tile: int) -> int:
+def tile_count(rows: int, tile_size: int) -> int:
     """Return the number of tiles on and above the diagonal.
 
     >>> tile_count(5, 2)
     6
     """
-    side = -(-rows // tile)
+    side = -(-rows // tile_size)
     return side * (side + 1) // 2
 
 
-def smallest_tile(rows: int, tiles: int) -> int:
+def smallest_tile_size(rows: int, tiles: int) -> int:
     """Return the smallest side length of a tile for which there are at most `tiles` tiles.
 
-    >>> smallest_tile(20_000, 1_000_000), tile_count(20_000, 15), tile_count(20_000, 14)
+    >>> smallest_tile_size(20_000, 1_000_000), tile_count(20_000, 15), tile_count(20_000, 14)
     (15, 890445, 1021735)
     """
     return -(-rows // max(1, (math.isqrt(8 * tiles + 1) - 1) // 2))

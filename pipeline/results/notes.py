@@ -78,14 +78,14 @@ def _trials(dataset: DatasetPlan, numbers: Sequence[int]) -> str:
 
 def _cell_notes(dataset: DatasetPlan, fit: Fit, finished: Mapping[str, TaskReport]) -> Iterator[Note]:
     """Yield the notes about the paths of a dataset's cells."""
-    paths: dict[tuple[str, str], list[PathResult]] = {cell: [] for cell in dataset.cells}
+    paths: dict[tuple[str, str], list[PathResult]] = {key: [] for key in dataset.method_keys}
     methods = {task.method_id: task.method for task in dataset.tasks if isinstance(task, CellTask)}
     for task in dataset.tasks:
         entry = finished.get(task.name)
         if entry and not entry.failed and isinstance(task, CellTask) and task.result_type is CellResult:
             result = read_result(task, entry, CellResult)
             if result.status == OK and result.path:
-                paths[task.cell].append(result.path)
+                paths[task.method_key].append(result.path)
     for (problem, method), found in paths.items():
         known = methods[method]
         if not known.grids and (text := _excluded(problem, found, dataset.trials)):
@@ -135,7 +135,7 @@ def _null_notes(dataset: DatasetPlan, finished: Mapping[str, TaskReport]) -> Ite
     within: dict[tuple[str, str], int] = {}
     known = {task.name for task in dataset.tasks} & finished.keys()
     for cell in dataset_cells(dataset, finished) if len(known) == len(dataset.tasks) else ():
-        within[cell.task.cell] = within.get(cell.task.cell, 0) + cell.alignments.is_within_null
+        within[cell.task.method_key] = within.get(cell.task.method_key, 0) + cell.alignments.is_within_null
     for (problem, method), count in within.items():
         if count:
             text = (

@@ -78,7 +78,7 @@ def median_value(chosen: Iterable[Values], path: Sequence[Values]) -> Values:
 
 def _values_by_trial(manifest: Manifest, plan: DatasetPlan, wanted: WantedModel) -> dict[int, Values]:
     """Return the value that each trial chose; trials that failed are left out."""
-    finished, cell = manifest.finished.tasks, (wanted.problem, wanted.method)
+    finished, method_key = manifest.finished.tasks, (wanted.problem, wanted.method)
     if any(task.name not in finished for task in plan.tasks):
         raise RefusedError(
             f"{manifest.root} has not finished yet. `pipeline resume {quoted(manifest.root)}` resumes the run"
@@ -86,5 +86,5 @@ def _values_by_trial(manifest: Manifest, plan: DatasetPlan, wanted: WantedModel)
     return {
         found.task.trial: tuple(found.result.path.values[found.result.path.best])
         for found in dataset_cells(plan, finished)
-        if found.task.cell == cell and found.status == OK and found.result.path
+        if found.task.method_key == method_key and found.status == OK and found.result.path
     }

@@ -56,7 +56,7 @@ class KernelStore(RunStore):
 
     def __init__(self, root: Storage, values: Values, plan: DatasetPlan, wanted: WantedKernel) -> None:
         super().__init__(root)
-        self._values, self._kernel, self._tile = values, wanted.number, plan.tile
+        self._values, self._kernel, self._tile = values, wanted.number, plan.tile_size
         self._gram_key = f"{GRAM}/{wanted.group}/gram"
         self.gram: Floats = np.full((plan.info.rows, plan.info.rows), np.nan)
 
@@ -119,7 +119,7 @@ def _stored(manifest: Manifest, plan: DatasetPlan, wanted: WantedKernel) -> Floa
     if plan.gram is None or plan.gram.recompute:
         return None
     store = KernelStore(manifest.arrays(), {}, plan, wanted)
-    name, m, tile = f"{wanted.group}/gram", plan.info.rows, plan.tile
+    name, m, tile = f"{wanted.group}/gram", plan.info.rows, plan.tile_size
     try:
         for row in range(0, m, tile):
             for column in range(row, m, tile):

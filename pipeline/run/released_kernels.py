@@ -42,13 +42,13 @@ class KernelRemoval:
         for dataset in () if plan.config.storage.keep_combined else plan.datasets:
             self._fits |= {fit.name: fit for fit in _stored_fits(dataset)}
             for task in dataset.of(CombineTask):
-                self._writers.setdefault((task.dataset, task.cell), []).append(task.name)
+                self._writers.setdefault((task.dataset, task.method_key), []).append(task.name)
 
     def remove(self, names: Iterable[str], finished: Mapping[str, TaskReport]) -> None:
         """Remove the kernels of some fits if these are finished; files that the ledger does not name are left."""
         for fit in (self._fits[name] for name in names if name in self._fits):
             if _is_released(fit, finished):
-                reports = (finished[name] for name in self._writers[fit.dataset, fit.cell] if name in finished)
+                reports = (finished[name] for name in self._writers[fit.dataset, fit.method_key] if name in finished)
                 own = {key for report in reports for key in report.digests if key.startswith(fit.kernel_prefix)}
                 self._arrays.remove_files(fit.kernel_prefix, own.__contains__)
 
@@ -61,4 +61,4 @@ class KernelRemoval:
         self.remove([name for name, fit in self._fits.items() if self._is_rewritten(fit, executed)], finished)
 
     def _is_rewritten(self, fit: FitTask, executed: Collection[str]) -> bool:
-        return fit.name not in executed and any(name in executed for name in self._writers[fit.dataset, fit.cell])
+        return fit.name not in executed and any(name in executed for name in self._writers[fit.dataset, fit.method_key])

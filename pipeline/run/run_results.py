@@ -241,7 +241,7 @@ class RunResults(OpenedRun):
 
         problem = self._problem(dataset, task)
         plan = dataset_plan(self._manifest, dataset)
-        check_known("method", method, [known for learned, known in plan.cells if learned == problem])
+        check_known("method", method, [known for learned, known in plan.method_keys if learned == problem])
         return WantedModel(dataset, problem, method, regularisation, trial), plan
 
     def features(self, dataset: str) -> tuple[str, ...]:

@@ -44,7 +44,7 @@ def _store_precomputed(store: RunStore, plan: DatasetPlan, kernels: PrecomputedK
     """Copy the precomputed kernels tile by tile, so that neither workers nor a resumed run need their files."""
     digests: dict[str, str] = {}
     for number in range(len(kernels.matrices)):
-        for tile, values in kernels.tiles(number, plan.tile):
+        for tile, values in kernels.tiles(number, plan.tile_size):
             digests |= store.write_chunk(DATA, f"{plan.name}/{PRECOMPUTED}", (number, *tile), values[None])
     return digests
 

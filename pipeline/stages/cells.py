@@ -65,7 +65,7 @@ class CellTask(FittedTask):
         return f"{self.problem}/{self.method_id}/{self.trial}"
 
     @property
-    def cell(self) -> tuple[str, str]:
+    def method_key(self) -> tuple[str, str]:
         return self.problem, self.method_id
 
     def read_result(self, value: object) -> TaskResult:

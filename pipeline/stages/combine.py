@@ -43,7 +43,7 @@ class CombineTask(TileBatchTask):
         return f"{self.problem}/{self.method.method_id}/{self.number}{trial}"
 
     @property
-    def cell(self) -> tuple[str, str]:
+    def method_key(self) -> tuple[str, str]:
         return self.problem, self.method.method_id
 
     @property
@@ -69,7 +69,7 @@ class CombineTask(TileBatchTask):
         """Read each tile once for all methods, and combine each method separately, so that results do not change."""
         first = tasks[0]
         base = first.base_tiles(store)
-        weights = [scaled_weights(*read_weights(store, task.dataset, *task.cell, task.trials)) for task in tasks]
+        weights = [scaled_weights(*read_weights(store, task.dataset, *task.method_key, task.trials)) for task in tasks]
         outputs = [Output() for _ in tasks]
         for tile in first.tiles:
             values = base.read(tile)

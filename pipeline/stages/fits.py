@@ -124,7 +124,7 @@ class FitTask(FinalFitTask, CombinedCellTask):
 
     def run(self, store: RunStore) -> Output:
         group, trials = f"{self.dataset}/{self.problem}", self.trials or (self.trial,)
-        weights, traces = read_weights(store, self.dataset, *self.cell, trials)
+        weights, traces = read_weights(store, self.dataset, *self.method_key, trials)
         row = trials.index(self.trial)
         mu, trace = weights[row], traces[row]
         if np.isnan(mu).any():
@@ -158,9 +158,9 @@ class FitTask(FinalFitTask, CombinedCellTask):
     ) -> CellResult:
         options = FitOptions(values, self.metrics, self.metric, self.class_weight)
         if signed:
-            kernel = assemble(tiles, len(split.target), self.tile) / divisor
+            kernel = assemble(tiles, len(split.target), self.tile_size) / divisor
             return fit_signed_kernel(self.problem, kernel, split, options)
-        trial_kernel = assemble_trial(tiles, split, self.tile)
+        trial_kernel = assemble_trial(tiles, split, self.tile_size)
         if divisor != 1.0:
             trial_kernel = trial_kernel.divided(divisor)
         return fit_kernel(self.problem, trial_kernel, split, options, largest)

@@ -72,7 +72,7 @@ class OneStageTask(FinalFitTask, GramTask):
         joined
             Whether the training samples include the validation samples, for which traces are computed again.
         """
-        gram = assemble(self.base_tiles(store), len(split.target), self.tile)
+        gram = assemble(self.base_tiles(store), len(split.target), self.tile_size)
         traces = (
             np.where(trace > 0, [_centered_trace(matrix, split.train) for matrix in gram], 0.0) if joined else trace
         )

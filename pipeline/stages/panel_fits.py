@@ -150,9 +150,9 @@ class PanelTask(CombinedCellTask):
 
     def trial_panels(self, store: RunStore, split: Split) -> TrialPanels:
         """Return the kernel of the trial, whose panels are computed when they are read."""
-        weights, traces = read_weights(store, self.dataset, *self.cell, [self.trial])
+        weights, traces = read_weights(store, self.dataset, *self.method_key, [self.trial])
         tiles = CombinedTiles(self.base_tiles(store), scaled_weights(weights, traces), 0)
-        return TrialPanels(tiles, split, self.tile, self.memory.width)
+        return TrialPanels(tiles, split, self.tile_size, self.memory.width)
 
     def _divide(self, limits: Mapping[str, int], solver: str) -> dict[str, int] | None:
         return self.memory.shares(limits, solver, len(self.values) * len(self.target.columns))
@@ -235,7 +235,7 @@ class PanelFitTask(PanelTask):
     def solve(self, store: RunStore, memory: "WorkerMemory | None") -> Output:
         if not self.has_weights(store):
             return Output(result=CellResult(NO_WEIGHTS))
-        _, traces = read_weights(store, self.dataset, *self.cell, [self.trial])
+        _, traces = read_weights(store, self.dataset, *self.method_key, [self.trial])
         largest, ridges = self.largest_diagonal(store, traces[0]), np.array(self.values)
         with self.panels(store, memory) as found:
             stored = store.read(PREDICTIONS, self.coefficients, self.trial, undefined=True)

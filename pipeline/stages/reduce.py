@@ -1,7 +1,7 @@
 """Reduce stage: compute `M`, `a` and the traces of each trial's training set and test fold from the sums of tiles."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import ClassVar
 
 import numpy as np
@@ -11,7 +11,7 @@ from kernel_pipeline.stages.kernel_results import DegenerateKernels, MarkedKerne
 from kernel_pipeline.stages.labels import label_input, read_centered_labels
 from kernel_pipeline.stages.samples import Target, folds_input, make_targets, read_folds
 from kernel_pipeline.stages.statistics import PERMUTED
-from kernel_pipeline.stages.task import Output, Task
+from kernel_pipeline.stages.task import IDENTITY_NAME, Output, Task
 from kernel_pipeline.stages.task_results import TaskResult
 from kernel_pipeline.stages.tiles import GramTask, TilesTask, sums_names
 from kernel_pipeline.store.arrays import STATISTICS, RunStore
@@ -43,8 +43,7 @@ class ReduceTask(GramTask, StatisticsTask):
     reads: ClassVar[tuple[type[Task], ...]] = (TilesTask,)
     result_type: ClassVar[type[TaskResult]] = DegenerateKernels
 
-    tasks: tuple[str, ...]
-    """Names of the problems. The field keeps its name, which is part of the identity of finished tasks."""
+    problems: tuple[str, ...] = field(metadata={IDENTITY_NAME: "tasks"})
     batches: int
     widths: tuple[int, ...] = ()
     """Number of label columns of each problem; empty if each has one."""
@@ -52,18 +51,18 @@ class ReduceTask(GramTask, StatisticsTask):
     @property
     def targets(self) -> tuple[Target, ...]:
         """Return each problem with its block of label columns."""
-        return make_targets(self.tasks, self.widths)
+        return make_targets(self.problems, self.widths)
 
     @property
     def part(self) -> str:
-        return "-".join(self.tasks) + self.repeat_part
+        return "-".join(self.problems) + self.repeat_part
 
     def inputs(self) -> tuple[Input, ...]:
         sums = (whole(STATISTICS, f"{self._sums_group}/{name}") for name in sums_names(self.permutations))
         return (*sums, label_input(self.dataset), folds_input(self.dataset, self.repeats))
 
     def writes(self) -> tuple[Input, ...]:
-        names = [f"{self.dataset}/{problem}/{name}" for problem in self.tasks for name in self._arrays()]
+        names = [f"{self.dataset}/{problem}/{name}" for problem in self.problems for name in self._arrays()]
         return tuple(map(self.statistics_written, names))
 
     def run(self, store: RunStore) -> Output:

@@ -47,7 +47,7 @@ class RowFitTask(CombinedCellTask):
         return self.predictions_written()
 
     def run(self, store: RunStore) -> Output:
-        weights, traces = read_weights(store, self.dataset, *self.cell, [self.trial])
+        weights, traces = read_weights(store, self.dataset, *self.method_key, [self.trial])
         if np.isnan(weights).any():
             return Output(result=CellResult(NO_WEIGHTS))
         split, blocks = self.split(store), self._blocks(store)
@@ -66,7 +66,7 @@ class RowFitTask(CombinedCellTask):
         if not count_precomputed(self.families):
             return None
         samples = len(store.read(GRAM, f"{self.dataset}/fold"))
-        return CachedBlocks(store, self.dataset, samples, self.tile, int(TILES_SHARE * self.memory.cache_bytes))
+        return CachedBlocks(store, self.dataset, samples, self.tile_size, int(TILES_SHARE * self.memory.cache_bytes))
 
     def _fit(self, kernel: FeatureRows, split: Split, largest: float) -> CellResult:
         fitted = fit_svm_rows(kernel, split.target[split.train], self.values, self.class_weight, self.memory)

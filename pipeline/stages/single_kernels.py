@@ -150,7 +150,7 @@ class EachKernelTask(SingleKernelsTask, GramTask):
     def run(self, store: RunStore) -> Output:
         split = self.split(store)
         traces = store.read(STATISTICS, f"{self.dataset}/{self.problem}/trace", self.trial)
-        kernels = _trial_kernels(self.base_tiles(store), split, self.tile, self.kernels)
+        kernels = _trial_kernels(self.base_tiles(store), split, self.tile_size, self.kernels)
         fits = [self._fit(kernel, float(traces[k]), split) for k, kernel in zip(self.kernels, kernels, strict=True)]
         return self.write_fits(store, fits)
 
@@ -194,7 +194,7 @@ class BestSingleTask(BestKernelTask, GramTask):
         self, store: RunStore, best: int, split: Split, values: tuple[float, ...], trace: float | None = None
     ) -> PathResult:
         """Fit a kernel, scaled to trace one on the training samples of a split; its trace is computed if not given."""
-        (kernel,) = _trial_kernels(self.base_tiles(store), split, self.tile, range(best, best + 1))
+        (kernel,) = _trial_kernels(self.base_tiles(store), split, self.tile_size, range(best, best + 1))
         scaled = kernel.divided(float(np.trace(kernel.train)) if trace is None else trace)
         options = FitOptions(values, self.metrics, self.metric, self.class_weight)
         return fit_path(self.problem, scaled, split, options)

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from kernel_pipeline.cluster.worker_memory import WorkerMemory
 
 STAGES = ("tiles", "reduce", "weights", "combine", "fits")
+IDENTITY_NAME = "name in the identity"
+"""Key of the metadata of a field that was renamed; its value is the earlier name, which finished tasks have."""
 DATA_VERSION = 3
 """Version of the stored data, on which all tasks depend; increased when the way they are stored changes."""
 
@@ -53,7 +55,7 @@ class Task(ABC):
         return f"{self.stage}/{self.dataset}/{self.part}"
 
     @property
-    def cell(self) -> tuple[str, str] | None:
+    def method_key(self) -> tuple[str, str] | None:
         """Return the problem and the method, if the outputs are used only for these; otherwise None."""
         return None
 
@@ -135,8 +137,12 @@ class Output:
 
 def _given(value: "DataclassInstance") -> dict[str, Any]:
     """Return the fields of a dataclass that do not have their default value."""
-    members = {member.name: (getattr(value, member.name), member.default) for member in fields(value)}
-    return {name: given for name, (given, default) in members.items() if default is MISSING or given != default}
+    given = ((member, getattr(value, member.name)) for member in fields(value))
+    return {
+        member.metadata.get(IDENTITY_NAME, member.name): value
+        for member, value in given
+        if member.default is MISSING or value != member.default
+    }
 
 
 def _describe(value: object) -> dict[str, Any]:

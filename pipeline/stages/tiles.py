@@ -4,7 +4,7 @@ The stored values are `E = K - shift`, with the shifts as an attribute of the ar
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from functools import partial
 from typing import ClassVar
 
@@ -14,7 +14,7 @@ from kernel_pipeline.stages.fitted import FittedTask
 from kernel_pipeline.stages.labels import label_input, read_centered_labels
 from kernel_pipeline.stages.precomputed import StoredBlocks, count_precomputed, precomputed_inputs
 from kernel_pipeline.stages.samples import folds_input, read_folds
-from kernel_pipeline.stages.task import Output
+from kernel_pipeline.stages.task import IDENTITY_NAME, Output
 from kernel_pipeline.stages.tile_sources import (
     ComputedTiles,
     StoredTiles,
@@ -60,7 +60,7 @@ def batches(
 class GramTask(FittedTask):
     """A task of a dataset whose base kernels are Gram matrices."""
 
-    tile: int
+    tile_size: int = field(metadata={IDENTITY_NAME: "tile"})
     """The side length of a tile. It determines the order of summation, and with it the last digits."""
     families: tuple[GramFamily, ...]
     """The kernel families. Last digits may depend on which families are computed together."""
@@ -85,11 +85,11 @@ class GramTask(FittedTask):
             return StoredTiles(store, GRAM, f"{self.data_group}/gram")
         fill, blocks = self.prepare(store)
         bounds = fold_bounds(store.read(GRAM, f"{self.dataset}/fold"))
-        return ComputedTiles(fill, len(kernel_names(self.families)), bounds, self.tile, blocks)
+        return ComputedTiles(fill, len(kernel_names(self.families)), bounds, self.tile_size, blocks)
 
     def prepare(self, store: RunStore) -> tuple[Fill, StoredBlocks | None]:
         """Return a function that computes blocks of all base kernels, and the reader of the precomputed ones."""
-        blocks = StoredBlocks(store, self.dataset, self.tile) if count_precomputed(self.families) else None
+        blocks = StoredBlocks(store, self.dataset, self.tile_size) if count_precomputed(self.families) else None
         return prepare_families(self.families, self.samples(store, blocks)), blocks
 
     def samples(self, store: RunStore, blocks: Blocks | None) -> Samples:
@@ -139,7 +139,7 @@ class TilesTask(TileBatchTask):
         targets, _ = read_centered_labels(store, self.dataset)
         bounds = fold_bounds(store.read(GRAM, f"{self.dataset}/fold"))
         samples, kernels = len(targets), len(kernel_names(self.families))
-        groups, size = self.sums_groups(), kernels * min(self.tile, samples) ** 2
+        groups, size = self.sums_groups(), kernels * min(self.tile_size, samples) ** 2
         sums = {repeat: Sums.zeros(len(bounds) - 1, kernels, targets.shape[1], samples) for repeat in groups}
         memory = np.empty(0 if self.recompute else size)
         folds = read_folds(store, self.dataset, self.repeats)[list(groups)]
@@ -151,7 +151,7 @@ class TilesTask(TileBatchTask):
             add = partial(add_tile, sums[0])  # the folds are contiguous
         output = Output()
         for tile in self.tiles:
-            span = tile_slices(tile, self.tile, samples)
+            span = tile_slices(tile, self.tile_size, samples)
             if self.recompute:
                 add(fill, targets, bounds, span)
                 continue

@@ -61,7 +61,7 @@ class WeightsTask(GramTask):
         return f"{self.problem}/{self.method_id}/{self.trials[0]}-{self.trials[-1]}"
 
     @property
-    def cell(self) -> tuple[str, str]:
+    def method_key(self) -> tuple[str, str]:
         return self.problem, self.method_id
 
     def inputs(self) -> tuple[Input, ...]:

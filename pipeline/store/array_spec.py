@@ -51,7 +51,7 @@ class Per(Enum):
     PROBLEM = "problem"
     SINGLE = "problem for which base kernels are fitted separately"
     WEIGHTS = "problem and method that gives weights"
-    CELL = "problem and method that has rows in the tables"
+    PREDICTED = "problem and method that has rows in the tables"
     IN_PARTS = "problem and method whose ridges are solved in parts"
 
 

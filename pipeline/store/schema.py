@@ -223,7 +223,7 @@ ARRAYS: tuple[ArraySpec, ...] = (
         "{dataset}/{problem}/{method}",
         ("trial", "sample", "problem_label"),
         "predictions, or decision values, of the chosen fit for samples order[i]; NaN for training samples",
-        per=Per.CELL,
+        per=Per.PREDICTED,
         chunk_dims=("one", "sample", "problem_label"),
     ),
 )

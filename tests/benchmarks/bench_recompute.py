@@ -74,7 +74,7 @@ def bare_loop(plan: DatasetPlan, features: Any, targets: Any, bounds: Any) -> fl
     begin = time.perf_counter()
     for task in plan.of(TilesTask):
         for tile in task.tiles:
-            add_tile(sums, fill, targets, bounds, tile_slices(tile, plan.tile, rows))
+            add_tile(sums, fill, targets, bounds, tile_slices(tile, plan.tile_size, rows))
     return time.perf_counter() - begin
 
 

@@ -93,7 +93,7 @@ def _dataset(name: str, tiles: int, cells: int, values: tuple[float, ...], confi
     common: dict[str, Any] = {
         "dataset": name,
         "fingerprint": info.fingerprint,
-        "tile": tile,
+        "tile_size": tile,
         "families": FAMILIES,
     }
     (target,) = make_targets([TASK])
@@ -104,7 +104,7 @@ def _dataset(name: str, tiles: int, cells: int, values: tuple[float, ...], confi
             EmptyTiles(**common, number=number, tiles=(place,))
             for number, place in enumerate(islice(tiles_on_and_above_diagonal(info.rows, tile), tiles))
         ),
-        "reduce": (EmptyReduce(**common, tasks=(TASK,), folds=FOLDS, batches=tiles),),
+        "reduce": (EmptyReduce(**common, problems=(TASK,), folds=FOLDS, batches=tiles),),
         "weights": tuple(
             EmptyWeights(**common, problem=TASK, method=method, trials=tuple(range(FOLDS))) for method in methods
         ),
@@ -121,8 +121,8 @@ def _dataset(name: str, tiles: int, cells: int, values: tuple[float, ...], confi
         rank_one=False,
         families=FAMILIES,
         folds=FOLDS,
-        tile=tile,
-        cells=tuple((TASK, method.method_id) for method in methods),
+        tile_size=tile,
+        method_keys=tuple((TASK, method.method_id) for method in methods),
         unsupported=(),
         stages=stages,
         memory={},

@@ -66,7 +66,7 @@ class SolverTask(Task):
     """Number of the pass."""
     batches: tuple[tuple[tuple[int, int], ...], ...]
     """The tiles of each batch."""
-    tile: int
+    tile_size: int
     killer: str = ""
     """Path of a file; a task that does not find it creates it and kills its own worker. Empty for none."""
 
@@ -112,7 +112,7 @@ class PassTask(SolverTask):
         samples = store.array(GRAM, f"{self.dataset}/gram").shape[1]
         vector, product = self.read_vector(store, samples), np.zeros(samples)
         for i, j in self.batches[self.batch]:
-            rows, columns = tile_slices((i, j), self.tile, samples)
+            rows, columns = tile_slices((i, j), self.tile_size, samples)
             (values,) = store.read(GRAM, f"{self.dataset}/gram", (slice(0, 1), rows, columns)) + 1.0
             product[rows] += values @ vector[columns]
             if i != j:
@@ -178,7 +178,7 @@ class EigenvalueTask(SolverTask):
 
 
 def common_fields(task: SolverTask) -> dict[str, Any]:
-    names = ("dataset", "fingerprint", "number", "batches", "tile", "killer")
+    names = ("dataset", "fingerprint", "number", "batches", "tile_size", "killer")
     return {name: getattr(task, name) for name in names}
 
 
@@ -197,7 +197,7 @@ def toy_solver(killer: str = "") -> Iterator[None]:
             "fingerprint": plan.info.fingerprint,
             "number": 0,
             "batches": batches,
-            "tile": plan.tile,
+            "tile_size": plan.tile_size,
             "killer": killer,
         }
         passes = [PassTask(**common, batch=batch) for batch in range(len(batches))]

@@ -44,7 +44,7 @@ class Predictions(Table):
             extra = ["output", *extra]
         for dataset in datasets:
             found = dataset_predictions(context, dataset)
-            for _, parts in groupby(found, key=lambda part: part.cell.task.cell):
+            for _, parts in groupby(found, key=lambda part: part.cell.task.method_key):
                 frames = [prediction_frame(dataset, part) for part in parts]
                 yield _with_columns(concatenate(frames), extra)
 

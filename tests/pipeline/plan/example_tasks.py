@@ -31,9 +31,9 @@ from kernel_pipeline.tasks.weights.align import Align
 from kernel_pipeline.tasks.weights.unif import Unif
 
 COMMON: dict[str, Any] = {"dataset": "made", "fingerprint": "f" * 64}
-GRAM: dict[str, Any] = {**COMMON, "tile": 4, "families": (GaussianFamily((-3, 3)),)}
+GRAM: dict[str, Any] = {**COMMON, "tile_size": 4, "families": (GaussianFamily((-3, 3)),)}
 OTHER_GRAM: dict[str, Any] = {
-    "tile": 5,
+    "tile_size": 5,
     "families": (GaussianFamily((-3, -1)), GaussianFamily((0, 3))),
     "recompute": True,
 }
@@ -63,8 +63,8 @@ TASKS: list[tuple[Task, dict[str, Any]]] = [
         {"number": 1, "tiles": ((0, 0), (1, 1)), "label_blocks": ((0,), (1,))},
     ),
     (
-        ReduceTask(**GRAM, tasks=("regression",), folds=5, batches=2),
-        {"tasks": ("classification",), "folds": 6, "batches": 3, "fixed_test": True, "widths": (3,), "repeat": 1},
+        ReduceTask(**GRAM, problems=("regression",), folds=5, batches=2),
+        {"problems": ("classification",), "folds": 6, "batches": 3, "fixed_test": True, "widths": (3,), "repeat": 1},
     ),
     (
         WeightsTask(**GRAM, problem="regression", method=Align(), trials=(0, 1)),

@@ -29,7 +29,7 @@ EVERY_METHOD: list[Any] = [
     "majority",
     "mean",
 ]
-CELLS = [("regression", "unif"), ("regression", "alignf")]
+METHOD_KEYS = [("regression", "unif"), ("regression", "alignf")]
 # A machine under load is slow; that is no failure.
 unhurried = settings(deadline=None)
 

@@ -16,7 +16,7 @@ from kernel_pipeline.stages.tile_sources import tile_slices, tiles_on_and_above_
 from kernel_pipeline.stages.tiles import TilesTask, batches
 from kernel_pipeline.stages.weights import MAX_KERNELS_ALL_TRIALS, WeightsTask, trial_batches
 from tests.helpers.build import parsed, synthetic_values
-from tests.pipeline.plan.small_plans import CELLS, plan_of, small, unhurried
+from tests.pipeline.plan.small_plans import METHOD_KEYS, plan_of, small, unhurried
 
 sizes = st.integers(1, 60)
 
@@ -71,7 +71,7 @@ def test_batches_of_a_plan(monkeypatch: pytest.MonkeyPatch) -> None:
     (dataset,) = small(rows=20).datasets
     assert [len(task.tiles) for task in dataset.of(TilesTask)] == [14, 1]
     assert [task.batches for task in dataset.of(ReduceTask)] == [2]
-    batches_of = {cell: [task for task in dataset.of(CombineTask) if task.cell == cell] for cell in CELLS}
+    batches_of = {key: [task for task in dataset.of(CombineTask) if task.method_key == key] for key in METHOD_KEYS}
     for tasks in batches_of.values():
         assert [len(task.tiles) for task in tasks] == [2] * 7 + [1]
     assert len({task.batch_key for task in dataset.of(CombineTask)}) == 8

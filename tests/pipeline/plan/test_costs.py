@@ -69,7 +69,7 @@ def test_kernels_are_computed_once_per_pair_and_stored_by_tile() -> None:
 def test_combining_reads_each_tile_once_for_all_methods() -> None:
     dataset = dataset_of()
     sizes, tasks = task_sizes(dataset), dataset.of(CombineTask)
-    assert sizes.combined == len({task.cell for task in tasks}) == len(tasks) > 1
+    assert sizes.combined == len({task.method_key for task in tasks}) == len(tasks) > 1
     total = sum(task_work(task, sizes).stored_bytes for task in tasks)
     assert total == pytest.approx(8 * 68 * (2 + 3 * len(tasks)))  # 2 kernels are read, 3 trials are written
 

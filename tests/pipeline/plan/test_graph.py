@@ -38,7 +38,7 @@ def direct_dependencies(graph: Graph, name: str) -> set[str]:
 def test_each_task_needs_the_tasks_that_write_what_it_reads(wave: DatasetPlan) -> None:
     needed = {task.name: direct_dependencies(wave.graph, task.name) for task in wave.tasks}
     tiles, reduced = of_stage(wave, "tiles"), of_stage(wave, "reduce")
-    combined = {task.name for task in wave.stages["combine"] if task.cell == WAVE}
+    combined = {task.name for task in wave.stages["combine"] if task.method_key == WAVE}
     assert needed[TILES] == set()
     assert needed["reduce/wave/regression"] == tiles
     assert needed[WEIGHTS] == reduced
@@ -76,15 +76,15 @@ def test_ancestors_are_all_that_a_task_depends_on(wave: DatasetPlan) -> None:
 
 def test_what_is_blocked_names_the_failure_that_it_waits_for(wave: DatasetPlan) -> None:
     failed = TaskReport(task=WEIGHTS, failed="failed: it was too hot")
-    done = {task.name: TaskReport(task=task.name) for task in wave.tasks if task.cell != WAVE}
+    done = {task.name: TaskReport(task=task.name) for task in wave.tasks if task.method_key != WAVE}
     reasons = failures(wave, done | {failed.name: failed})
     assert reasons.pop(failed.name) == "failed: it was too hot"
-    assert set(reasons) == {task.name for task in wave.tasks if task.cell == WAVE} - {failed.name}
+    assert set(reasons) == {task.name for task in wave.tasks if task.method_key == WAVE} - {failed.name}
     assert set(reasons.values()) == {f"{failed.name}: failed: it was too hot"}
     assert failures(wave, done) == {}
 
 
 def test_what_failed_is_tried_again_with_its_dependents(wave: DatasetPlan) -> None:
     failed = TaskReport(task=WEIGHTS, result_json=b'{"trials": {"1": {"status": "failed: it was too hot"}}}')
-    assert failed_and_dependents(wave, {WEIGHTS: failed}) == {t.name for t in wave.tasks if t.cell == WAVE}
+    assert failed_and_dependents(wave, {WEIGHTS: failed}) == {t.name for t in wave.tasks if t.method_key == WAVE}
     assert failed_and_dependents(wave, {}) == set()

@@ -98,7 +98,7 @@ def test_a_new_parameter_with_a_default_outdates_no_finished_task() -> None:
         added: float | None = None
 
     def identity(family: Any) -> str:
-        return TilesTask(**COMMON, tile=4, families=(family,), number=0, tiles=((0, 0),)).identity
+        return TilesTask(**COMMON, tile_size=4, families=(family,), number=0, tiles=((0, 0),)).identity
 
     After.__name__ = "Before"
     assert identity(Before((1, 2))) == identity(After((1, 2))) != identity(After((1, 2), 0.5))

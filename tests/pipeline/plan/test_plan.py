@@ -16,15 +16,15 @@ from kernel_pipeline.tasks.kernels.gaussian import GaussianFamily
 from kernel_pipeline.tasks.weights.align import Align
 from tests.helpers.build import parsed, synthetic_values
 from tests.pipeline.plan.example_tasks import TASKS
-from tests.pipeline.plan.small_plans import CELLS, EVERY_METHOD, RANK_ONE, gram_bytes, plan_of, small, tiles_of
+from tests.pipeline.plan.small_plans import EVERY_METHOD, METHOD_KEYS, RANK_ONE, gram_bytes, plan_of, small, tiles_of
 
 
 def test_plan_of_a_small_sweep() -> None:
     plan = small()
     (dataset,) = plan.datasets
     assert (dataset.info.rows, dataset.info.columns, dataset.folds) == (10, 5, 3)
-    assert (dataset.tile, tiles_of(dataset)) == (4, 6)
-    assert list(dataset.cells) == CELLS
+    assert (dataset.tile_size, tiles_of(dataset)) == (4, 6)
+    assert list(dataset.method_keys) == METHOD_KEYS
     assert dataset.unsupported == ()
     assert dataset.kernels == ("gaussian(2^-1)", "gaussian(2^0)")
     assert list(dataset.stages) == list(STAGES)
@@ -41,7 +41,7 @@ def test_plan_of_a_small_sweep() -> None:
 
 def test_a_tile_is_never_larger_than_the_samples() -> None:
     plan = plan_of(parsed(synthetic_values() | {"storage": {"tile": 512}}))
-    assert (plan.datasets[0].tile, tiles_of(plan.datasets[0])) == (10, 1)
+    assert (plan.datasets[0].tile_size, tiles_of(plan.datasets[0])) == (10, 1)
 
 
 def test_one_more_method_leaves_the_tasks_of_the_others_as_they_are() -> None:
@@ -80,7 +80,7 @@ def test_one_stage_cells_and_single_kernels_need_neither_weights_nor_combined_ke
     (dataset,) = plan_of(parsed(values)).datasets
     counts = {stage: len(tasks) for stage, tasks in dataset.stages.items()}
     assert counts == {"tiles": 1, "reduce": 1, "weights": 1, "combine": 1, "fits": 3 * 3}
-    assert [task.cell for task in dataset.of(CombineTask)] == [("regression", "alignf")]
+    assert [task.method_key for task in dataset.of(CombineTask)] == [("regression", "alignf")]
     assert [task.values for task in dataset.of(OneStageTask)] == [tuple((2.0**e,) for e in range(0, 31, 2))] * 3
     assert [task.kernels for task in dataset.of(EachKernelTask)] == [range(2)] * 3
     # Of the combined kernels, only those of alignf are stored; l2-krr has weights as well. The validation and the test
@@ -119,7 +119,7 @@ def test_a_rank_one_dataset_has_two_stages_and_stores_no_matrix() -> None:
     assert dataset.kernels == ("0", "1", "2", "3", "4")
     counts = {stage: len(tasks) for stage, tasks in dataset.stages.items()}
     assert counts == {"tiles": 0, "reduce": 1, "weights": 0, "combine": 0, "fits": 8 * 3}
-    assert [label for _, label in dataset.cells] == [
+    assert [label for _, label in dataset.method_keys] == [
         *("unif", "align", "align-q1.5", "alignf", "alignf-linear", "best-kernel", "l2-krr", "align-krr"),
     ]
     assert set(dataset.memory) == {"reduce", "fits"}

@@ -31,9 +31,9 @@ def test_a_method_that_does_not_fit_a_task_is_left_out_there_and_said_once(monke
         {**values["dataset"][0], "name": "more-sides", "task": "classification"},
     ]
     plan = plan_of(parsed(values))
-    cells = {dataset.name: [method for _, method in dataset.cells] for dataset in plan.datasets}
+    chosen = {dataset.name: [method for _, method in dataset.method_keys] for dataset in plan.datasets}
     linear, both = ["unif", "alignf-linear"], ["unif", "l2-krr"]
-    assert cells == {"made": [*both, "alignf-linear"], "sides": linear, "columns": both, "more-sides": linear}
+    assert chosen == {"made": [*both, "alignf-linear"], "sides": linear, "columns": both, "more-sides": linear}
     assert [note for note in lines(plan.notes()) if "left out" in note] == [
         "note: l2-krr on sides (classification), more-sides (classification): "
         "left out, since it supports only regression",
@@ -56,7 +56,7 @@ def of_three_classes(**changes: Any) -> Plan:
 
 def test_a_method_for_two_classes_is_left_out_for_three_though_no_dataset_has_two() -> None:
     plan = of_three_classes()
-    assert plan.datasets[0].cells == (("classification", "unif"),)
+    assert plan.datasets[0].method_keys == (("classification", "unif"),)
     left_out = [note for note in lines(plan.notes()) if "left out" in note]
     assert left_out == ["note: l1-svm on flowers (classification): left out, since it supports only two classes"]
 
@@ -92,7 +92,7 @@ def test_methods_that_need_all_products_are_for_5000_kernels_at_most() -> None:
 def test_a_linear_kernel_needs_features_and_a_baseline_of_the_other_problem_gets_no_note() -> None:
     targets = make_targets(["regression", "classification"])
     planned, unsupported = plan_methods(targets, [Linear(), Mean(), Majority()], 3, rank_one=False, features=0)
-    assert [found.cell for found in planned] == [("regression", "mean"), ("classification", "majority")]
+    assert [found.key for found in planned] == [("regression", "mean"), ("classification", "majority")]
     assert [(found.method, found.reason) for found in unsupported] == [("linear", "the dataset has no features")] * 2
     planned, unsupported = plan_methods(targets, [Linear()], 3, rank_one=True, features=4)
     assert (len(planned), unsupported) == (2, [])
@@ -101,12 +101,12 @@ def test_a_linear_kernel_needs_features_and_a_baseline_of_the_other_problem_gets
 def test_baselines_beyond_the_memory_of_a_fit_are_left_out_unless_they_are_listed() -> None:
     small = synthetic_values(rows=300) | {"baselines": True, "fit": {"memory": "96 KiB"}}
     (dataset,) = plan_of(parsed(small)).datasets
-    assert [method for _, method in dataset.cells] == ["unif", "alignf", "linear", "mean"]  # 5 features are few
+    assert [method for _, method in dataset.method_keys] == ["unif", "alignf", "linear", "mean"]  # 5 features are few
     (left_out,) = dataset.unsupported
     assert left_out.method == "best-single"
     assert left_out.reason == "a fit of 100 samples needs more than [fit] memory = '96 KiB' in one piece"
     (listed,) = plan_of(parsed(small | {"methods": ["unif", "each-kernel"]})).datasets
-    assert ("regression", "best-single") in listed.cells
+    assert ("regression", "best-single") in listed.method_keys
 
 
 def test_fits_in_parts_have_no_final_fit() -> None:

@@ -74,10 +74,10 @@ def test_fits_of_a_method_do_not_wait_for_the_weights_of_another(plan: Plan) -> 
                 schedule.finish(batch)
                 finished += [task.name for task in batch]
     assert {task.name for task in plan.datasets[0].tasks} - set(finished) == {
-        task.name for task in plan.datasets[0].tasks if task.cell == WAVE
+        task.name for task in plan.datasets[0].tasks if task.method_key == WAVE
     }
     schedule.finish((named(plan, slow),))
-    assert {task.cell for task in ran(schedule)} == {WAVE}
+    assert {task.method_key for task in ran(schedule)} == {WAVE}
 
 
 def test_a_task_is_sent_ahead_once_all_that_it_needs_is_sent(plan: Plan) -> None:
@@ -136,7 +136,7 @@ def test_tasks_of_a_batch_may_be_sent_alone(plan: Plan) -> None:
     schedule.fail((first,))
     following = ran(schedule)
     assert {task.stage for task in following} == {"fits"}
-    assert {task.cell for task in following} == {task.cell for task in others}
+    assert {task.method_key for task in following} == {task.method_key for task in others}
 
 
 def test_what_is_done_is_not_taken_again(plan: Plan) -> None:
@@ -154,7 +154,7 @@ def test_the_tiles_of_all_methods_are_combined_in_one_batch(plan: Plan) -> None:
         for number in {task.number for task in tasks}:
             batch = together.pop(f"combine/{dataset.name}/{number}")
             assert list(batch) == [task for task in tasks if task.number == number]
-            assert {task.cell for task in batch} == set(dataset.cells)
+            assert {task.method_key for task in batch} == set(dataset.method_keys)
     assert together == {}
     assert all(len(batch) == 1 for batch in batches if not isinstance(batch[0], CombineTask))
 
@@ -170,7 +170,7 @@ def test_a_failed_task_of_one_cell_blocks_only_that_cell(plan: Plan) -> None:
     tasks = ran(Schedule(plan.tasks, set()), failing=name)
     never = {task.name for task in plan.tasks} - {task.name for task in tasks}
     behind = ("combine", "fits")
-    assert never == {t.name for t in plan.tasks if (t.dataset, t.cell) == ("wave", WAVE) and t.stage in behind}
+    assert never == {t.name for t in plan.tasks if (t.dataset, t.method_key) == ("wave", WAVE) and t.stage in behind}
     assert len(never) == 1 + 4
 
 
@@ -186,9 +186,9 @@ def test_what_failed_earlier_blocks_as_if_it_failed_now(plan: Plan) -> None:
     failed = "weights/wave/regression/alignf/0-3"
     before = {task.name for stage in STAGES[:3] for task in plan.datasets[0].stages[stage]}
     again = ran(Schedule(plan.tasks, before, failed={failed}))
-    assert [task for task in again if task.dataset == "wave" and task.cell == WAVE] == []
-    assert {task.cell for task in again if task.dataset == "wave"} == set(plan.datasets[0].cells) - {WAVE}
-    assert any(task.cell == WAVE for task in ran(Schedule(plan.tasks, before)))
+    assert [task for task in again if task.dataset == "wave" and task.method_key == WAVE] == []
+    assert {task.method_key for task in again if task.dataset == "wave"} == set(plan.datasets[0].method_keys) - {WAVE}
+    assert any(task.method_key == WAVE for task in ran(Schedule(plan.tasks, before)))
 
 
 def test_parts_of_a_batch_that_are_sent_one_after_the_other_have_different_names(plan: Plan) -> None:

@@ -188,7 +188,7 @@ def test_without_a_kernel_that_varies_best_single_fails_and_the_others_do_not(tm
 
 def test_baselines_are_left_out_on_request(tmp_path: Path) -> None:
     plan, _ = plan_in(tmp_path, parse_config(SWEEP | {"baselines": False}, "a test"))
-    assert {method for dataset in plan.datasets for _, method in dataset.cells} == {"unif"}
+    assert {method for dataset in plan.datasets for _, method in dataset.method_keys} == {"unif"}
 
 
 def test_baselines_of_several_repeats_use_the_folds_of_each(run: Run, tmp_path: Path) -> None:

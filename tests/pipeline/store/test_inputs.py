@@ -34,7 +34,7 @@ def done(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 
 
 def of_each_kind(plan: Plan) -> list[Task]:
-    return list({(type(task), task.dataset, task.cell): task for task in plan.tasks}.values())
+    return list({(type(task), task.dataset, task.method_key): task for task in plan.tasks}.values())
 
 
 def test_every_kind_of_task_reads_just_what_it_declares(done: Done) -> None:

@@ -144,7 +144,7 @@ def test_every_cell_has_a_result_and_the_run_is_accepted(root: Path) -> None:
 
 def test_a_run_is_known_by_the_parameters_of_its_families() -> None:
     def task(*families: Any) -> Task:
-        return TilesTask(dataset="made", fingerprint="f", tile=4, families=families, number=0, tiles=((0, 0),))
+        return TilesTask(dataset="made", fingerprint="f", tile_size=4, families=families, number=0, tiles=((0, 0),))
 
     toy = ToyFamily((1, 2), 0.5)
     same_fields = OtherFamily((1, 2), 0.5)
