@@ -26,7 +26,7 @@ START_METHOD = "forkserver" if "forkserver" in multiprocessing.get_all_start_met
 
 # Open files of the driver, measured with 1 to 6 workers, rounded up; a worker itself needs about 25.
 DRIVER_FILES, FILES_PER_WORKER = 40, 12
-# Limit of open files that a run requests, which is enough for 300 workers.
+# Limit on open files that a run requests, which is enough for 300 workers.
 REQUESTED_FILES = 4096
 
 
@@ -123,7 +123,7 @@ class Local(LocalMachine):
 
 
 def _raise_file_limit() -> int:
-    """Raise the limit of open files, for this process and its children, as far as allowed; return the limit."""
+    """Raise the limit on open files, for this process and its children, as far as allowed; return the limit."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = REQUESTED_FILES if hard == resource.RLIM_INFINITY else min(hard, REQUESTED_FILES)
     if soft != resource.RLIM_INFINITY and soft < wanted:

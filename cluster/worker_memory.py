@@ -1,7 +1,7 @@
 """Use the memory of all workers from a task that runs on one of them.
 
 The task submits functions, whose results stay in the memory of the workers, as Dask's futures. If a worker dies, Dask
-computes the results that were there again; functions that it was running have to be submitted again.
+recomputes the results that it held; functions that it was running have to be submitted again.
 """
 
 import time
@@ -89,7 +89,7 @@ class WorkerMemory:
         Raises
         ------
         LostWorkersError
-            If a worker died that was computing one of them, or what it depends on.
+            If a worker died while it was computing one of them, or one of their dependencies.
         """
         try:
             while True:
@@ -123,7 +123,7 @@ class WorkerMemory:
             raise ConnectionError(f"the scheduler has cancelled functions of a task: {error}") from None
 
     def wait_for(self, holds: Callable[[], bool], timeout: float) -> bool:
-        """Wait until something holds, and return whether it does."""
+        """Wait until a condition holds or the time is up, and return whether the condition holds."""
         end = time.monotonic() + timeout
         while not (found := holds()) and time.monotonic() < end:
             time.sleep(RETRY_INTERVAL_S)
@@ -131,17 +131,17 @@ class WorkerMemory:
         return found
 
     def release(self) -> None:
-        """Release all results, also those that an exception still refers to."""
+        """Release all results, including those that an exception still refers to."""
         for result in list(self._results):
             result.release()
 
 
 @contextmanager
 def worker_memory(code: str, plugins: Plugins, check: Callable[[], None]) -> Iterator[WorkerMemory]:
-    """Use the memory of all workers for a `with` block, in a task of a worker.
+    """Provide the memory of all workers to a task for a `with` block; to be called on a worker.
 
-    The parameters are those of `WorkerMemory`. The worker can run other functions meanwhile. Another task that uses the
-    memory, which may belong to another run, or to a driver that has died, is waited for.
+    The parameters are those of `WorkerMemory`. Within the block, the worker can run other functions as well. The block
+    starts once no other task uses the memory, including tasks of other runs and of drivers that have died.
     """
     own = get_worker().address
     with worker_client() as client:
@@ -170,13 +170,13 @@ def usable_memory(workers: Mapping[str, Mapping[str, Any]]) -> dict[str, int]:
 
 
 def call_checked(code: str, plugins: Plugins, function: Callable[..., Any], *arguments: Any) -> Any:
-    """Call a function, unless this worker has other versions than the driver."""
+    """Call a function, after checking that this worker has the same versions as the driver."""
     check_code(code, plugins)
     return function(*arguments)
 
 
 def check_code(code: str, plugins: Plugins) -> None:
-    """Raise a `ClusterError` if this process has other versions than the driver, whose fingerprint is given."""
+    """Raise a `ClusterError` unless this process has the versions of the driver, whose fingerprint is given."""
     if fingerprint(plugins) != code:
         raise ClusterError(
             "a worker has connected whose versions differ from those of the driver. Install the same versions for the "

@@ -7,7 +7,7 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Booleans = NDArray[np.bool_]
 FLOAT_BYTES = 8
-"""Size of a number of `Floats`."""
+"""Size in bytes of one number in `Floats`."""
 
 
 def require_finite(name: str, *arrays: Floats) -> None:

@@ -59,7 +59,7 @@ class Metric:
     """Whether predictions must be probabilities. For decision values, the column of the metric is empty."""
 
     def error(self, predictions: Floats, labels: Floats) -> Floats:
-        """Return the error of each fit, of which smaller values are better: the metric itself, or 1 minus a score."""
+        """Return the error of each fit, for which smaller is better: the metric itself, or 1 minus a score."""
         values = self.function(predictions, labels)
         return 1.0 - values if self.is_score else values
 

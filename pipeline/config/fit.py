@@ -106,19 +106,19 @@ class Fit(StrictModel):
         return self.class_weight if problem == "classification" else None
 
     def grid_key(self, problem: str, method: Method) -> str:
-        """Return the dotted key of the grid with the regularisation values of a cell, as in `--set`."""
+        """Return the dotted key of the grid with the values of a method for a problem, as in `--set`."""
         if method.grids:
             return f"fit.{method.name}.{method.grids[-1].name}".rstrip(".")
         return "fit.krr" if problem == "regression" else "fit.svm"
 
     def grid(self, problem: str, method: Method) -> Grid:
-        """Return the grid with the regularisation values of a cell."""
+        """Return the grid with the regularisation values of a method for a problem."""
         if method.grids:
             return self._own_grids(method)[-1]
         return self.krr if problem == "regression" else self.svm
 
     def path(self, problem: str, method: Method | None = None) -> list[tuple[float, ...]]:
-        """Return the values for a cell, from the most to the least regularised.
+        """Return the values of a method for a problem, from the most to the least regularised.
 
         Parameters
         ----------

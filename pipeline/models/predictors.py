@@ -33,7 +33,7 @@ class KernelPredictor:
         return self.kernel.weights
 
     def evaluate(self, features: Features) -> Floats:
-        """Return the functions of new samples, (q, functions)."""
+        """Return the values of the functions for new samples, (q, functions)."""
         parts = []
         for part in _blocks(features):
             assert isinstance(part, np.ndarray)
@@ -62,7 +62,7 @@ class ColumnPredictor:
         return self.kernel_weights
 
     def evaluate(self, features: Features) -> Floats:
-        """Return the functions of new samples, (q, functions)."""
+        """Return the values of the functions for new samples, (q, functions)."""
         parts = []
         for part in _blocks(features):
             columns = part[:, self.used]

@@ -13,26 +13,26 @@ from kernel_pipeline.store.schema import ARRAYS
 from kernel_pipeline.tasks.kernels.family import GramFamily, kernel_shifts
 
 MethodKeys = Sequence[tuple[str, str]]
-"""Pairs of a problem and a method."""
+"""Method keys: pairs of a problem and the name of a method."""
 Owners = dict[Per, list[dict[str, str]]]
 """Owners of arrays by kind; each owner gives the fields of the patterns that name its arrays."""
 
 
 @dataclass(frozen=True)
 class ArrayOwners:
-    """The problems of a dataset, and the pairs of a problem and a method, that have arrays of their own."""
+    """The problems and method keys of a dataset that have arrays of their own."""
 
     problems: Sequence[str] = ()
     predicted: MethodKeys = ()
-    """Pairs of a problem and a method that have predictions."""
+    """Method keys that have predictions."""
     weighted: MethodKeys = ()
-    """Pairs of a problem and a method that have weights."""
+    """Method keys that have weights."""
     combined: MethodKeys = ()
-    """Pairs of a problem and a method whose combined kernels are stored."""
+    """Method keys whose combined kernels are stored."""
     single: Sequence[str] = ()
     """Problems for which base kernels are fitted separately."""
     in_parts: MethodKeys = ()
-    """Pairs of a problem and a method whose ridges are solved in parts."""
+    """Method keys whose ridges are solved in parts."""
 
     def by_kind(self, info: DatasetInfo, sizes: Sizes) -> Owners:
         """Return all owners of arrays of a dataset."""

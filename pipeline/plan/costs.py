@@ -67,7 +67,7 @@ class TaskSizes:
     stored_values: int = 0
     """Number of stored values of the columns of a rank-one family."""
     combined: int = 1
-    """Number of pairs of a problem and a method whose kernels are combined together."""
+    """Number of method keys whose kernels are combined together."""
 
     @property
     def pairs(self) -> float:
@@ -255,7 +255,7 @@ def path_flops(task: CellTask, sizes: TaskSizes, values: Sequence[float], svm: f
     return FLOPS_PER_NS * cost + 2.0 * len(values) * outputs * sizes.train * (sizes.samples - sizes.train)
 
 
-@lru_cache(maxsize=1024)  # all cells of a dataset have the same path
+@lru_cache(maxsize=1024)  # the cells of a problem of a dataset have the same path
 def _path_cost(problem: str, train: int, values: tuple[float, ...], outputs: int) -> float:
     if problem == "regression":
         return ridge_path_cost(train, values, outputs)

@@ -38,7 +38,7 @@ class DatasetPlan:
     """Whether there is one more fold, which is the test set of every trial."""
     tile_size: int
     method_keys: tuple[tuple[str, str], ...]
-    """Pairs of a problem and a method that have rows in the tables, in all trials."""
+    """Method keys (pairs of a problem and a method) that have rows in the tables, in all trials."""
     unsupported: tuple[UnsupportedMethod, ...]
     """Methods that are left out."""
     stages: dict[str, tuple[Task, ...]]

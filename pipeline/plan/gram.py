@@ -184,7 +184,7 @@ def _weights_and_combine(
     Parameters
     ----------
     rules, combined
-        Pairs of a problem and a method: all, and those whose combined kernels are stored.
+        Method keys: all, and those whose combined kernels are stored.
     """
 
     def batches_of(chosen: Sequence[tuple[str, WeightRule]]) -> list[dict[str, Any]]:

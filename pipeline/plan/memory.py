@@ -51,7 +51,7 @@ class GramWorkload:
     predictions: int
     """Largest number of predictions per sample of a path: label columns times regularisation values."""
     rules: int
-    """Number of pairs of a problem and a method whose kernels are combined."""
+    """Number of method keys whose kernels are combined."""
     reads_base: bool = False
     """Whether some fit tasks hold all base kernels."""
     singles: bool = False

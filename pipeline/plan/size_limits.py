@@ -8,7 +8,7 @@ from kernel_pipeline.errors import TooLargeError
 from kernel_pipeline.store.dataset_info import DatasetInfo
 
 MAX_PARTS = 1_000_000
-"""Maximum number of tiles, counted for each method, and cells of a sweep; a driver needs about 100 bytes for each."""
+"""Maximum number of tiles (counted for each method) and cells of a sweep; a driver needs about 100 bytes for each."""
 
 
 def check_plan_size(config: Config, infos: Sequence[DatasetInfo]) -> None:

@@ -12,7 +12,7 @@ from kernel_pipeline.stages.weights import WeightsTask
 from kernel_pipeline.store.reports import OK, TaskReport
 
 CellKey = tuple[str, str, int]
-"""Problem, method and trial of a cell, numbered over all repeats."""
+"""Problem and method of a cell, and its trial, numbered over all repeats."""
 
 
 @dataclass(frozen=True)

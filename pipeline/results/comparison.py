@@ -131,7 +131,7 @@ def _titled(frame: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
 
 
 def _cells(row: Mapping[Hashable, Any]) -> list[str]:
-    """Return the cells of the row of one comparison."""
+    """Return the table row of one comparison."""
     numbers = {name: float(row[name]) for name in ("difference", "lower", "upper", "p_paired", "p_corrected", "p_holm")}
     interval = f"[{short_number(numbers['lower'])}, {short_number(numbers['upper'])}]"
     return [

@@ -134,7 +134,7 @@ def _grid(title: str, numbers: Sequence[ComparedNumber]) -> TextGrid:
 
 
 def _shown(number: ComparedNumber) -> str:
-    """Return a cell of a table, such as `.119 (.115 ± .004) +1.0`, or `1 (0) *` in a matrix."""
+    """Return an entry of a table, such as `.119 (.115 ± .004) +1.0`, or `1 (0) *` in a matrix."""
     if number.paper.key.measure == OTHER_IS_BETTER:
         ours = "" if math.isnan(number.ours) else f"{number.ours:.0f} "
         return f"{ours}({number.paper.value:.0f}){' *' if number.agrees is False else ''}"

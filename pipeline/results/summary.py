@@ -71,7 +71,7 @@ class Grid:
     footnote: str = ""
 
     def row(self, method: str) -> list[GridCell]:
-        """Return the cells of a method, which may be left out for some datasets."""
+        """Return the grid cells of a method, which may be left out for some datasets."""
         return [self.cells.get((method, dataset), LEFT_OUT) for dataset in self.datasets]
 
 

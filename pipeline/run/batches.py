@@ -32,7 +32,7 @@ class Batches:
         return self._first(task.batch_key)
 
     def remove(self, task: Task) -> int | None:
-        """Remove a task that cannot run, and return the same as `add`, since its batch may be complete now."""
+        """Remove a task that cannot run, and return what `add` returns, since its batch may now be complete."""
         if task.batch_key is None:
             return None
         self._expected[task.batch_key] -= 1

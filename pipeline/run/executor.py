@@ -145,7 +145,7 @@ class Execution:
             self._send_alone(self._spread.popleft())
 
     def _set_aside(self, batches: list[TaskBatch]) -> list[TaskBatch]:
-        """Set batches aside that can use the memory of all workers, or may turn out to; return the others."""
+        """Set aside batches that can use, or may be able to use, the memory of all workers; return the others."""
         aside = [batch for batch in batches if batch[0].may_spread and self._can_spread(batch) is not False]
         self._spread += aside
         return [batch for batch in batches if batch not in aside]

@@ -1,4 +1,4 @@
-"""Build the tables of a run from its directory alone, also while the run is executing or unfinished."""
+"""Build the tables of a run from its directory alone, even if the run is executing or unfinished."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

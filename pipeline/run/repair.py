@@ -150,7 +150,7 @@ def _superseded(report: CheckReport) -> list[Problem]:
 
 
 def _outdated_tables(plan: Plan, report: CheckReport, recorded: LedgerState) -> list[Problem]:
-    """Return a problem if the tables of a finished run were made from other results than the current ones."""
+    """Return a problem if the tables of a finished run were made from results that are no longer current."""
     tables = recorded.tables
     if tables is None or any(has_pending(dataset, report.valid) for dataset in plan.datasets):
         return []

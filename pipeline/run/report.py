@@ -1,4 +1,4 @@
-"""Write the report of a run from its directory alone, also while the run is executing or unfinished."""
+"""Write the report of a run from its directory alone, even if the run is executing or unfinished."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -37,7 +37,7 @@ class WorkerCheck:
         self._is_set_up = False
 
     def __call__(self, workers: Collection[str]) -> None:
-        """Reject workers that have other versions or cannot read the arrays of the run."""
+        """Reject workers that differ from the driver in their versions, or cannot read the arrays of the run."""
         check_versions(self._client, workers, self._plugins)
         # A worker that cannot open the store returns its exception; one that has left returns nothing.
         found = self._client.run(probe_store, self._store, self._key, workers=list(workers), on_error="return")

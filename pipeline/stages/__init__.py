@@ -1,1 +1,1 @@
-"""Define the kinds of task: what each of them reads, computes and writes."""
+"""Define the task types: what each of them reads, computes and writes."""

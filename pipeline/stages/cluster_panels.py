@@ -21,7 +21,7 @@ T = TypeVar("T")
 MAX_ATTEMPTS = 4
 """Number of times that a pass over all panels is started, if workers die during each of them."""
 REPLACEMENT_TIMEOUT_S = 60.0
-"""Time for which the replacement of workers that died is awaited."""
+"""Time to wait for the replacement of workers that died."""
 RUNS_PER_WORKER = 2
 """Number of runs of consecutive panels that each worker holds."""
 
@@ -33,7 +33,7 @@ class ClusterPanels:
     """Panels in the memory of all workers: `Panels` whose steps run where the panels are.
 
     The factor replaces the kernel, so that only one of the two is in memory. Panels of the kernel that are needed after
-    that are computed again when they are used. The order of all sums is that of `StoredPanels`, and so are the results.
+    that are computed again when they are used. All sums are in the order of `StoredPanels`, so results are equal.
 
     Parameters
     ----------
@@ -168,7 +168,7 @@ class ClusterPanels:
         )
 
     def _repeat(self, run: Callable[[], T]) -> T:
-        """Call a function, and repeat the call if a worker dies meanwhile."""
+        """Call a function, and repeat the call if a worker dies in the meantime."""
         for _ in range(MAX_ATTEMPTS):
             try:
                 return run()
@@ -228,8 +228,8 @@ def call_aligned(function: Callable[..., T], *arguments: Any) -> T:
 def aligned(values: Any) -> Any:
     """Return an array, or a list or tuple of values, with copies of arrays that are not aligned in memory.
 
-    Arrays that were received from other workers may start at any byte, and numpy then uses other algorithms, with other
-    last digits.
+    Arrays that were received from other workers may start at any byte, and numpy then uses other algorithms, whose
+    results differ in the last digits.
     """
     if isinstance(values, np.ndarray):
         return np.require(values, requirements="A")
@@ -237,7 +237,7 @@ def aligned(values: Any) -> Any:
 
 
 def read_panel(compute: Callable[[int], Read], number: int) -> Read:
-    """Compute a panel of the kernel before centering; the errors of zarr, which cannot be sent, are left out."""
+    """Compute a panel of the kernel before centering; errors have no cause, since those of zarr cannot be pickled."""
     try:
         return compute(number)
     except DamagedError as error:
@@ -267,7 +267,7 @@ def center_read(read: Read, rows: slice, means: Floats, expected: dict[str, str]
     Raises
     ------
     DamagedError
-        If it was computed again, from chunks that differ from those of the first time.
+        If it was recomputed from chunks that differ from those that were read first.
     """
     if read[1] != expected:
         raise DamagedError("what a panel of the kernel is computed from has changed during a solve")

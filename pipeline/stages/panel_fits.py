@@ -252,7 +252,7 @@ class PanelFitTask(PanelTask):
 def compute_panel(task: PanelTask, store: RunStore, number: int) -> Read:
     """Compute a panel of the kernel of a task, on any worker; return it with the digests of what it was computed from.
 
-    The digests are not those of this process, so that they can be compared with the ledger by the task.
+    A copy of the store records only what this panel reads, so that the task can compare the digests with the ledger.
     """
     store = store.fresh_copy()
     return task.trial_panels(store, task.split(store)).panel(number), store.access.read

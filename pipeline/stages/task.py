@@ -31,7 +31,7 @@ class Task(ABC):
     version: ClassVar[int]
     """Increased when a change of the algorithm changes what the task writes."""
     reads: ClassVar[tuple[type["Task"], ...]] = ()
-    """Kinds of tasks whose outputs the task reads."""
+    """Task types whose outputs the task reads."""
     result_type: ClassVar[type[TaskResult]] = NoResult
     """Kind of result that the task reports to the ledger."""
 

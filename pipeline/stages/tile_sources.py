@@ -44,7 +44,7 @@ class TileSource(Protocol):
 
 
 class StoredTiles:
-    """Tiles that are read from an array of the shape (count, m, m).
+    """Tiles that are read from an array of shape (count, m, m).
 
     Parameters
     ----------

@@ -57,7 +57,7 @@ class JsonObject:
         return [str(key) for key in self._members]
 
     def error(self, key: str, expected: str) -> ValueError:
-        """Return the error for a member that is missing or has another type than expected."""
+        """Return the error for a member that is missing or has an unexpected type."""
         found = f"is {_shown(self._members[key])}" if key in self._members else "is missing"
         return ValueError(f"{self._name}: {key!r} {found}; it must be {expected}")
 

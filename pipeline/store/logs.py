@@ -25,7 +25,7 @@ class Logs:
         """Limit the size of the logs, if they are only temporary; a run directory keeps all of them."""
 
     def keep(self) -> None:
-        """Move the logs to the storage of the run, if that is elsewhere; called at the end, also after an error."""
+        """Move the logs to the storage of the run, if that is elsewhere; called at the end, even after an error."""
 
 
 class DriverLog(LogFile):

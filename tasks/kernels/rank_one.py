@@ -68,7 +68,7 @@ class RankOneKernels:
         return cls((columns @ scale).tocsc(), means * inverse, trace, (others @ scale).tocsc())
 
     def moved(self, counts: scipy.sparse.csr_array, held_out: scipy.sparse.csr_array) -> "RankOneKernels":
-        """Return the kernels on other samples, with the same scaling, and centered on these samples."""
+        """Return the kernels of other samples, with the same scaling, but centered on the other samples."""
         inverse = np.divide(1.0, np.sqrt(self.trace), out=np.zeros_like(self.trace), where=self.trace > 0)
         scale = scipy.sparse.diags_array(inverse)
         means = np.asarray(counts.sum(axis=0)) / counts.shape[0] * inverse

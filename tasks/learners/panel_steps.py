@@ -1,4 +1,4 @@
-"""Define the steps of all operations on a kernel in panels, each of which uses one panel, or two.
+"""Define the steps of all operations on a kernel in panels, each of which uses one or two panels.
 
 Panel j contains some rows of a symmetric matrix, and the columns from its first row on: the panels are the upper
 triangle of the matrix, with full squares on its diagonal. The functions change none of their arguments. Wherever they
@@ -102,7 +102,10 @@ def factorise(rest: Floats) -> Floats:
 
 
 def substitute_forward(panel: Floats, rows: slice, found: Floats) -> Floats:
-    """Solve for the rows of one panel of R, in order, while `R'x = b` is solved; `found` has x above and b below."""
+    """Perform the step of solving `R'x = b` that uses one panel of R; the panels are used in order.
+
+    `found` holds x in the rows before the panel, and the remainder of b in all other rows.
+    """
     found, size = found.copy(), len(panel)
     found[rows] = solve_triangular(panel[:, :size], found[rows], trans="T", check_finite=False)
     found[rows.stop :] -= panel[:, size:].T @ found[rows]
@@ -110,7 +113,10 @@ def substitute_forward(panel: Floats, rows: slice, found: Floats) -> Floats:
 
 
 def substitute_backward(panel: Floats, rows: slice, found: Floats) -> Floats:
-    """Solve for the rows of one panel of R, in reverse order, while `R x = b` is solved."""
+    """Perform the step of solving `R x = b` that uses one panel of R; the panels are used in reverse order.
+
+    `found` holds x in the rows after the panel, and b in all other rows.
+    """
     found, size = found.copy(), len(panel)
     rest = found[rows] - panel[:, size:] @ found[rows.stop :]
     found[rows] = solve_triangular(panel[:, :size], rest, check_finite=False)

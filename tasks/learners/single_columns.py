@@ -1,7 +1,7 @@
 """Fit many rank-one kernels separately along a regularisation path: `f(x) = slope v(x) + intercept`.
 
-The ridge of a centered column of norm one has a closed form, `slope = v'y / (1 + ridge)`. A support vector machine on
-one column is a small problem; see `single_column_svm`.
+Ridge regression on a centered column of norm one has a closed form, `slope = v'y / (1 + ridge)`. A support vector
+machine on one column is a small problem; see `single_column_svm`.
 """
 
 from collections.abc import Iterator, Sequence

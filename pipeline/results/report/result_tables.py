@@ -37,7 +37,7 @@ def error_tables(results: Results) -> list[HtmlTable]:
 
 
 def _errors(block: pd.DataFrame, methods: list[str], verdict: Verdict | None) -> Iterator[HtmlCell]:
-    """Yield the cells of one dataset; its numbers have the same number of decimals."""
+    """Yield the table cells of one dataset; its numbers have the same number of decimals."""
     close = verdict.undistinguished if verdict else ()
     by_method = block.set_index("method").to_dict("index")
     decimals, best = decimals_for(block["error_mean"]), block["error_mean"].min()
