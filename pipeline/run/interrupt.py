@@ -102,7 +102,7 @@ class Interrupt:
 
 
 def _end_after(seconds: float, cancelled: threading.Event) -> None:
-    """End this process after some seconds, unless the event `cancelled` is set before."""
+    """End this process after some seconds, unless the event `cancelled` is set before then."""
 
     def end() -> None:
         if not cancelled.wait(seconds):

@@ -115,7 +115,7 @@ class Schedule:
         self._close_inner()
 
     def fail(self, batch: TaskBatch) -> None:
-        """Mark tasks as failed; what depends on them cannot run."""
+        """Mark tasks as failed; their dependents cannot run."""
         for owner, number in map(self._find, batch):
             owner._dependencies.fail(number)
         self._close_inner()

@@ -28,7 +28,7 @@ ALIGNMENTS = {
 }
 """Member of a JSON object, and column of `rows.csv`, for each field of `Alignments`."""
 REQUIRED = ("alignment_train", "alignment_test")
-"""Those of `ALIGNMENTS` that are null if they are not defined; others are left out, as by earlier versions."""
+"""Those of `ALIGNMENTS` that are null if they are not defined; others are left out, as in earlier versions."""
 TRIAL = re.compile(r"[0-9]{1,9}")
 
 
@@ -216,7 +216,7 @@ READERS: dict[object, Callable[[JsonObject, str], Any]] = {
 MEMBERS = tuple(member for member in fields(PathResult) if member.name != "predictions")  # an array stores these
 READER_OF = {member.name: READERS[get_type_hints(PathResult)[member.name]] for member in MEMBERS}
 ALWAYS_WRITTEN = ("certificates", "majority_only")
-"""Members that are written even if they have their default value, as by the first versions."""
+"""Members that are written even if they have their default value, as in the first versions."""
 
 
 def _default(member: Field[Any]) -> Any:

@@ -125,7 +125,7 @@ def _sorted_along(keys: Floats, values: Floats) -> tuple[Floats, Floats]:
 
 
 def _entry(rows: Floats, places: Integers) -> Floats:
-    """Return one entry of each row; a place beyond the end is the last one."""
+    """Return one entry of each row; an index beyond the end refers to the last entry."""
     return np.take_along_axis(rows, np.minimum(places, rows.shape[-1] - 1), axis=-1)
 
 
