@@ -92,7 +92,7 @@ def check_versions(client: "Client", workers: Collection[str], plugins: Plugins 
     wrong = {worker: theirs for worker, theirs in found.items() if isinstance(theirs, dict) and theirs != ours}
     if wrong:
         raise ClusterError(
-            f"{len(wrong)} of {len(workers)} workers have different versions from this driver:\n{_table(ours, wrong)}\n"
+            f"{len(wrong)} of {len(workers)} workers have other versions than this driver:\n{_table(ours, wrong)}\n"
             "Install the same versions for the workers, and run the same command again"
         )
 

@@ -100,8 +100,8 @@ def two_runs(first_root: Storage, second_root: Storage) -> ComparisonView:
             "\n  ".join(["Their configs differ:", *changes]) if changes else "Resume the runs with `pipeline resume`"
         )
         raise PipelineError(
-            f"{first_root} and {second_root} have no finished cell in common: no dataset, task, metric, method and "
-            f"trial is in both. {reason}"
+            f"{first_root} and {second_root} have no finished cell in common: no combination of dataset, task, "
+            f"metric, method and trial is in both. {reason}"
         )
     sentences = [
         f"{found.equal:,} of {len(found.cells):,} common cells have equal errors and alignments; the largest "

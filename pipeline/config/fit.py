@@ -66,8 +66,8 @@ class Fit(StrictModel):
     )
     memory: MemorySize = Field(
         "8 GiB",
-        description="memory of a fit in one piece: one that needs more (1.3 n^2 numbers for a ridge path of n training "
-        "samples, 2.2 n^2 for a support vector machine) is solved in parts that fit",
+        description="largest memory of a fit in one piece; a fit that needs more (1.3 n^2 numbers for a ridge path of "
+        "n training samples, 2.2 n^2 for a support vector machine) is solved in parts",
     )
     metric: str | None = Field(
         None,
@@ -77,8 +77,8 @@ class Fit(StrictModel):
 
     refit: Literal["train", "train+validation"] = Field(
         "train",
-        description="samples of the final fit at the chosen regularisation value, which is tested: the training set, "
-        "or the training and validation sets",
+        description="samples of the fit that is tested, at the chosen regularisation value: the training set, or the "
+        "training and validation sets",
     )
 
     @field_validator("metric")

@@ -139,7 +139,7 @@ def fit_words(
     if not len(vocabulary.columns):
         documents = f"the {counts.shape[0]} documents" if rows is None else f"{len(rows)} training documents"
         raise DataError(
-            f"dataset {name!r}: min_df = {options.min_df}, but no {' or '.join(options.kinds)} occur in as many of "
+            f"dataset {name!r}: min_df = {options.min_df}, but no {' or '.join(options.kinds)} occur in that many of "
             f"{documents}; choose a smaller min_df"
         )
     return vocabulary

@@ -167,6 +167,6 @@ def _check_size(where: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Non
     size = math.prod(shape) * dtype.itemsize
     if (limit := exceeded_memory(size + FLOAT_BYTES * shape[-1] ** 2)) is not None:
         raise TooLargeError(
-            f"{where} has an array of the shape {shape}, {format_bytes(size)}, and npz is read as a whole; this "
+            f"{where} has an array of shape {shape}, {format_bytes(size)}, and npz is read as a whole; this "
             f"machine has {format_bytes(limit)}. Save it with numpy.save as npy, or as zarr: these are read in parts"
         )

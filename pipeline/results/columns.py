@@ -130,7 +130,12 @@ _text("method", "method that determines the weights of the base kernels")
 _text("kernel", "name of the base kernel")
 _text("output", "name of the target column, if a regression has several")
 _register("repeat", "integer", "", "number of the repeat, which is one assignment of the samples to folds")
-_register("trial", "integer", "", "number of the trial, which is the fold that it is tested on")
+_register(
+    "trial",
+    "integer",
+    "",
+    "number of the trial in its repeat; also that of its test fold, or of its validation fold if the test set is fixed",
+)
 _text("metric", "metric of the errors: rmse, misclassification or [fit] metric; for a score, the error is 1 - score")
 _text("status", "ok, or the reason why there is no result")
 _text("note", "what a user should know about the results")

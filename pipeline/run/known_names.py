@@ -33,4 +33,4 @@ def check_weighted(name: str, known: Iterable[str], used: Sequence[Method]) -> N
     without = {method.method_id for method in used if not method.gives_weights}
     if name in without:
         listed = list_first([other for other in known if other not in without], MAX_LISTED)
-        raise PipelineError(f"{name!r} has no kernel weights; methods of this dataset that have: {listed or 'none'}")
+        raise PipelineError(f"{name!r} has no kernel weights. Methods of this dataset with weights: {listed or 'none'}")

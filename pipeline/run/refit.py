@@ -86,7 +86,7 @@ def _method(manifest: Manifest, wanted: WantedModel) -> WeightRule | OneStageMet
     if not isinstance(method, WeightRule | OneStageMethod):
         supported = [name for name, known in methods.items() if isinstance(known, WeightRule | OneStageMethod)]
         raise PipelineError(
-            f"method {wanted.method!r} has no model. Those of this run that have one: {', '.join(supported) or 'none'}"
+            f"method {wanted.method!r} has no model. Methods of this run with a model: {', '.join(supported) or 'none'}"
         )
     return method
 

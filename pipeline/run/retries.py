@@ -144,4 +144,4 @@ def _reason(error: Exception, memory_used: str | None) -> str:
         return (
             f"it needs more memory than a worker has: the last of {MAX_ATTEMPTS} workers to run it used {memory_used}"
         )
-    return f"its worker died {MAX_ATTEMPTS} times: killed, or out of memory"
+    return f"its worker died {MAX_ATTEMPTS} times: it was killed, or ran out of memory"

@@ -181,7 +181,7 @@ def _open_ledger(root: Storage, emit: Emitter) -> Ledger:
     """Open the ledger of a run whose lock is held, without the lines that a power cut zeroed."""
     ledger = Ledger(root)
     for number in ledger.drop_zeroed():
-        emit.notice(f"{LEDGER}, line {number} was lost in a power cut; what it recorded is computed again")
+        emit.notice(f"{LEDGER}, line {number} was lost in a power cut; the results that it recorded are recomputed")
     return ledger
 
 

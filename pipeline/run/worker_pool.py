@@ -108,7 +108,8 @@ class WorkerPool:
             self._next_frozen = passed + FROZEN_INTERVAL_S
             self._notify(
                 f"the scheduler has not answered for {passed:.0f} s: its process is stopped or overloaded, or the "
-                "network is down. The run waits for it; Ctrl-C stops it, and the same command resumes the run"
+                "network is down. The run waits for the scheduler. "
+                "Ctrl-C stops the run, and the same command resumes it"
             )
 
     def _replace_lost(self) -> None:

@@ -176,7 +176,7 @@ class ClusterPanels:
                 self._replace_lost()
         raise RuntimeError(
             f"workers died {MAX_ATTEMPTS} times in a row while they held a kernel of {self.spans[-1].stop:,} samples: "
-            "killed, or out of memory"
+            "they were killed, or ran out of memory"
         )
 
     def _replace_lost(self) -> None:
@@ -270,5 +270,5 @@ def center_read(read: Read, rows: slice, means: Floats, expected: dict[str, str]
         If it was recomputed from chunks that differ from those that were read first.
     """
     if read[1] != expected:
-        raise DamagedError("what a panel of the kernel is computed from has changed during a solve")
+        raise DamagedError("the inputs of a panel of the kernel have changed during a solve")
     return panel_steps.center(read[0], rows, means)

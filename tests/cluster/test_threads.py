@@ -1,4 +1,4 @@
-"""Workers that are threads of the driver give the same tables as processes, and listen on nothing."""
+"""Workers that are threads of the driver listen on nothing."""
 
 from pathlib import Path
 from urllib.request import urlopen
@@ -6,19 +6,6 @@ from urllib.request import urlopen
 from kernel_pipeline.cluster import open_cluster
 from kernel_pipeline.cluster.profile import Profile
 from tests.cluster.listening import listening
-from tests.faults.harness import assert_same, write_config
-from tests.helpers.sweeps import pipeline
-
-
-def test_threads_give_the_tables_of_processes(tmp_path: Path) -> None:
-    write_config(tmp_path)
-    for cluster in ("local", "threads"):
-        done = pipeline("run", "tiny.toml", "--cluster", cluster, "--workers", "2", "--out", cluster, cwd=tmp_path)
-        assert done.returncode == 0, done.stderr
-        assert "2 workers" in done.stdout
-        assert not done.stderr
-    assert_same(tmp_path / "threads", tmp_path / "local")
-    assert (tmp_path / "threads" / "logs" / "driver.log").exists()
 
 
 def test_threads_listen_on_nothing(tmp_path: Path) -> None:

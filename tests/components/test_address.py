@@ -228,7 +228,7 @@ def test_workers_with_other_versions_are_refused_with_a_table_before_any_task(fo
         names = {address: name for name, address in servers.workers.items()}
         refused = end(run(servers.address, "run", folder))
         assert servers.stayed
-    assert_refused(refused, 5, "3 of 4 workers have different versions from this driver")
+    assert_refused(refused, 5, "3 of 4 workers have other versions than this driver")
     table = [re.split(r"\s{2,}", line.strip()) for line in refused.stderr.splitlines() if line.startswith("  ")]
     columns = [names.get(head, head) for head in table[0]]
     assert sorted(columns) == ["driver", "no-package", "other-numpy", "other-source"]

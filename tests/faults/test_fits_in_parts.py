@@ -110,7 +110,7 @@ def test_a_part_that_exhausts_the_memory_fails_its_cell_alone(folder: Path, refe
     assert done.returncode == 3, done.stderr
     assert run.calls() == 3
     found = pd.read_csv(root / "results/rows.csv").set_index(["dataset", "trial"])["status"]
-    assert "its worker died 3 times: killed, or out of memory" in found.pop(("wave", 0))
+    assert "its worker died 3 times: it was killed, or ran out of memory" in found.pop(("wave", 0))
     assert set(found) == {"ok"}
     again = command("run", folder / "tiny.toml", "--out", root)  # nothing is left to do
     assert again.exit_code == 3, again.output

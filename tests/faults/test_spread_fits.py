@@ -98,7 +98,7 @@ def test_steps_that_exhaust_the_memory_fail_their_cells(tmp_path: Path) -> None:
     status = pd.read_csv(tmp_path / "run/results/rows.csv")["status"]
     assert len(status) == 3
     assert status.str.contains("died").all()
-    assert status.str.contains("killed, or out of memory").all()
+    assert status.str.contains("killed, or ran out of memory").all()
     with no_workers():
         assert command("run", tmp_path / "tiny.toml", "--out", tmp_path / "run", "--retry-failed").exit_code == 0
     assert (pd.read_csv(tmp_path / "run/results/rows.csv")["status"] == "ok").all()

@@ -99,7 +99,7 @@ def test_a_task_that_always_kills_its_worker_is_set_aside_and_all_else_is_done(f
     found, expected = rows(root), rows(undisturbed)
     failed = (expected["dataset"] == "wave") & (expected["method"] == "unif") & (expected["trial"] == "1")
     assert failed.sum() == 1
-    assert found["status"][failed].item() == "failed: its worker died 3 times: killed, or out of memory"
+    assert found["status"][failed].item() == "failed: its worker died 3 times: it was killed, or ran out of memory"
     pd.testing.assert_frame_equal(found[~failed], expected[~failed])
     assert lines(root) == lines(undisturbed)
 
@@ -124,7 +124,7 @@ def test_a_solve_that_kills_its_worker_takes_no_other_trial_with_it_where_kernel
     assert run.calls() == 3
     found = rows(tmp_path / "run").set_index(["method", "trial"])["status"]
     assert found.pop(("align", "1")) == (
-        "weights/wave/regression/align/1-1: failed: its worker died 3 times: killed, or out of memory"
+        "weights/wave/regression/align/1-1: failed: its worker died 3 times: it was killed, or ran out of memory"
     )
     assert set(found) == {"ok"}
     assert set(found.index) == {("align", "0"), ("align", "2"), *(("unif", trial) for trial in "012")}

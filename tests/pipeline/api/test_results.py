@@ -185,7 +185,7 @@ def test_a_method_without_weights_is_refused_with_those_that_have_weights(method
     zipfile.ZipFile(ASSETS / "run.zip").extractall(tmp_path)
     with pytest.raises(kp.PipelineError) as refused:
         kp.open_run(tmp_path / "small-run").weights("wave", method)
-    expected = f"'{method}' has no kernel weights; methods of this dataset that have: unif, alignf, best-single"
+    expected = f"'{method}' has no kernel weights. Methods of this dataset with weights: unif, alignf, best-single"
     assert str(refused.value) == expected
 
 

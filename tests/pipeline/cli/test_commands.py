@@ -69,11 +69,17 @@ def test_the_run_directory_holds_what_the_contract_names(folder: Path) -> None:
     assert not list(root.rglob("*.partial"))
 
 
-@pytest.mark.parametrize("workers", ["1", "4"])
-def test_the_tables_are_the_same_bytes_with_any_number_of_workers(folder: Path, workers: str) -> None:
-    done = pipeline("run", "small.toml", "--workers", workers, "--out", f"w{workers}", cwd=folder)
+@pytest.mark.parametrize(("cluster", "workers"), [("local", "1"), ("threads", "2"), ("local", "4")])
+def test_the_tables_are_the_same_bytes_with_any_workers(folder: Path, cluster: str, workers: str) -> None:
+    root = folder / f"{cluster}-{workers}"
+    done = pipeline("run", "small.toml", "--cluster", cluster, "--workers", workers, "--out", root.name, cwd=folder)
     assert done.returncode == 0, done.stderr
-    assert tables(folder / f"w{workers}") == tables(folder / "two")
+    assert not done.stderr
+    assert f"{workers} worker" in done.stdout
+    assert tables(root) == tables(folder / "two")
+    assert (root / "logs" / "driver.log").exists()
+    assert not list(root.rglob("*.partial"))
+    assert not (root / "lock").exists()
 
 
 def test_running_again_does_nothing_again(folder: Path) -> None:

@@ -145,5 +145,5 @@ def test_what_cannot_be_fitted_to_a_training_set_names_the_trial(tmp_path: Path)
 
 def test_no_word_is_frequent_enough_in_a_training_set(tmp_path: Path) -> None:
     documents(tmp_path)
-    with pytest.raises(DataError, match=r"min_df = 51, but no unigrams occur in as many of 50 training documents"):
+    with pytest.raises(DataError, match=r"min_df = 51, but no unigrams occur in that many of 50 training documents"):
         ready(tmp_path, "text", "unigrams", min_df=51, fit_on="train")

@@ -119,7 +119,7 @@ def test_documents_of_stop_words_are_refused_or_left_out(tmp_path: Path) -> None
 def test_words_that_are_all_too_rare(min_df: float, tmp_path: Path) -> None:
     put_documents(tmp_path, DOCUMENTS)
     text = refused(tmp_path, "text", ["unigrams", "bigrams"], min_df=min_df)
-    assert f"min_df = {min_df}, but no unigrams or bigrams occur in as many of the 9 documents" in text
+    assert f"min_df = {min_df}, but no unigrams or bigrams occur in that many of the 9 documents" in text
 
 
 def test_more_words_than_there_are_is_a_note(tmp_path: Path) -> None:

@@ -112,6 +112,7 @@ CASES: dict[str, tuple[list[str], list[dict[str, Any]], set[str]]] = {
     "many columns": (["alignf", "best-kernel", "l1-svm", "l2-krr"], columns(150, 12_000), {"reduce", "fits"}),
     "all products": (["alignf-linear", "align-krr"], columns(200, 2000)[:1], {"reduce", "fits"}),
 }
+WITH_BASELINES = {"recomputed", "many columns"}
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -126,7 +127,7 @@ def test_no_task_takes_more_than_the_plan_says(case: str, tmp_path: Path) -> Non
             "-c",
             SCRIPT,
             str(tmp_path),
-            json.dumps(SWEEP | mode | {"methods": methods, "dataset": datasets}),
+            json.dumps(SWEEP | mode | {"methods": methods, "dataset": datasets, "baselines": case in WITH_BASELINES}),
         ],
         cwd=PROJECT,
         env=os.environ | ENVIRONMENT | {"PYTHONPATH": str(PROJECT)},

@@ -39,7 +39,8 @@ def sweep(mode: str = "keep") -> dict[str, Any]:
     return {
         "name": "repeated",
         "seed": 2,
-        "methods": ["unif", "align", "alignf", "alignf-linear", "l2-krr", "each-kernel"],
+        "baselines": False,
+        "methods": ["unif", "align", "alignf", "alignf-linear", "l2-krr", "each-kernel", "best-single"],
         "protocol": {"folds": FOLDS, "repeats": REPEATS},
         "fit": {
             "krr": {"from": -12, "to": 0, "step": 6},

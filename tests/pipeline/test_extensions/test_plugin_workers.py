@@ -107,7 +107,7 @@ def test_workers_without_the_plug_in_or_with_another_one_are_refused_before_the_
     done = drive(tmp_path, install(tmp_path / "ours"), other)
     assert done.returncode == 5, done.stderr
     head, names, *found, last = done.stdout.splitlines()
-    assert head == "1 of 1 workers have different versions from this driver:"
+    assert head == "1 of 1 workers have other versions than this driver:"
     assert names.split()[0] == "driver"
     assert [line.split()[: len(row)] for line, row in zip(found, rows, strict=True)] == rows
     assert last == "Install the same versions for the workers, and run the same command again"
