@@ -211,7 +211,7 @@ def test_data_that_change_during_a_solve_are_reported() -> None:
 
     kernel, _, _ = spread(FakeMemory(), read)
     kernel.factorise(1.0)  # the panels of the kernel are now computed again when they are used
-    with pytest.raises(DamagedError, match="has changed during a solve"):
+    with pytest.raises(DamagedError, match="have changed during a solve"):
         kernel.multiply(np.ones((N, 1)))
 
 
