@@ -1,4 +1,4 @@
-"""Write notes about the columns of a table: those that look like an index, that no kernel uses, and the target."""
+"""Write notes about the columns of a table: an index among the features, similar texts, unused columns, the target."""
 
 from collections import Counter
 from collections.abc import Hashable, Sequence
@@ -60,6 +60,32 @@ def index_notes(features: pd.DataFrame, encoded: EncodedFeatures, used: Booleans
                 f"becomes {sizes[column]:,} of {sizes.total():,} features; leave it out with {drop} if it identifies "
                 "rows"
             )
+    return notes
+
+
+def similar_text_notes(encoded: EncodedFeatures, used: Booleans) -> list[str]:
+    """Return a note about each used one-hot column with texts that differ only in spaces or capital letters.
+
+    Parameters
+    ----------
+    encoded
+        The features as numbers.
+    used
+        Which of the columns of numbers the kernels use.
+    """
+    sources = {origin for origin, is_used in zip(encoded.origins, used, strict=True) if is_used}
+    notes = []
+    for encoding in encoded.encodings:
+        if encoding.kind != "onehot" or encoding.column not in sources:
+            continue
+        seen: dict[str, str] = {}
+        for text in map(str, encoding.texts):
+            if (other := seen.setdefault(" ".join(text.split()).casefold(), text)) != text:
+                notes.append(
+                    f"column {encoding.column!r} contains {other!r} and {text!r}, which are different categories; if "
+                    "they are the same, correct the file"
+                )
+                break
     return notes
 
 

@@ -10,7 +10,7 @@ import pandas as pd
 from kernel_pipeline.config.datasets import TableDataset
 from kernel_pipeline.config.feature_columns import FeatureColumns
 from kernel_pipeline.config.views import used_columns
-from kernel_pipeline.data.column_notes import index_notes, unused_note
+from kernel_pipeline.data.column_notes import index_notes, similar_text_notes, unused_note
 from kernel_pipeline.data.encoding import EncodedFeatures, encode_features
 from kernel_pipeline.data.frames import build_table, column_numbers, find_column, find_targets, split_columns
 from kernel_pipeline.data.missing_values import mark_missing
@@ -72,9 +72,9 @@ def from_table(
         encode=dataset.encode,
         missing_values=dataset.missing_values or (),
     )
-    index = index_notes(features, encoded, used, dataset)
+    columns = [*index_notes(features, encoded, used, dataset), *similar_text_notes(encoded, used)]
     unused = unused_note([column for column in features if column not in sources])
-    return replace(with_folds(table, frame, dataset, test_from), notes=(*notes, *index, *unused))
+    return replace(with_folds(table, frame, dataset, test_from), notes=(*notes, *columns, *unused))
 
 
 def _find_categorical(frame: pd.DataFrame, features: pd.DataFrame, dataset: TableDataset) -> set[Hashable]:
