@@ -3,6 +3,11 @@
 import math
 from collections.abc import Sequence
 
+from kernel_pipeline.results.paired_tests import LEVEL
+
+MAX_DECIMALS = 4
+"""Largest number of decimals of a p-value."""
+
 
 def short_number(value: float) -> str:
     """Return a number as the paper prints it: three decimals and no zero before the point; empty if not defined.
@@ -20,12 +25,17 @@ def short_number(value: float) -> str:
 def short_p(value: float) -> str:
     """Return a p-value with two decimals; empty if not defined.
 
-    >>> short_p(0.147), short_p(0.004), short_p(1.0), short_p(float("nan"))
-    ('.15', '< .01', '1.00', '')
+    A value close to the significance level has more decimals, so that one can see on which side of it the value is.
+
+    >>> short_p(0.147), short_p(0.004), short_p(1.0), short_p(float("nan")), short_p(0.0996)
+    ('.15', '< .01', '1.00', '', '.0996')
     """
     if math.isnan(value):
         return ""
-    return "< .01" if value < 0.01 else f"{value:.2f}".removeprefix("0")
+    if value < 0.01:
+        return "< .01"
+    decimals = next((count for count in range(2, MAX_DECIMALS) if round(value, count) != LEVEL), MAX_DECIMALS)
+    return f"{value:.{decimals}f}".removeprefix("0")
 
 
 def latex_text(text: str) -> str:

@@ -14,7 +14,7 @@ K = TypeVar("K", bound=Hashable)
 ROUNDING = 1e-9
 """Tolerance of limits in standard deviations: printed numbers are decimals, which have no exact binary form."""
 EXPLANATION = (
-    "Each cell has our number, in parentheses that of the paper with its standard deviation, and the difference in "
+    "Each entry has our number, in parentheses that of the paper with its standard deviation, and the difference in "
     "units of this standard deviation. In matrices, 1 means that the method of the column has a significantly smaller "
     "error than the method of the row; * marks entries that differ from the paper"
 )

@@ -38,7 +38,7 @@ def _left_out(rows: pd.DataFrame) -> str:
     """Return a sentence with the mean errors of methods that would stretch the axis."""
     means = rows.groupby("method", sort=False)["error"].mean()
     listed = " and ".join(f"{method} ({mean:.3g})" for method, mean in means.items())
-    return f" Not shown, since it ignores the features: {listed}." if listed else ""
+    return f" Methods that ignore the features are not shown: {listed}." if listed else ""
 
 
 register(Errors())
