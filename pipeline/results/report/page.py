@@ -14,6 +14,7 @@ from kernel_pipeline.results.figures.figure import FIGURES
 from kernel_pipeline.results.figures.rendering import Rendered
 from kernel_pipeline.results.paired_tests import LEVEL
 from kernel_pipeline.results.report.comparison_section import ComparisonSection, paper_section
+from kernel_pipeline.results.report.dataset_tables import dataset_tables
 from kernel_pipeline.results.report.html_table import HtmlTable
 from kernel_pipeline.results.report.inline_svg import SharedStyles, inline_svg
 from kernel_pipeline.results.report.result_tables import error_tables, fit_table
@@ -57,6 +58,7 @@ class DatasetSection:
     problem: str
     sentence: str
     figures: Sequence[PageFigure]
+    tables: Sequence[HtmlTable] = ()
 
 
 @dataclass(frozen=True)
@@ -195,8 +197,16 @@ def _sections(results: Results, images: Iterable[tuple[Rendered, PageFigure]]) -
     for figure, image in images:
         by_key.setdefault((figure.dataset, figure.problem), []).append(image)
     sentences = {key: verdict.sentence for key, verdict in results.verdicts.items()}
+    tables = dataset_tables(results)
     return [
-        DatasetSection(f"{dataset}-{problem}", dataset, problem, sentences.get(key, ""), by_key.get(key, ()))
+        DatasetSection(
+            f"{dataset}-{problem}",
+            dataset,
+            problem,
+            sentences.get(key, ""),
+            by_key.get(key, ()),
+            tables.get(key, ()),
+        )
         for key in results.problems
         for dataset, problem in [key]
     ]
