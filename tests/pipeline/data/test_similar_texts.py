@@ -1,13 +1,14 @@
 """Categories that differ only in spaces or capital letters are reported, since they are rarely meant to differ."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.helpers.build import load, put
 
 
-def similar(folder: Path, texts: list[str], **dataset: object) -> list[str]:
+def similar(folder: Path, texts: list[str], **dataset: Any) -> list[str]:
     lines = [f"{i * i % 7},{texts[i % len(texts)]},{'ab'[i % 2]}\n" for i in range(12)]
     put(folder, "v,vehicle,label\n" + "".join(lines))
     return [note for note in load(folder, encode="onehot", **dataset).notes if "different categories" in note]
