@@ -1,4 +1,4 @@
-"""Make notes about results: values at grid edges, degenerate kernels, and fits that predict only one class."""
+"""Make notes about results: values at grid edges, excluded values, degenerate kernels and majority predictions."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -91,8 +91,8 @@ def _cell_notes(dataset: DatasetPlan, fit: Fit, finished: Mapping[str, TaskRepor
         if not known.grids and (text := _excluded(problem, found, dataset.trials)):
             yield Note(dataset.name, text, problem, method)
         is_constant = known.is_regularised and len(found) == dataset.trials and _is_majority(found)
-        # All values with the majority class have the same error, so that the edge is no reason for a wider grid; other
-        # metrics, such as auc, may depend on the decision values.
+        # All regularisation values for which only the majority class is predicted have the same error, so that a value
+        # at the edge is no reason for a wider grid. Other metrics, such as auc, may depend on the decision values.
         if is_constant and not fit.metric_name(problem):
             continue
         if sum(path.at_edge for path in found) >= MIN_TRIALS_AT_EDGE:
@@ -118,7 +118,7 @@ def _is_majority(paths: Sequence[PathResult]) -> bool:
 def _majority_notes(
     dataset: DatasetPlan, fit: Fit, problem: str, learned: Mapping[str, list[PathResult]]
 ) -> Iterator[Note]:
-    """Yield a note about every method, or else one per method, that predicts only the majority class."""
+    """Yield one note if all methods predict only the majority class, and otherwise one for each method that does."""
     share = f"; each error is the share of the other class{'es' if len(dataset.info.classes) > 2 else ''}"
     text = "the majority class of the training set for all test samples, in every trial"
     text += "" if fit.metric_name(problem) else share

@@ -14,7 +14,7 @@ from scipy.special import stdtr, stdtrit
 from kernel_pipeline.tasks.arrays import Floats
 
 LEVEL = 0.1
-"""Significance level of all tests, as in the paper. Confidence intervals have the level 1 - LEVEL."""
+"""Significance level of the tests of two methods, as in the paper. Confidence intervals have the level 1 - LEVEL."""
 # Differences whose standard deviation is below this share of the errors are equal up to rounding.
 ROUNDING = 1e-12
 

@@ -35,7 +35,7 @@ class TextGrid:
     heading: list[str]
     rows: list[list[str]]
     names: int = 1
-    """Number of columns with names, which are the first ones."""
+    """Number of leading columns that contain names."""
 
 
 def paper_grids(numbers: Sequence[ComparedNumber]) -> list[TextGrid]:

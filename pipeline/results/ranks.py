@@ -41,7 +41,7 @@ def compare_ranks(summary: pd.DataFrame) -> pd.DataFrame | None:
         ranked = errors.dropna(axis="columns")
         if ranked.shape[1] < 2:
             continue
-        # Importing it takes seconds, and most runs have fewer datasets.
+        # Importing this package takes seconds, and most runs have too few datasets to need it.
         from scikit_posthocs import posthoc_nemenyi_friedman
 
         p_values = posthoc_nemenyi_friedman(ranked.to_numpy()).to_numpy()

@@ -118,9 +118,10 @@ def _title(metric: str) -> str:
 
 
 def _plus_minus(mean: float, deviation: float, placeholder: str) -> str:
-    """Return mean and standard deviation with three decimals, as in the paper; small and large means have fewer digits.
+    """Return mean and standard deviation with three decimals, as in the paper.
 
-    The standard deviation of a single trial is not defined and is left out.
+    From 10 on, numbers have one decimal; below 0.01 and from 10,000 on, they have three significant digits. The
+    standard deviation of a single trial is not defined and is left out.
     """
     if pd.isna(mean):
         return placeholder

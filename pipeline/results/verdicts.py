@@ -91,7 +91,7 @@ def verdicts(summary: pd.DataFrame, comparison: pd.DataFrame) -> list[Verdict]:
 
 
 def _rival(method: str, error: float, test: Mapping[Hashable, Any] | None) -> Rival:
-    """Return a rival from a row of the comparisons; None for a pair that is not compared."""
+    """Return a rival, given its row of the comparison table; `test` is None for a pair that is not compared."""
     if test is None:
         return Rival(method, error, np.nan)
     has_same_errors = test["paired_trials"] > 1 and np.isnan(test["p_paired"]) and test["difference"] == 0.0

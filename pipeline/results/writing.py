@@ -64,7 +64,7 @@ def _parquet_content(first: pd.DataFrame, others: Iterator[pd.DataFrame]) -> byt
 def csv_content(frame: pd.DataFrame, header: bool = True) -> bytes:
     """Return a table as CSV; a quote is put before text that a spreadsheet would evaluate as a formula."""
     for name in [str(name) for name in frame if not pd.api.types.is_numeric_dtype(frame[name])]:
-        texts = [text for text in frame[name].unique() if isinstance(text, str)]  # few, even among many rows
+        texts = [text for text in frame[name].unique() if isinstance(text, str)]  # few, even in tables with many rows
         unsafe = {text: safe for text in texts if (safe := spreadsheet_safe(text)) != text}
         if unsafe:
             frame = frame.assign(**{name: [unsafe.get(text, text) for text in frame[name]]})
