@@ -23,7 +23,7 @@ class WantedModel:
     problem: str
     method: str
     regularisation: Values | None = None
-    """The regularisation value; None for the median over the trials, or the value of the trial."""
+    """The regularisation value; None for the value that `trial` chose, or, without a trial, for the median."""
     trial: int | None = None
     """The trial whose training rows are used, numbered over all repeats; None for all rows."""
 

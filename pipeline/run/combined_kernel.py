@@ -1,4 +1,4 @@
-"""Compute the combined kernel of a method of a run on all its rows, block by block."""
+"""Compute the combined kernel of a method on all rows of a dataset, block by block."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -247,7 +247,7 @@ class Run:
             self.emit(TaskFinished(report.task, stage, report.seconds, report.failed, remaining))
 
     def _forget_lost(self, todo: set[str]) -> None:
-        """Remove files that are about to be computed again from the digests of inputs."""
+        """Remove the recorded digests of files that are about to be recomputed, since the new digests may differ."""
         for name in todo & self._lost.keys():
             self._inputs.replace(self._lost.pop(name).digests, {})
 

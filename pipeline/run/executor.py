@@ -83,7 +83,7 @@ class Execution:
         self._alone_key = ""
         """Key of the batch that runs alone, or that did so last."""
         self._spread: deque[TaskBatch] = deque()
-        """Tasks that use the memory of all workers; each waits until no other task is left that can run."""
+        """Batches that use the memory of all workers; each waits until no other batch is running or can run."""
         self._error: Exception | None = None
         """The error that stops the run, once there is one."""
         self._is_stopping = False

@@ -203,7 +203,7 @@ def _is_below(address: str, url: str | None) -> bool:
 def _choose_arrays(config: Config, before: SweepEntry | None) -> tuple[str, str]:
     """Return the address of the arrays and the id of the run; both are empty for arrays in the run directory.
 
-    A location outside the run directory is chosen and marked once, and kept as long as the URL of the config is.
+    A location outside the run directory is chosen and marked once, and kept until the URL of the config changes.
     """
     if config.storage.url is None:
         return "", ""

@@ -1,4 +1,4 @@
-"""Fit the model of a dataset and method of a run again, on all its rows or on the training rows of one trial."""
+"""Fit a method of a run again, on all rows of a dataset or on the training rows of one trial."""
 
 from dataclasses import dataclass
 from pathlib import Path

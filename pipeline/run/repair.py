@@ -172,7 +172,7 @@ def _foreign(root: Storage, arrays: Storage, ledger: Ledger, unfinished: bool) -
 
 
 def _abandoned_datasets(ledger: Ledger) -> set[str]:
-    """Return the datasets of all configs of a run, if it had several and may have left one of them unfinished."""
+    """Return the datasets of all configs of a run if there were several, since a change may not have been completed."""
     sweeps = ledger.sweeps()
     if len({sweep.identity for sweep in sweeps}) < 2:
         return set()

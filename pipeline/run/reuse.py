@@ -37,7 +37,7 @@ def find_reusable_runs(config: Config) -> list[ReusableRun]:
 
 
 def additions(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str] | None:
-    """Return the methods, baselines and datasets that only the new values of a config have; None if others differ.
+    """Return the methods, baselines and datasets that only the new config has; None if anything else differs.
 
     A dataset that has changed is not an addition: none of its results can be reused.
 

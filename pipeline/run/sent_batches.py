@@ -87,7 +87,8 @@ class SentBatches:
         self.running |= batches
         inputs = [[self._inputs(task) for task in batch] if self._inputs else [] for batch in batches.values()]
         needed = [self._futures_of(names) for names in needs]
-        # The driver counts how often workers die; an external scheduler also has a limit of its own.
+        # Dask's `retries` is not used, since the driver retries batches itself. An external scheduler also repeats the
+        # tasks of dead workers, up to a limit of its own.
         futures = self._client.map(
             run_batch,
             list(batches.values()),

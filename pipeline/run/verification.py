@@ -182,7 +182,7 @@ def _check_stored(
     wanted = {entry.name: [key for key in entry.digests if not key.startswith(without)] for entry in entries}
     # The layouts of other versions are not known, so only the digests of their files are compared.
     misdescribed, unplanned = ({}, {}) if any_version else unplanned_files(dataset, entries, arrays, without)
-    # One request for all files, since a remote store answers many requests in the time of one.
+    # One call for all files, since a remote store answers many concurrent requests in the time of one.
     digests = {key: entry.digests[key] for entry in entries for key in wanted[entry.name] if key not in unplanned}
     found = arrays.digests(digests, full, digests) | dict.fromkeys(unplanned, UNPLANNED)
     # A quick check does not read results, since the tables check them anyway.

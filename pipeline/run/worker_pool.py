@@ -26,7 +26,7 @@ REPLACE_AFTER_S = 10.0
 NO_WORKERS_TIMEOUT_S = 60.0
 """Time without workers after which a run stops, on clusters whose workers connect immediately."""
 REMIND_AFTER_S = 30.0
-"""Time without workers after which the user is told what they wait for, on other clusters."""
+"""Time without workers after which the user is told why there are none, on other clusters."""
 REMIND_INTERVAL_S = 600.0
 LOST = "the connection to the scheduler was lost. The same command resumes the run"
 
