@@ -1,4 +1,4 @@
-"""Define the commands that fit a model of a run, and predict new rows with it."""
+"""Define the commands that fit a model of a run, predict new rows with it, and export a combined kernel."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -89,7 +89,7 @@ def predict(model: Path, rows: Path, out: Path | None) -> None:
     notes = list(encoded.notes)
     if dropped := int((~encoded.usable).sum()):
         notes.append(
-            f"{dropped:,} of {len(table):,} rows have missing values and no prediction, as with missing = 'drop'"
+            f"{dropped:,} of {len(table):,} rows have no prediction: they have missing values, and missing = 'drop'"
         )
     for note in notes:
         click.echo(printable(f"note: {note}"), err=True)
@@ -108,7 +108,7 @@ def predict(model: Path, rows: Path, out: Path | None) -> None:
 @click.option("--method", required=True, help="Name of the method, as in rows.csv.")
 @click.option("--task", type=click.Choice(TASKS), help="Required if the dataset has both tasks.")
 @click.option("--out", required=True, type=click.Path(path_type=Path), metavar="FILE", help="A .npy or .zarr file.")
-@click.option("--trial", type=click.IntRange(min=0), help="Use the weights of a trial. Default: those of all rows.")
+@click.option("--trial", type=click.IntRange(min=0), help="Use the weights of a trial. Default: learned on all rows.")
 @repeat_option
 @stored_data_option
 def export(
