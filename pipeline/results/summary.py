@@ -120,8 +120,8 @@ def _title(metric: str) -> str:
 def _plus_minus(mean: float, deviation: float, placeholder: str) -> str:
     """Return mean and standard deviation with three decimals, as in the paper.
 
-    From 10 on, numbers have one decimal; below 0.01 and from 10,000 on, they have three significant digits. The
-    standard deviation of a single trial is not defined and is left out.
+    Both have one decimal if the mean is at least 10, and three significant digits if it is below 0.01 or at least
+    10,000. The standard deviation of a single trial is not defined and is left out.
     """
     if pd.isna(mean):
         return placeholder
