@@ -33,7 +33,7 @@ class Tls(ProfileModel):
 
 
 class AddressProfile(Profile):
-    """A profile with certificates."""
+    """Profile of a running scheduler, with the certificates to connect to it."""
 
     backend: str = Field("address", description="the kind of cluster")
     tls: Tls | None = Field(None)

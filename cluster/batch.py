@@ -27,7 +27,7 @@ def driver_script(profile: Profile, command: Sequence[str], logs: Path, name: st
     Parameters
     ----------
     profile
-        A profile of Slurm.
+        A Slurm profile.
     command
         Command that stops cleanly when it receives SIGTERM, and resumes when it is run again.
     logs
@@ -37,7 +37,7 @@ def driver_script(profile: Profile, command: Sequence[str], logs: Path, name: st
     """
     assert isinstance(profile, SlurmProfile)  # `check` has rejected others
     driver, walltime = profile.driver, profile.driver.walltime or profile.walltime
-    assert walltime is not None  # required in a profile of Slurm
+    assert walltime is not None  # required in a Slurm profile
     more = profile.directives if driver.directives is None else driver.directives
     directives = {
         "job-name": name,

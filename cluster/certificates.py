@@ -79,7 +79,7 @@ def new_certificates() -> dict[str, str]:
 
 
 def security_in_memory() -> "Security":
-    """Return new certificates for processes that this one starts, which receive them directly."""
+    """Return security settings with new certificates, which this process passes directly to those that it starts."""
     return _security(new_certificates())
 
 

@@ -16,7 +16,7 @@ from kernel_pipeline.cluster.profile import Profile
 
 
 class GatewayProfile(Profile):
-    """A profile with options of the gateway."""
+    """Profile of a Dask Gateway, with its cluster options."""
 
     backend: str = Field("gateway", description="the kind of cluster")
     options: dict[str, str | int | float | bool] = Field({}, description="cluster options that the gateway offers")
@@ -68,7 +68,7 @@ class Gateway(Backend[GatewayProfile]):
             )
 
     def _check_encrypted(self) -> None:
-        """Reject an unencrypted address, at which others could read the login and the keys of the cluster."""
+        """Reject an unencrypted address, through which others could read the login and the keys of the cluster."""
         import dask
 
         self._library()  # importing it loads its settings

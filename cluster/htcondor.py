@@ -1,4 +1,4 @@
-"""Run workers in jobs of HTCondor."""
+"""Run workers in HTCondor jobs."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from kernel_pipeline.cluster.profile import Profile
 
 @register("htcondor")
 class HTCondor(JobQueue[Profile]):
-    """Workers in jobs of HTCondor, which have no wall time, queue or account."""
+    """Workers in HTCondor jobs, which have no wall time, queue or account."""
 
     TITLE = "HTCondor"
     CLUSTER_CLASS = "HTCondorCluster"

@@ -24,7 +24,7 @@ RESUBMIT_INTERVAL_S = 300.0
 MAX_FAILED_STARTS = 3
 """Consecutive jobs without a worker, per requested job, after which the run stops."""
 MAX_LISTED = 3
-"""Number of jobs that a message lists."""
+"""Maximum number of jobs that a message lists."""
 
 
 class Jobs:

@@ -16,11 +16,11 @@ from kernel_pipeline.cluster.settings import ENVIRONMENT
 
 
 class KubernetesProfile(Profile):
-    """A profile with a container image."""
+    """Profile of a Kubernetes cluster, with the container image of its pods."""
 
     backend: str = Field("kubernetes", description="the kind of cluster")
     image: str | None = Field(None, description="container image in which this package is installed")
-    namespace: str | None = Field(None, description="namespace of Kubernetes")
+    namespace: str | None = Field(None, description="Kubernetes namespace")
 
 
 @register("kubernetes")

@@ -1,4 +1,4 @@
-"""Run workers in jobs of LSF."""
+"""Run workers in LSF jobs."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from kernel_pipeline.cluster.profile import Profile
 
 @register("lsf")
 class LSF(TimedJobQueue[Profile]):
-    """Workers in jobs of LSF."""
+    """Workers in LSF jobs."""
 
     TITLE = "LSF"
     CLUSTER_CLASS = "LSFCluster"

@@ -1,4 +1,4 @@
-"""Run workers in jobs of PBS."""
+"""Run workers in PBS jobs."""
 
 from kernel_pipeline.cluster.backend import register
 from kernel_pipeline.cluster.jobqueue import TimedJobQueue
@@ -7,7 +7,7 @@ from kernel_pipeline.cluster.profile import Profile
 
 @register("pbs")
 class PBS(TimedJobQueue[Profile]):
-    """Workers in jobs of PBS."""
+    """Workers in PBS jobs."""
 
     TITLE = "PBS"
     CLUSTER_CLASS = "PBSCluster"

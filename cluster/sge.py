@@ -1,4 +1,4 @@
-"""Run workers in jobs of SGE."""
+"""Run workers in SGE jobs."""
 
 from kernel_pipeline.cluster.backend import register
 from kernel_pipeline.cluster.jobqueue import TimedJobQueue
@@ -7,7 +7,7 @@ from kernel_pipeline.cluster.profile import Profile
 
 @register("sge")
 class SGE(TimedJobQueue[Profile]):
-    """Workers in jobs of SGE."""
+    """Workers in SGE jobs."""
 
     TITLE = "SGE"
     CLUSTER_CLASS = "SGECluster"

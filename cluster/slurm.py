@@ -1,4 +1,4 @@
-"""Run workers in jobs of Slurm."""
+"""Run workers in Slurm jobs."""
 
 from pydantic import Field
 
@@ -18,7 +18,7 @@ class Driver(ProfileModel):
 
 
 class SlurmProfile(Profile):
-    """A profile with the job of the driver."""
+    """Profile of a Slurm cluster, with the job in which `pipeline submit` runs the driver."""
 
     backend: str = Field("slurm", description="the kind of cluster")
     driver: Driver = Field(Driver())
@@ -26,7 +26,7 @@ class SlurmProfile(Profile):
 
 @register("slurm")
 class Slurm(TimedJobQueue[SlurmProfile]):
-    """Workers in jobs of Slurm."""
+    """Workers in Slurm jobs."""
 
     PROFILE = SlurmProfile
     CAN_SUBMIT = True

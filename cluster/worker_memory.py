@@ -20,7 +20,7 @@ from kernel_pipeline.cluster.versions import Plugins, fingerprint
 CHECK_INTERVAL_S = 2.0
 RETRY_INTERVAL_S = 0.5
 LOCK = "kernel-pipeline-memory"
-"""Name of the lock of the task that uses the memory of all workers. The scheduler may have tasks of several runs."""
+"""Name of the lock that a task holds while it uses the memory of all workers; tasks of several runs take turns."""
 
 Result = Future[Any]
 """The result of a function, in the memory of a worker."""
@@ -51,14 +51,14 @@ class WorkerMemory:
     def submit(
         self, function: Callable[..., Any], *arguments: Any, name: str = "", at: str = "", priority: int = 0
     ) -> Result:
-        """Submit a function of values and results.
+        """Submit a function whose arguments are values, or results of functions that were submitted before.
 
         Parameters
         ----------
         name
-            Name that Dask shows; default: that of the function.
+            Name that Dask shows; by default the name of the function.
         at
-            Address of the worker that runs it, if that worker is alive.
+            Address of the worker that should run it; another one does so if that worker is not alive.
         priority
             Functions with a higher priority run first.
         """

@@ -6,7 +6,7 @@ class NoResultError(ValueError):
 
 
 class NoWeightsError(NoResultError):
-    """No weights can be determined, because no kernel varies and is aligned with the labels."""
+    """No weights can be determined, because no kernel both varies and is aligned with the labels."""
 
     def __init__(self) -> None:
         super().__init__("no kernel varies on the training set and is aligned with its labels")

@@ -128,7 +128,7 @@ def trials(folds: int, fixed_test: bool = False) -> list[Trial]:
     Parameters
     ----------
     folds
-        Number of folds, without a fixed test set.
+        Number of folds, not counting a fixed test set.
     fixed_test
         Whether there is a fixed test set, which is an additional, last fold. All trials use it for testing; trial t
         then uses fold t for validation and the other folds for training.

@@ -12,7 +12,7 @@ from kernel_pipeline.tasks.kernels.view import View
 def fitted_families(families: Sequence[GramFamily], samples: Samples) -> tuple[GramFamily, ...]:
     """Return families whose data-dependent parameters, such as a median distance, are those of the given samples.
 
-    Other families than a `GeneratorFamily` are returned unchanged: they may fit parameters when they are prepared.
+    Families that are not a `GeneratorFamily` are returned unchanged: they may fit parameters when they are prepared.
 
     Raises
     ------

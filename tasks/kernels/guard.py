@@ -81,7 +81,7 @@ def check_description(family: GramFamily) -> None:
 
 
 def _check_block(family: GramFamily, block: Floats, is_diagonal: bool) -> None:
-    """Raise a `FamilyError` unless all kernels of a block are finite, and symmetric on the diagonal."""
+    """Raise a `FamilyError` unless all kernels of a block are finite, and symmetric if it is on the diagonal."""
     for name, kernel in zip(family.names(), block, strict=True):
         wrong = f"{_describe(type(family))} computed an invalid kernel {name!r}: in a block of shape {kernel.shape},"
         missing = int((~np.isfinite(kernel)).sum())

@@ -49,7 +49,7 @@ class View(GramFamily):
         return columns if self.columns is None else [columns[column] for column in self.columns]
 
     def check(self, samples: Samples, columns: Sequence[str]) -> None:
-        """Check the columns of the view."""
+        """Raise an `UnsuitableFeaturesError` if the kernels are not defined for the columns of the view."""
         self.family.check(self.samples(samples), self.column_names(columns))
 
     def prepare(self, samples: Samples) -> Fill:

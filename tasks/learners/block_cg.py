@@ -27,7 +27,7 @@ class CgState:
     limits: Floats
     """Norm of the residual at which a column has converged."""
     solutions: Floats
-    """(n, number of systems), in column order."""
+    """(n, number of systems), in Fortran order."""
     indefinite: Booleans
     """Whether `K + l I` was found not to be positive definite."""
 

@@ -75,7 +75,7 @@ class WeightedColumns:
         return FactoredKernel(train, self.held_out @ transform)
 
     def alignment(self, labels: Floats, samples: slice | None = None, permuted: Floats | None = None) -> Estimates:
-        """Compute the alignments with the labels of the kernel, or of its positive part if a weight is negative.
+        """Compute the alignments of the kernel, or of its positive part if a weight is negative, with the labels.
 
         Kernel and labels are centered on the samples. The alignment is NaN if it is not defined.
 

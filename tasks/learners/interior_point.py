@@ -144,7 +144,7 @@ def _step(kernels: BaseKernels, y: Floats, budget: float, point: Point) -> Point
     corner = np.array([[ratio.sum(), 0.0], [0.0, 0.0]]) - borders.T @ solved_borders
 
     def newton(slack: Floats, lower: Floats, upper: Floats, residual: Floats) -> Point:
-        """Return the step after which, to first order, the products of slacks and multipliers have given values."""
+        """Return the step after which, to first order, the products of slacks and multipliers have the given values."""
         e = slack / point.slack + ratio * residual
         right = -dual - 2 * y * images.sum(e) + lower / point.alpha - upper / upper_slack
         first = y * solve(y * right)

@@ -31,9 +31,9 @@ SMALL_RIDGE_RESIDUAL = 1e-8
 STEPS_RATIO, MIN_STEPS, MAX_STEPS = 2.5, 20, 500
 # Number of refinements of a solution with the factorisation at its own ridge.
 REFINEMENTS = 3
-# A block of columns has at most n^2 numbers divided by this; conjugate gradients hold about six such blocks.
+# A block of columns has at most `n^2 / BLOCK_RATIO` numbers; conjugate gradients hold about six such blocks.
 BLOCK_RATIO = 80
-# Lanczos vectors have at most n^2 numbers divided by this.
+# All Lanczos vectors together have at most `n^2 / VECTORS_RATIO` numbers.
 VECTORS_RATIO = 6
 
 
@@ -55,7 +55,7 @@ def iterate_path(operator: KernelOperator, target: Floats, ridges: Floats) -> tu
     large, groups = solve_large_ridges(operator, target, ridges)
     solutions = np.concatenate([large, np.full((*target.shape, len(ridges) - groups.iterated), np.nan)], axis=2)
     for first, last in groups.factorised:
-        if np.isnan(solutions[0, :, :first]).any():  # a larger ridge is too small
+        if np.isnan(solutions[0, :, :first]).any():  # a larger ridge is already too small
             break
         solutions[:, :, first:last] = solve_ridge_group(operator, target, ridges[first:last])
     return solutions, certify_solutions(operator, target, ridges, solutions)

@@ -1,7 +1,7 @@
 """Define the operations on a kernel that the solvers of a ridge path use, and implement them for a kernel in memory.
 
 The kernel is in one triangle of a square array, and its Cholesky factor is computed in the other one, so that both
-together need memory for n^2 numbers, and for their two diagonals.
+together need memory for n^2 numbers, plus copies of their two diagonals.
 """
 
 from collections.abc import Callable, Iterator
@@ -56,7 +56,7 @@ class InMemoryKernel:
     def __init__(self, square: Floats) -> None:
         if square.dtype != np.float64 or not square.flags.c_contiguous or not square.flags.writeable:
             raise ValueError("the kernel must be a writable array of float64 in C order, since it is overwritten")
-        # BLAS and LAPACK use column order: the lower triangle of `square` is the upper triangle of this view.
+        # BLAS and LAPACK use Fortran order: the lower triangle of `square` is the upper triangle of this view.
         self.array = square.T
         self._entries = np.einsum("ii->i", square)  # a view of the diagonal
         self._diagonal = self._entries.copy()

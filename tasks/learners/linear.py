@@ -25,7 +25,7 @@ FEW_FEATURES = 0.25
 
 
 def has_few_features(features: int, train: int) -> bool:
-    """Return whether a fit uses the features themselves, and no kernel of the training samples is formed."""
+    """Return whether a fit uses the features themselves, so that no kernel of the training samples is formed."""
     return features < FEW_FEATURES * train
 
 

@@ -16,9 +16,10 @@ FACTORISED_PANELS, ITERATED_PANELS = 4, 2
 REMOTE_PANELS = 4
 # Wider panels would be read less often, but leave less memory for those that are kept.
 MAX_WIDTH = 1024
-# Blocks of columns of conjugate gradients, and copies of the columns from which a preconditioner is computed.
+# Number of blocks of columns that conjugate gradients hold, and of copies of the columns from which a preconditioner is
+# computed.
 BLOCKS, COPIES_OF_CANDIDATES = 10, 4
-# Usual limit of the number of Lanczos vectors.
+# Usual limit on the number of Lanczos vectors.
 LANCZOS_VECTORS = 300
 
 
@@ -84,14 +85,14 @@ class PanelMemory:
     def shares(self, limits: Mapping[str, int], solver: str, systems: int) -> dict[str, int] | None:
         """Return the bytes of panels that each of several processes can hold.
 
-        The factor replaces the kernel, so that together they hold one of the two.
+        The factor replaces the kernel, so the processes hold only one of the two at a time.
 
         Parameters
         ----------
         limits
             Bytes that each process may use, by its name.
         solver
-            Name of the process with the vectors of the solver.
+            Name of the process that also holds the vectors of the solver.
 
         Returns
         -------

@@ -37,7 +37,7 @@ def multiply(panel: Floats, rows: slice, block: Floats) -> tuple[Floats, Floats]
 
 def read_diagonal(panel: Floats, rows: slice, _: Any = None) -> Floats:
     """Return the diagonal of the square in a panel."""
-    return np.diagonal(panel).copy()  # a view would keep the panel
+    return np.diagonal(panel).copy()  # a view would keep the panel in memory
 
 
 def sum_squares(panel: Floats, rows: slice, _: Any = None) -> tuple[Floats, Floats]:

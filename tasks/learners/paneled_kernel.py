@@ -95,7 +95,7 @@ class PaneledKernel:
         return lambda block: self._panels.substitute(np.array(block, dtype=np.float64, order="C"))
 
     def centered(self) -> Floats:
-        """Center the kernel with the means of its rows, and return their deviations from their mean, (n,)."""
+        """Center the kernel with the means of its rows; return the deviations of these means from their mean, (n,)."""
         means = self._sum(panel_steps.sum_rows, (self.size,)) / self.size
         self._panels.center(means)
         return np.asarray(means - means.mean())
@@ -139,7 +139,7 @@ class StoredPanels:
     bounds
         Start of each panel, followed by n.
     compute
-        Returns a panel of the kernel before centering, by its number.
+        Function that returns a panel of the kernel before centering, given its number.
     store
         Storage for the panels.
     """

@@ -84,7 +84,7 @@ tridiagonalisation
 
 
 def ridge_path_cost(n: int, ridges: Sequence[float] | Floats, outputs: int) -> float:
-    """Return the expected time of a path by the chosen approach, in nanoseconds of one core with 48 GFlop/s.
+    """Return the expected time of a path with the chosen approach, in nanoseconds of one core with 48 GFlop/s.
 
     >>> ridge_path_cost(1000, [1.0], 1) == TRIDIAGONALISATION * 1000**3
     True

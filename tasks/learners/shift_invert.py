@@ -99,7 +99,8 @@ def _extend(state: LanczosState, output: int, image: Floats) -> None:
     """Store `image`, made orthogonal to all Lanczos vectors, as the next one."""
     known = state.vectors[output, : state.steps + 1]
     norm = np.linalg.norm(image)
-    for _ in range(2):  # the second pass removes the rounding errors that the first leaves, relative to a larger vector
+    # Rounding errors of the first pass are relative to the norm before it, which is larger; the second removes them.
+    for _ in range(2):
         parts = known @ image
         image -= parts @ known
         state.diagonals[output, state.steps] += parts[-1]
@@ -116,7 +117,7 @@ def _project(state: LanczosState, output: int, number: int) -> None:
     diagonal, off_diagonal = state.diagonals[output, :size], state.off_diagonals[output, :size]
     right = np.zeros((size, 1))
     right[0] = state.norms[output]
-    # LAPACK needs at least one element beside the diagonal, and does not read it if there is one row.
+    # LAPACK requires at least one off-diagonal element, which it does not read if there is only one row.
     _, _, found, failed_minor = lapack.dptsv(1.0 + shift * diagonal, shift * off_diagonal[: max(size - 1, 1)], right)
     if failed_minor:
         state.indefinite[number] = True

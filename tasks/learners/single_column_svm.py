@@ -65,7 +65,7 @@ class WeightedColumn:
         return cls(values, labels, weights)
 
     def only(self, rows: Booleans) -> "WeightedColumn":
-        """Return some of many columns."""
+        """Return some of the columns."""
         return WeightedColumn(self.values[rows], self.labels[rows], self.weights[rows])
 
 
@@ -88,14 +88,14 @@ class _Tangents:
     slopes: Floats
 
     def at(self, w: Floats) -> Floats:
-        """Return the tangents at other points."""
+        """Return the values of the tangents at other points."""
         return self.heights + self.slopes * (w - self.points)
 
     def only(self, rows: Booleans) -> "_Tangents":
         return _Tangents(self.points[rows], self.heights[rows], self.slopes[rows])
 
     def moved(self, rows: Booleans, others: "_Tangents") -> "_Tangents":
-        """Return the tangents, replaced in some rows."""
+        """Return the tangents, with those of some rows replaced by others."""
         pairs = ((self.points, others.points), (self.heights, others.heights), (self.slopes, others.slopes))
         return _Tangents(*(np.where(rows, new, old) for old, new in pairs))
 
@@ -167,7 +167,7 @@ def _model_minimum(low: _Tangents, high: _Tangents, costs: Floats) -> tuple[Floa
 
 
 def _tangents(problems: WeightedColumn, w: Floats) -> tuple[_Tangents, Floats]:
-    """Return the tangents of h at some points, and the intercepts of the minimum."""
+    """Return the tangents of h at some points, and the intercepts b at which the minimum in h is attained."""
     values, labels, weights = problems.values, problems.labels, problems.weights
     kinks = labels - w[:, None] * values
     order = np.argsort(kinks, axis=1, kind="stable")

@@ -22,7 +22,7 @@ from kernel_pipeline.tasks.metrics import chosen_metric
 
 # Size of the predictions of the kernels that are fitted together.
 PREDICTION_BYTES = 32 << 20
-# A value halfway between two others often has the decision value 0, which rounding must not turn into a class.
+# A value halfway between two others often has the decision value 0; rounding must not decide its class.
 ZERO_DECISION = 1e-9
 
 
@@ -40,7 +40,7 @@ class ColumnFits:
     is_decision: bool = False
     """Whether predictions are decision values of support vector machines."""
     classes: int = 1
-    """Number of classes, if there are more than two."""
+    """Number of classes if there are more than two, else 1."""
 
     def predict(self, columns: Floats) -> Floats:
         """Return predictions of some samples, NaN for fits that are not certified.

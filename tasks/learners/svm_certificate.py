@@ -99,8 +99,8 @@ def best_intercept(values: Floats, labels: Floats, bounds: Floats) -> Floats:
 def best_multiple(margins: Floats, bounds: Floats, square: Floats) -> Floats:
     """Return the factor s >= 0 that minimises `s^2 square / 2 + sum_i C_i max(0, 1 - s margins_i)`.
 
-    The margins and bounds have one row per classifier, (..., n); `square` has one entry. The factor is 1 where `square`
-    is not positive.
+    The margins and bounds have one row per classifier, (..., n); `square` has one entry per
+    classifier. The factor is 1 where `square` is not positive.
 
     >>> float(best_multiple(np.array([0.5, 2.0]), np.array([100.0, 100.0]), np.array(1.0)))
     2.0

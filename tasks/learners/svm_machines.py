@@ -88,7 +88,7 @@ def fit_svm(
     class_weight
         "balanced" multiplies `C` of each class by `n / (n_classes * n_samples_of_class)`, as in scikit-learn.
     cache_bytes
-        Size of the cache of computed rows; None for a kernel in memory, whose rows are not kept again.
+        Size of the cache of computed rows; None for a kernel in memory, whose rows need no cache.
     goal
         Relative duality gap at which the solver stops.
     rows_at_a_time

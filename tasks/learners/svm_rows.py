@@ -33,7 +33,7 @@ class RowMemory:
 
     @classmethod
     def of(cls, max_bytes: int, samples: int) -> "RowMemory | None":
-        """Divide the memory of a fit; None if not even one row of the kernel can be computed at a time.
+        """Divide the memory of a fit; None if it is less than `smallest(samples)`.
 
         >>> RowMemory.of(512 << 20, 12_000)
         RowMemory(cache_bytes=268435456, rows=167)

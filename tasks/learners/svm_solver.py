@@ -22,8 +22,8 @@ GAP = 1e-4
 # Largest violation of the optimality conditions at which it stops: relative to the spread of the values, and absolute.
 VIOLATION, ROUNDING = 1e-3, 1e-12
 MAX_ROUNDS = 500
-# The solver stops after some rounds in which the dual value increased by less than this fraction of it: rounding
-# dominates, or the kernel is indefinite.
+# The solver stops after `MAX_STALLED` rounds in a row that increase the dual value by less than this fraction of it:
+# rounding dominates, or the kernel is indefinite.
 MIN_PROGRESS, MAX_STALLED = 1e-7, 10
 # Number of rows that are copied or computed at a time.
 ROWS_AT_A_TIME = 512

@@ -2,7 +2,7 @@
 
 In each round, the samples that violate the optimality conditions most, and those on the margin, are optimised. The
 other samples of each class are represented by their weighted mean in feature space, whose weight may change as well.
-The small problem is thus a support vector machine itself, with at most two samples more than the working set, and
+The small problem is thus a support vector machine itself, with at most two more samples than the working set, and
 libsvm solves it. Without the means, huge values of C took ten times as many rounds (dataset a9a, n = 4,000).
 
 The functions for one round are separate, so that a driver can distribute the samples over workers: `choose_working_set`
@@ -21,7 +21,7 @@ from kernel_pipeline.tasks.learners.svm_certificate import movable
 
 # Number of violating samples that join the working set in a round, and the largest size of the set.
 VIOLATORS, MAX_WORKING_SET = 500, 8000
-# Tolerance of libsvm: relative to the present violation, and its bounds. libsvm stores kernels as float32.
+# Tolerance of libsvm: relative to the current violation, and its bounds. libsvm stores kernels as float32.
 RELATIVE_TOLERANCE, MIN_TOLERANCE, MAX_TOLERANCE = 0.03, 1e-6, 1e-3
 MAX_ITERATIONS = 1_000_000
 # Variables that differ from their bounds by at most this fraction of them are set to their bounds.

@@ -52,7 +52,7 @@ def positive_part_alignment(kernel: Floats, labels: Floats, permuted: Floats | N
 
 
 def alignment_predictor(norm: float, rows: Floats, labels: Floats) -> Floats:
-    """Predict by `h_S` of the existence theorems (section 4.2), for labels scaled to mean 0 and variance 1.
+    """Return predictions of `h_S` in the existence theorems (section 4.2), for labels scaled to mean 0 and variance 1.
 
     Parameters
     ----------

@@ -7,10 +7,10 @@ The values have different meanings:
   training set, the value is only an evaluation of the formula.
 - Theorems 13, 14 and 15 are statements about the distribution and involve no probability. Evaluated with the empirical
   alignment, they are estimates, which the error may exceed.
-- Theorem 16 bounds how much the predictions of two-stage kernel ridge regression change with one training sample, if
-  the bounds on labels and kernel values on the training set hold everywhere.
-- Theorem 17 bounds the error of two-stage kernel ridge regression with probability 0.95, if the bounds on labels and
-  kernel values on the training set hold everywhere.
+- Theorem 16 bounds how much the predictions of two-stage kernel ridge regression change if one training sample is
+  replaced, provided that the bounds on labels and kernel values on the training set hold everywhere.
+- Theorem 17 bounds the error of two-stage kernel ridge regression with probability 0.95, provided that the bounds on
+  labels and kernel values on the training set hold everywhere.
 
 All expectations and suprema are computed over the training set. The bounds hold for all distributions and are loose.
 Proposition 21 is not evaluated: it compares the weights of `alignf` on two training sets that differ in one sample, and

@@ -48,7 +48,7 @@ class Permutations:
         fold
             Fold of each sample in a repeat.
         repeat
-            Number of the repeat, each of which has its own permutations.
+            Number of the repeat; each repeat has its own permutations.
         """
         random = np.random.default_rng([self.seed, repeat, _STREAM])
         place = np.argsort(fold, kind="stable")

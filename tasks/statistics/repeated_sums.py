@@ -16,7 +16,8 @@ from kernel_pipeline.tasks.arrays import Floats, Integers
 from kernel_pipeline.tasks.kernels.family import Fill
 from kernel_pipeline.tasks.statistics.sums import Sums, blocks, copy_block
 
-# Minimum number of rows of a tile per class of two assignments; products of kernels over smaller classes are slow.
+# Minimum number of rows of a tile per class, that is, per pair of folds of two assignments; products of kernels over
+# smaller classes are slow.
 ROWS_PER_CLASS = 8
 # Maximum number of entries of an array of products with permuted labels; permutations are processed in batches.
 MAX_PERMUTED_ENTRIES = 4_000_000
@@ -44,7 +45,7 @@ def add_repeated_tile(
     folds
         Fold of each sample in each assignment, (R, m), in any order.
     memory
-        At least as many numbers as the kernels of the tile have; it is overwritten, and reused between tiles.
+        Array of at least as many numbers as the kernels of the tile have; it is overwritten, and reused between tiles.
     fill, targets, tile, values
         As for `add_tile`.
     bounds
@@ -84,7 +85,7 @@ class PermutedSums:
     """y' E_k y over pairs of folds, summed over the columns of a block, (problems, N, F, F, p)."""
 
     def add(self, entries: Floats, targets: Floats, fold: Integers, tile: tuple[slice, slice]) -> None:
-        """Add the products of a tile, whose kernels are adjacent for each entry."""
+        """Add the products of a tile, given the kernels of each entry, (rows, columns, p)."""
         rows, columns = tile
         width, kernels = entries.shape[1:]
         times = 1.0 if rows == columns else 2.0  # a tile on the diagonal contains each pair of samples twice
@@ -111,7 +112,7 @@ def _groups(repeats: int, folds: int, side: int) -> Iterator[range]:
 
 @dataclass(frozen=True)
 class _Classes:
-    """Samples of one side of a tile, sorted by class: by their folds in all assignments of a group."""
+    """Samples of one side of a tile, sorted by class; the samples of a class share their fold in each assignment."""
 
     order: Integers
     """Sorted positions within the tile."""

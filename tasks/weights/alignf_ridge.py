@@ -19,7 +19,7 @@ class AlignfRidge(WeightRule):
     """Weights from `min_{v >= 0} v'(M + ridge m I)v - 2 v'a`, where m is the mean of the diagonal of M.
 
     The ridge makes the solution unique and distributes the weight of similar kernels evenly. As it grows, the weights
-    approach those that are proportional to a, and those of `alignf` as it goes to 0.
+    approach weights that are proportional to a; as it goes to 0, they approach those of `alignf`.
     """
 
     name: ClassVar[str] = "alignf-ridge"

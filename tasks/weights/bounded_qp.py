@@ -3,7 +3,7 @@
 The weights `mu = v / sum(v)` with `mu_k <= u_k` are the directions of the cone `0 <= v_k <= u_k sum(v)`. As for all
 nonnegative weights (Proposition 9), the direction of largest alignment in a cone solves `min v'Mv - 2 v'a` over it. The
 program is solved by column generation over the extreme rays of the cone. Each round solves a nonnegative program for
-the combination of the present rays, and adds the ray along which the objective decreases fastest, which is found by
+the combination of the current rays, and adds the ray along which the objective decreases fastest, which is found by
 sorting. The method stops when the objective does not decrease along any ray.
 """
 

@@ -98,7 +98,7 @@ def rank_one_statistics(
         The columns of all samples, (m, p), and the constants that were subtracted from them, (p,), which affect only
         the uncentered alignment.
     target
-        Block of labels of all samples, (m, columns).
+        Block of labels of all samples, (m, number of label columns).
     train, test
         Indices of the training and of the test samples.
 
