@@ -65,7 +65,7 @@ def build_table(
     name
         Name of the dataset, for error messages.
     positive, missing, encode, missing_values
-        As in `kernel_pipeline.config.datasets.TableDataset`; the last two for new rows.
+        As in `kernel_pipeline.config.datasets.TableDataset`; the last two are used to encode new rows.
     used
         Which of the features kernels use; by default, all. Other features are left out if they have unusable values.
     """
