@@ -205,7 +205,7 @@ class TableDataset(NumbersDataset):
     encode: Literal["onehot"] | dict[str, Annotated[float, Field(allow_inf_nan=False)]] | None = Field(
         None,
         description="encoding of text columns: 'onehot', or a number for each word or letter; with numbers for "
-        "letters, a column of longer words becomes one feature per letter",
+        "letters, a column of longer words becomes one feature per position",
     )
     categorical: list[int | str] | None = Field(
         None,

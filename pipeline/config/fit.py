@@ -1,6 +1,6 @@
-"""Define the grids of regularisation values: those of the learners, and those of methods with their own grids.
+"""Define the table `[fit]` of a config: grids of regularisation values, and settings of the fits.
 
-The table `[fit]` has one entry per registered method with grids, so its model is built from the registry.
+The table has one entry per registered method with its own grids, so its model is built from the registry.
 """
 
 from collections.abc import Sequence
@@ -56,7 +56,7 @@ def make_grid(start: int, stop: int, step: int = 2) -> Grid:
 
 
 class Fit(StrictModel):
-    """The regularisation paths, for kernels scaled to trace one."""
+    """Regularisation paths for kernels scaled to trace one, and settings of the fits."""
 
     krr: Grid = Field(make_grid(-30, 0), description="ridge parameters of kernel ridge regression")
     svm: Grid = Field(make_grid(-4, 18), description="C of the support vector machine")
@@ -71,8 +71,9 @@ class Fit(StrictModel):
     )
     metric: str | None = Field(
         None,
-        description="metric that chooses the regularisation value and is the error of the tables, such as 'auc' or "
-        "'mae'; default: misclassification and rmse, which are also used for a task that the metric does not support",
+        description="metric by which the regularisation value is chosen, and which is the error in the tables, such as "
+        "'auc' or 'mae'; default: misclassification and rmse, which are also used for a task that the metric does not "
+        "support",
     )
 
     refit: Literal["train", "train+validation"] = Field(
@@ -93,12 +94,12 @@ class Fit(StrictModel):
         return value
 
     def metric_name(self, problem: str) -> str:
-        """Return the metric that chooses the regularisation value; empty for the primary metric of the problem."""
+        """Return the metric by which the regularisation value is chosen; empty for the primary one of the problem."""
         return self.metric if self.metric and problem in METRICS[self.metric].problems else ""
 
     @property
     def has_final_fit(self) -> bool:
-        """Return whether the chosen value is fitted again, to the training and validation samples."""
+        """Return whether cells are fitted again with the chosen value, to the training and validation samples."""
         return self.refit == "train+validation"
 
     def class_weights(self, problem: str) -> str | None:

@@ -11,7 +11,7 @@ S3 = "s3"
 
 @dataclass(frozen=True)
 class S3Address:
-    """A prefix of a bucket."""
+    """A prefix in a bucket."""
 
     bucket: str
     prefix: str

@@ -1,7 +1,7 @@
 """Define the config of a sweep: all fields with their defaults and allowed values.
 
-Each field is defined once, here or in `datasets`, `methods` and `fit`. The schema, the resolved config and the error
-messages are derived from these definitions.
+Each field is defined once: here, in `datasets`, `families`, `methods` or `fit`, or in the module of a source, family or
+method. The schema, the resolved config and the error messages are derived from these definitions.
 """
 
 from typing import Literal, Self
@@ -82,7 +82,9 @@ class Config(StrictModel):
 
     name: Name = Field(description="name of the sweep, and of its run directory")
     description: str = Field("", description="one line that `pipeline configs` shows")
-    seed: int = Field(0, ge=0, description="seed of the random choice of samples and folds")
+    seed: int = Field(
+        0, ge=0, description="seed of the random choice of samples and folds, of permutations and of synthetic data"
+    )
     methods: list[MethodEntry] = Field(
         min_length=1, description="methods; a method is skipped for tasks that it does not support"
     )

@@ -80,7 +80,7 @@ class RawTextDataset(CountedWordsDataset):
 
 
 class DocumentsDataset(CountedWordsDataset):
-    """Base class of sources of documents: each feature is the number of occurrences of a word."""
+    """Base class of sources of documents: each feature is a word, with the value that `counts` states."""
 
     columns: ClassVar[tuple[str, ...]] = WORDS
 

@@ -30,7 +30,7 @@ class ColumnEncoding:
     names: tuple[str, ...] = ()
     """Names of these columns."""
     length: int = 1
-    """Number of letters of a column of sequences, each of which becomes a column; of an unused column, its width."""
+    """Number of letters of each sequence, one column per letter; for an unused column, its width."""
 
     @property
     def width(self) -> int:

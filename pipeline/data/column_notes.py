@@ -17,7 +17,7 @@ UNNAMED = "unnamed: "
 MIN_INDEX_ROWS = 10
 """Minimum number of rows for which distinct values are considered an index; fewer may be a coincidence."""
 MIN_DISTINCT = 0.9
-"""A text column with a larger fraction of different texts looks like an index."""
+"""A text column with at least this fraction of different texts looks like an index."""
 MANY_TEXTS = 0.5
 """A one-hot encoded column with at least this number of features per row has many different texts."""
 MIN_MANY_TEXTS = 20

@@ -67,7 +67,7 @@ def _describe_search(path: Path) -> str:
     names = _names(folder)
     folded = {name.casefold(): name for name in names}
     close = [folded[name] for name in get_close_matches(wanted.casefold(), folded, n=MAX_LISTED)]
-    searched = f"the folder {folder.absolute()} was searched, which contains"
+    searched = f"the folder {folder.absolute()} was searched; it contains"
     return f"{searched} {_listed(close)}; did you mean {close[0]!r}?" if close else f"{searched} {_listed(names)}"
 
 

@@ -68,7 +68,7 @@ class DocumentRows:
     vocabulary: Vocabulary | None = None
     """Choice and weights of the columns; None if these are fitted to the training set of each trial."""
     column: Hashable = None
-    """Column of a table that contains the documents; None if a source consists of documents."""
+    """Column of a table that contains the documents; None if the source consists of documents."""
     chosen: Integers | None = None
     """Indices of the features that are used; None for all."""
 

@@ -23,11 +23,11 @@ class RefusedColumn:
     text: pd.Series
     """The cells that contain text."""
     mostly_numbers: bool
-    """Whether nearly all other cells contain numbers, so that the text is probably a mistake."""
+    """Whether most cells contain numbers, so that the text is probably a mistake."""
 
     @property
     def has_decimal_commas(self) -> bool:
-        """Whether nearly all text consists of numbers with a decimal comma."""
+        """Whether most of the text consists of numbers with a decimal comma."""
         return float(has_decimal_comma(self.text).mean()) >= MOSTLY_NUMBERS
 
 
@@ -82,7 +82,7 @@ def encode_features(
         Columns of numbers or text.
     encode
         "onehot", or a mapping from words to numbers. If all its words are single letters, a column of longer words is
-        treated as sequences, with one feature per letter. Cells without a number become NaN.
+        treated as sequences, with one feature per position. Cells without a number become NaN.
     name
         Name of the dataset, for error messages.
     categorical

@@ -43,7 +43,7 @@ def check_on_samples(
     Parameters
     ----------
     samples
-        The samples as they are used in all trials, or in each of them.
+        The samples: once if all trials use the same ones, otherwise those of each trial.
     per_repeat
         Number of trials per repeat; None if there is one repeat.
     """

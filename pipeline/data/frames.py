@@ -65,7 +65,7 @@ def build_table(
     name
         Name of the dataset, for error messages.
     positive, missing, encode, missing_values
-        As in `kernel_pipeline.config.datasets.TableDataset`; the last two for new rows.
+        As in `kernel_pipeline.config.datasets.TableDataset`; the last two are used to encode new rows.
     used
         Which of the features kernels use; by default, all. Other features are left out if they have unusable values.
     """
@@ -117,7 +117,9 @@ def split_columns(
         return frame[[]], found
     features = frame.drop(columns=[*dropped, *reserved, *labels])
     if features.shape[1] == 0:
-        first = f"; its first row is {str(frame.iloc[0, 0])!r}. Set separator" if frame.size == len(frame) > 0 else ""
+        first = ""
+        if frame.size == len(frame) > 0:
+            first = f"; the first row is {str(frame.iloc[0, 0])!r}. Set separator if the file uses another one"
         raise DataError(
             f"dataset {name!r}: there is no feature column besides the target {labels[0]!r}{first}. Check "
             "the value of format"

@@ -20,7 +20,7 @@ class Imputation:
     """The values that replace missing ones."""
 
     values: Floats
-    """One value per column; NaN for columns without missing values."""
+    """One value per column; NaN for columns that are not imputed."""
 
     @classmethod
     def fit(

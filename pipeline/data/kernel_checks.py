@@ -199,7 +199,7 @@ def _read_whole(read: Read, used: Integers) -> Floats:
 def _multiply(read: Read, used: Integers, vector: Floats, step: int) -> Floats:
     """Return the product of a kernel and a vector, with a few rows (a multiple of `step`) in memory at a time.
 
-    Only entries on and above the diagonal are read, and some below it.
+    Entries below the diagonal are read only within each group of rows.
     """
     height = max(1, STRIP_BYTES // (FLOAT_BYTES * len(used) * step)) * step
     product = np.zeros(len(used))

@@ -13,7 +13,7 @@ class NewRows:
     """New rows as features, before the steps that are fitted to data."""
 
     features: Floats | scipy.sparse.csr_array
-    """(q, d), with NaN for values that are to be imputed."""
+    """Features of the rows, (q, d), with NaN for values that are to be imputed."""
     usable: Booleans
     """Whether each row has usable features, (q,); a sweep drops the other rows."""
     notes: tuple[str, ...] = ()

@@ -32,7 +32,7 @@ def with_decimal_points(values: pd.Series) -> pd.Series:
 
 
 def is_mostly_numbers(values: pd.Series) -> bool:
-    """Return whether nearly all values that are present are numbers, with a decimal point or comma.
+    """Return whether most values that are present (`MOSTLY_NUMBERS`) are numbers, with a decimal point or comma.
 
     >>> is_mostly_numbers(pd.Series(["7,1", "6,8", None, "n.d.", "7", "7"])), is_mostly_numbers(pd.Series(["a", "1"]))
     (True, False)

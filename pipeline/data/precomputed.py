@@ -141,7 +141,7 @@ class PrecomputedKernels:
 
 
 def mirrored(square: Floats) -> Floats:
-    """Return a square with its lower triangle replaced by the mirror image of the upper one."""
+    """Return a square matrix with its lower triangle replaced by the mirror image of the upper one."""
     upper = np.triu(square)
     return np.asarray(upper + np.triu(square, 1).T)
 

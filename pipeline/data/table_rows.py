@@ -220,7 +220,7 @@ def _is_number(cell: object) -> bool:
 
 
 def _place(row: int) -> str:
-    """Return the place of a row in a message; the rows of predictions are counted from 0."""
+    """Describe a row in a message, with the base of its number, since the rows of predictions are counted from 0."""
     return f"row {row + 1} of the new rows (counted from 1)"
 
 

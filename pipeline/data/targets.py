@@ -24,7 +24,7 @@ class EncodedTarget:
     """The labels of one problem as numbers."""
 
     values: Floats
-    """(m,), or (m, number of columns) for several outputs and for more than two classes."""
+    """Encoded labels, (m,), or (m, number of columns) for several outputs and for more than two classes."""
     classes: tuple[tuple[str, ...], ...] = ()
     """The labels of each class, in the order of the classes; empty for a target of numbers."""
     outputs: tuple[str, ...] = ()

@@ -100,7 +100,7 @@ class PlacedVocabulary:
     """A fitted vocabulary whose columns keep their positions among those of other vocabularies."""
 
     vocabulary: Vocabulary
-    """Its columns are among those of the counts."""
+    """The vocabulary; its `columns` are indices into the combined columns of all vocabularies."""
 
     def apply(self, counts: scipy.sparse.csr_array) -> scipy.sparse.csr_array:
         """Return all columns of documents, weighted; those outside of the vocabulary are 0."""

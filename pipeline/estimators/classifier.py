@@ -33,8 +33,8 @@ class AlignedKernelClassifier(ClassifierMixin, KernelEstimator):  # type: ignore
         Additional kernels: matrices over all samples, by name. The first column of X must then hold the row of each
         sample in the matrices; the other columns, if there are any, are features.
     C : float or list of float, default=None
-        Regularisation of the support vector machine, for a kernel of trace one. One of several values is chosen by
-        cross-validation; None uses the default values of a sweep: 2 ** -4, 2 ** -2, ..., 2 ** 18.
+        Regularisation of the support vector machine, for a kernel of trace one. If several values are given, one is
+        chosen by cross-validation. None uses the default values of a sweep: 2 ** -4, 2 ** -2, ..., 2 ** 18.
     cv : int, splitter or iterable, default=5
         Inner cross-validation that chooses `C`. An integer is the number of stratified folds, shuffled with a fixed
         seed; it is reduced if a class has fewer samples.
@@ -44,7 +44,7 @@ class AlignedKernelClassifier(ClassifierMixin, KernelEstimator):  # type: ignore
     classes_ : array
         The labels of the classes.
     weights_ : Series
-        Weights of the kernels, scaled to trace one, by name.
+        Weights of the trace-one kernels, by name.
     alignment_ : float
         Centered alignment of the combined kernel with the labels of the training samples.
     certificate_ : float

@@ -34,7 +34,7 @@ class KernelCombiner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEs
     Attributes
     ----------
     weights_ : Series
-        Weights of the kernels, scaled to trace one, by name.
+        Weights of the trace-one kernels, by name.
     alignment_ : float
         Centered alignment of the combined kernel with the labels of the training samples.
     certificate_ : float

@@ -68,7 +68,7 @@ class LearnedKernel:
     alignment: float
     """Centered alignment with the labels on the training samples; NaN if it is not defined."""
     factors: Floats
-    """Weights of the kernels as they are computed, (p,): the weights divided by the traces."""
+    """Weights of the unscaled kernels, (p,): the weights divided by the traces."""
     offsets: Floats
     """Offsets of `center_rows`, (n,)."""
     positive: Floats | None = None

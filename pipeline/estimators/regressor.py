@@ -31,8 +31,8 @@ class AlignedKernelRegressor(RegressorMixin, KernelEstimator):  # type: ignore[m
         Additional kernels: matrices over all samples, by name. The first column of X must then hold the row of each
         sample in the matrices; the other columns, if there are any, are features.
     alpha : float or list of float, default=None
-        Ridge (regularisation strength), for a kernel of trace one. One of several values is chosen by cross-validation;
-        None uses the default values of a sweep: 2 ** -30, 2 ** -28, ..., 1.
+        Ridge (regularisation strength), for a kernel of trace one. If several values are given, one is chosen by
+        cross-validation. None uses the default values of a sweep: 2 ** -30, 2 ** -28, ..., 1.
     cv : int, splitter or iterable, default=5
         Inner cross-validation that chooses `alpha`. An integer is the number of folds, shuffled with a fixed seed; it
         is reduced if there are fewer samples.
@@ -40,7 +40,7 @@ class AlignedKernelRegressor(RegressorMixin, KernelEstimator):  # type: ignore[m
     Attributes
     ----------
     weights_ : Series
-        Weights of the kernels, scaled to trace one, by name.
+        Weights of the trace-one kernels, by name.
     alignment_ : float
         Centered alignment of the combined kernel with the targets of the training samples.
     certificate_ : float

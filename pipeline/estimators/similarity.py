@@ -18,7 +18,7 @@ from kernel_pipeline.tasks.kernels.linear import LinearFamily
 from kernel_pipeline.tasks.statistics.debiased import MIN_SAMPLES
 from kernel_pipeline.tasks.statistics.sums import Sums
 
-# A kernel is constant up to rounding if its squared norm after centering is at most this fraction of that before.
+# A kernel is constant up to rounding if centering reduces its squared norm to at most this fraction.
 CONSTANT_SQUARE_TOLERANCE = 1e-13
 
 
@@ -48,7 +48,7 @@ def kernel_similarity(
         default, the linear kernel. The median distance is that of 1,000 evenly spaced samples, as in a sweep.
     precomputed
         Additional kernels: symmetric matrices, (n, n), by name. Only blocks of them are read, so a `numpy.memmap`
-        can be larger than the memory.
+        can be larger than memory.
     debiased
         Whether to use unbiased estimates of the inner products (Song et al. 2012), which are around 0 for independent
         views even if n is small; needs n >= 4.

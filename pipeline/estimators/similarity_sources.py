@@ -1,4 +1,4 @@
-"""Read parts of views and of precomputed matrices, which may be larger than the memory."""
+"""Read parts of views and of precomputed matrices, which may be larger than memory."""
 
 from dataclasses import dataclass
 from pathlib import Path

@@ -35,13 +35,13 @@ class ModelFacts:
     certificate: float
     fit_certificate: float
     source: dict[str, Any]
-    """The dataset's table of the config."""
+    """The table of the dataset in the config."""
     version: str
     """Version of this package."""
 
 
 class FittedModel(BaseEstimator):  # type: ignore[misc]
-    """A fitted model that contains the encoder, the scaler, the kernels and the names of the labels.
+    """A fitted model that contains the encoder, the fitted steps, the predictor and the names of the labels.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ class FittedModel(BaseEstimator):  # type: ignore[misc]
     Attributes
     ----------
     weights_ : Series
-        Weights of the base kernels, scaled to trace one, by name.
+        Weights of the trace-one base kernels, by name.
     classes_ : array of str
         Names of the classes; empty for a regression.
     """
@@ -99,7 +99,7 @@ class FittedModel(BaseEstimator):  # type: ignore[misc]
 
     @property
     def weights_(self) -> pd.Series:
-        """Weights of the base kernels, scaled to trace one, by name."""
+        """Weights of the trace-one base kernels, by name."""
         index = pd.Index(self.facts.kernels, name="kernel")
         return pd.Series(self.predictor.weights(), index=index, name="weight")
 
@@ -113,8 +113,8 @@ class FittedModel(BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         rows
-            Rows as in the source of the config: a DataFrame with its columns, with or without those of the target; or
-            documents, as a list or a DataFrame with the text column.
+            Rows as in the source of the config: a DataFrame with its columns, with or without those of the target; an
+            array of these columns in the same order; or documents, as a list or a DataFrame with the text column.
 
         Returns
         -------

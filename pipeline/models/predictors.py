@@ -29,7 +29,7 @@ class KernelPredictor:
     """Intercepts, (functions,)."""
 
     def weights(self) -> Floats:
-        """Return the weights of all base kernels, scaled to trace one, (p,)."""
+        """Return the weights of all trace-one base kernels, (p,)."""
         return self.kernel.weights
 
     def evaluate(self, features: Features) -> Floats:
@@ -47,7 +47,7 @@ class ColumnPredictor:
     """Linear functions of feature columns; every function of rank-one kernels has this form."""
 
     kernel_weights: Floats
-    """Weights of all kernels, scaled to trace one, (p,)."""
+    """Weights of all trace-one kernels, (p,)."""
     used: Integers
     """Columns whose kernels have a nonzero weight."""
     offsets: Floats
@@ -58,7 +58,7 @@ class ColumnPredictor:
     """Intercepts, (functions,)."""
 
     def weights(self) -> Floats:
-        """Return the weights of all base kernels, scaled to trace one, (p,)."""
+        """Return the weights of all trace-one base kernels, (p,)."""
         return self.kernel_weights
 
     def evaluate(self, features: Features) -> Floats:

@@ -48,7 +48,7 @@ def _tile_function(random: np.random.Generator) -> tuple[Callable[[], object], i
 
 
 def _fastest(function: Callable[[], object]) -> float:
-    """Return the time of the fastest of several calls in seconds, without the first one, which loads code."""
+    """Return the time in seconds of the fastest of several calls, without the first one, which loads code."""
     function()
     times, end = list[float](), time.perf_counter() + SECONDS_PER_RATE
     while not times or time.perf_counter() < end:

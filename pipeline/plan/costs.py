@@ -87,7 +87,7 @@ def _(task: TilesTask, sizes: TaskSizes) -> Work:
     stored = (
         0.0 if task.recompute else FLOAT_BYTES * sizes.kernels * tile_area(task.tiles, task.tile_size, sizes.samples)
     )
-    # Inner products of all pairs of kernels; then sums of rows and products with labels, at the rate of the cache.
+    # Inner products of all pairs of kernels; sums of rows and products with labels, which are limited by the cache.
     per_pair = 2.0 * sizes.kernels**2 + VECTOR_FLOPS * sizes.kernels * (1 + sizes.labels) / 4
     repeats = len(task.sums_groups())
     permutations = task.permutations.count if task.permutations else 0
@@ -285,7 +285,7 @@ def few_column_flops(task: CellTask, sizes: TaskSizes, columns: int) -> float:
 
 
 def _column_work(sizes: TaskSizes) -> Work:
-    """Return the work of reading the columns and of multiplying by them in a two-stage method."""
+    """Return the work of reading the columns of a rank-one family, and of multiplying by them."""
     products = VECTOR_FLOPS * sizes.stored_values * min(sizes.kernels, sizes.train) / 10
     return Work(products, 0.0, 2.0 * FLOAT_BYTES * sizes.stored_values, 8)
 

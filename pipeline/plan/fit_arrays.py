@@ -108,5 +108,5 @@ def non_solver_bytes(sizes: Sizes, predictions: int, view_columns: int) -> int:
 
 
 def stored_prediction_bytes(sizes: Sizes) -> int:
-    """Return the bytes of the predictions of one fit while they are written; they have at most one column per label."""
+    """Return the bytes of the predictions of one fit while they are written, at most one column per label column."""
     return COPIES_WRITTEN * FLOAT_BYTES * sizes.sample * sizes.label

@@ -81,7 +81,7 @@ class GramWorkload:
 
     @property
     def tile(self) -> int:
-        """Return the bytes of a tile of all base kernels, with those that it is read or computed from."""
+        """Return the bytes of a tile of all base kernels, including the arrays from which it is read or computed."""
         if self.recompute:
             return tile_input_bytes(self.sizes, self.view_columns) + self.gram_chunk
         return COPIES_READ * self.gram_chunk

@@ -35,10 +35,10 @@ def label_bytes(sizes: Sizes) -> int:
 
 
 def array_bytes(sizes: Sizes, group: str, keys: Sequence[str]) -> int:
-    """Return the bytes of some arrays of a group together."""
+    """Return the total bytes of some arrays of a group."""
     return sum(array_spec(group, key).array_bytes(sizes) for key in keys)
 
 
 def chunk_bytes(sizes: Sizes, group: str, keys: Sequence[str]) -> int:
-    """Return the bytes of one chunk of each of some arrays of a group together."""
+    """Return the total bytes of one chunk of each of some arrays of a group."""
     return sum(array_spec(group, key).chunk_bytes(sizes) for key in keys)

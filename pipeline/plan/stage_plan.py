@@ -32,7 +32,7 @@ def fitted_sets(info: DatasetInfo, folds: int, fixed_test: bool, repeats: int = 
 
 
 def statistics_parts(info: DatasetInfo, folds: int, fixed_test: bool, repeats: int = 1) -> list[dict[str, Any]]:
-    """Return what distinguishes the tasks that compute statistics: the repeat, or the trial that data are fitted to."""
+    """Return the fields that distinguish statistics tasks: the repeat, and the training set of data-dependent steps."""
     if info.per_trial:
         return [{"fitted": fitted, "repeat": fitted.repeat} for fitted in training_folds(folds, fixed_test, repeats)]
     return [{"repeat": repeat} for repeat in range(repeats)]

@@ -163,7 +163,7 @@ class CellResult(TaskResult):
     path: PathResult | None = None
     """Regularisation path with errors in the unit of the data; None if the cell failed."""
     alignments: Alignments | None = None
-    """Alignments of the positive part of a kernel with negative weights."""
+    """Alignments of the positive part of a kernel with negative weights, or of the kernel of a reference method."""
     theorems: Theorems = field(default_factory=Theorems)
 
     @property

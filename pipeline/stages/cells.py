@@ -46,7 +46,7 @@ class CellTask(FittedTask):
     metrics: tuple[str, ...] = ()
     """Names of the metrics to evaluate at the chosen regularisation value."""
     metric: str = ""
-    """Name of the metric that chooses the regularisation value; empty for the primary one of the problem."""
+    """Name of the metric by which the regularisation value is chosen; empty for the primary one of the problem."""
     fixed_test: bool = False
     """Whether the last fold is the test set of every trial."""
 
@@ -143,7 +143,7 @@ def fit_kernel(
     if not has_theorems(split):
         path = fit_path(problem, kernel, split, options)
         return CellResult(path=path.in_units(split.unit))
-    # Before the fit, which may overwrite the kernel; the test samples follow in blocks.
+    # Computed before the fit, which may overwrite the kernel; predictions for test samples are added block by block.
     labels, norm = split.labels[split.train], float(np.linalg.norm(kernel.train))
     moments = KernelMoments.of(kernel.train, kernel.train[:0], labels)
     predicted: list[Floats] = []
@@ -215,7 +215,7 @@ def theorems_of(problem: str, moments: KernelMoments, split: Split, path: PathRe
     """Evaluate the theorems; bounds on errors of a regression are converted to the unit of the labels."""
     labels = split.labels
     values = asdict(evaluate_theorems(problem, moments, labels[split.train], labels[split.test]))
-    if problem == "regression" and path.metric in ("", "rmse"):  # the theorem bounds the squared error
+    if problem == "regression" and path.metric in ("", "rmse"):  # the theorems bound the squared error
         values |= _error_theorems(path, split, largest)
     values |= {name: split.unit * values[name] for name in ERRORS if values.get(name) is not None}
     return Theorems(**{name: value for name, value in values.items() if value is not None and np.isfinite(value)})

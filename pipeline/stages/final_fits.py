@@ -1,4 +1,4 @@
-"""Fit the chosen regularisation value of a cell again, to the training and validation samples."""
+"""Fit a cell again with its chosen regularisation value, to the training and validation samples."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -17,10 +17,10 @@ class FinalFitTask(CellTask):
     """A task of one cell, whose reported fit may use the validation samples as well."""
 
     refit: bool = False
-    """Whether the chosen value is fitted again to the training and validation samples, and this fit is tested."""
+    """Whether the tested fit is a further one, with the chosen value, to the training and validation samples."""
 
     def with_final_fit(self, path: PathResult, split: Split, fit: Callable[[Split, Value], PathResult]) -> PathResult:
-        """Return a path, with the results of a final fit of its best value if the task has one.
+        """Return a path, with the results of a final fit with its best value if the task has one.
 
         Parameters
         ----------

@@ -23,7 +23,7 @@ from kernel_pipeline.tasks.learners.one_stage import OneStageMethod, OneStageRes
 
 @dataclass(frozen=True, kw_only=True)
 class OneStageTask(FinalFitTask, GramTask):
-    """Learn the weights and the path of one cell of a one-stage method."""
+    """Learn the weights and predictors of one cell by a one-stage method."""
 
     stage: ClassVar[str] = "fits"
     version: ClassVar[int] = 4

@@ -119,7 +119,7 @@ class PanelTask(CombinedCellTask):
 
     @abstractmethod
     def solve(self, store: RunStore, memory: "WorkerMemory | None") -> Output:
-        """Run the task, with panels in the memory of all workers, or of this process if it is None."""
+        """Run the task, with panels in the memory of all workers, or of this process if `memory` is None."""
 
     def run(self, store: RunStore) -> Output:
         return self.solve(store, None)

@@ -114,7 +114,7 @@ class _Learned:
 
 @dataclass(frozen=True, kw_only=True)
 class RankOneCellTask(FinalFitTask):
-    """Learn the weights and the fits of one cell."""
+    """Determine the weights of one cell, and fit its path."""
 
     stage: ClassVar[str] = "fits"
     version: ClassVar[int] = 4

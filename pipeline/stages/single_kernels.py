@@ -214,7 +214,7 @@ def kernels_per_task(kernels: int, samples: int) -> int:
 
 
 def kernel_batches(kernels: int, size: int) -> list[range]:
-    """Divide kernels into batches of a size; the last one may be smaller.
+    """Divide kernels into batches of a given size; the last one may be smaller.
 
     >>> kernel_batches(5, 2)
     [range(0, 2), range(2, 4), range(4, 5)]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 STAGES = ("tiles", "reduce", "weights", "combine", "fits")
 IDENTITY_NAME = "name in the identity"
-"""Key of the metadata of a field that was renamed; its value is the earlier name, which finished tasks have."""
+"""Key of the metadata of a field that was renamed; its value is the earlier name, so that identities do not change."""
 DATA_VERSION = 3
 """Version of the stored data, on which all tasks depend; increased when the way they are stored changes."""
 

@@ -23,7 +23,7 @@ MAX_KERNELS_ALL_TRIALS = 1000
 
 
 def trial_batches(trials: int, kernels: int, per_trial: bool = False, repeats: int = 1) -> list[tuple[int, ...]]:
-    """Return batches of trials of one repeat, one per task.
+    """Divide the trials into batches, one per task; all trials of a batch belong to the same repeat.
 
     Parameters
     ----------

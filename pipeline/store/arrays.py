@@ -1,6 +1,6 @@
 """Read and write the arrays of a run: zarr groups in one storage, whose chunks have checksums and are written whole.
 
-A missing chunk reads as NaN, never as a number, and `read` raises an error for it.
+A missing chunk of floats reads as NaN, for which `read` raises an error. A missing chunk of integers reads as -1.
 """
 
 import errno
@@ -146,7 +146,7 @@ class RunStore:
         return self._digests(group, name, np.ndindex(array.cdata_shape))
 
     def write_trials(self, group: str, name: str, trials: Sequence[int], values: Any) -> dict[str, str]:
-        """Write the chunks of consecutive trials, for arrays whose first axis is the trial; one value per trial."""
+        """Write the chunks of consecutive trials; the first axis of the array, and of `values`, is the trial."""
         array, first = self._writable(group, name), trials[0]
         array[first : first + len(trials)] = np.asarray(values, dtype=np.float64)
         other_axes = [0] * (array.ndim - 1)

@@ -31,7 +31,7 @@ class Journal(ABC):
 
     @abstractmethod
     def lines(self) -> list[bytes]:
-        """Return all complete lines, without line ends; a last line that a crash cut off is left out."""
+        """Return all complete lines, without line endings; a last line that a crash cut off is left out."""
 
     @abstractmethod
     def append(self, content: bytes) -> None:

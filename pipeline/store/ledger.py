@@ -12,7 +12,7 @@ from kernel_pipeline.store.ledger_state import LedgerState
 from kernel_pipeline.store.storage import Storage
 
 ZEROED = bytes(512)
-"""An empty sector, which a power cut may leave in place of lines that were being written. No valid line contains it."""
+"""A zeroed sector, which a power cut may leave in place of lines that were being written. No valid line contains it."""
 
 
 class Ledger:
@@ -93,5 +93,5 @@ class Ledger:
         return numbers
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the journal."""
         self.journal.close()

@@ -28,13 +28,13 @@ KINDS: dict[str, type[LedgerEntry]] = {
 
 
 def format_line(entry: LedgerEntry) -> bytes:
-    """Return the line of an entry, including the line end."""
+    """Return the line of an entry, including the line ending."""
     body = dump_json(entry.to_json()).removesuffix(b"}")
     return body + CHECK + content_digest(body).encode() + b'"}\n'
 
 
 def parse_line(line: bytes) -> LedgerEntry | None:
-    """Return the entry of a line without its line end; None if the checksum is wrong or no run can have written it."""
+    """Return the entry of a line without line ending; None if the checksum is wrong or no run can have written it."""
     body, _, check = line.rpartition(CHECK)
     if check != content_digest(body).encode() + b'"}':
         return None

@@ -29,7 +29,7 @@ class Logs:
 
 
 class DriverLog(LogFile):
-    """The log of the driver. It has one line per task, so all logs are trimmed after a number of its lines."""
+    """The log of the driver, with one line per task. All logs are trimmed after every `LINES_BETWEEN_TRIMS` lines."""
 
     LINES_BETWEEN_TRIMS = 1000
 

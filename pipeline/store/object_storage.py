@@ -44,7 +44,7 @@ CREATE_RETRY_INTERVAL_S = 1.0
 
 
 class ObjectStorage(Storage):
-    """A prefix of a bucket; keys are relative to it."""
+    """A prefix in a bucket; keys are relative to it."""
 
     verify_writes = False
     seconds_to_trust_lock = 1.0

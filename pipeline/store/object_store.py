@@ -78,7 +78,7 @@ class Connection:
             raise RefusedError("AWS_ENDPOINT_URL is not an address such as https://host:port; correct it") from None
 
     def open(self, bucket: str, prefix: str, retries: "RetryConfig" = LONG_RETRY) -> S3Store:
-        """Return the store at a prefix of a bucket, without accessing it."""
+        """Return the store at a prefix in a bucket, without accessing it."""
         options: ClientConfig = {
             "allow_http": self.endpoint.startswith("http://"),  # only if the user has set such an endpoint
             "connect_timeout": timedelta(seconds=5),

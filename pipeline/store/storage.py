@@ -146,7 +146,7 @@ class Storage(ABC):
 
     @abstractmethod
     def last_change(self) -> float:
-        """Return the time at which a task of the run last finished, in seconds since the epoch."""
+        """Return when the ledger, or the config if there is no ledger, last changed, in seconds since the epoch."""
 
     @abstractmethod
     def drop_partial(self, folders: Sequence[str]) -> None:

@@ -27,7 +27,8 @@ def _read(path: Path, options: ReadOptions) -> pd.DataFrame:
         features, target = arrays["features"], arrays["target"]
     if features.dtype.kind not in "biuf" or target.dtype.kind not in "biufU":
         raise ValueError(
-            f"features have the type {features.dtype} and target has the type {target.dtype}; real numbers are required"
+            f"features have the type {features.dtype} and target has the type {target.dtype}; real numbers are "
+            "required, or text for the target"
         )
     if features.ndim != 2 or target.shape != features.shape[:1]:
         raise ValueError(
