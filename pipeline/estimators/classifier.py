@@ -112,7 +112,7 @@ class AlignedKernelClassifier(ClassifierMixin, KernelEstimator):  # type: ignore
             self.C_, errors = choose_value("classification", families, data, labels, rule, fit_svm_path, costs, self.cv)
         self.cv_errors_ = error_series("C", costs, errors)
         learned, square = learn_kernel(families, data, labels, rule)
-        self._machines, _ = fit_pair_machines(square, labels, [self.C_])
+        self._machines = fit_pair_machines(square, labels, [self.C_])
         self.fit_certificate_ = float(self._machines.gaps[0])
         return self._set_attributes(learned)
 
@@ -134,7 +134,7 @@ class AlignedKernelClassifier(ClassifierMixin, KernelEstimator):  # type: ignore
             One value per sample for two classes, otherwise one column per class.
         """
         data = self._new_data(X)
-        found = self._machines.decisions(self.kernel_.rows(data), 0)
+        found = self._machines.decisions(self.kernel_.rows(data))[:, :, 0]
         if len(self.classes_) == 2:
             return found[:, 0]
         votes = count_votes(found[:, :, None], len(self.classes_))[:, :, 0]

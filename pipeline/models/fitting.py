@@ -162,9 +162,8 @@ def _fit_square(square: Floats, labels: Floats, fit: FitSettings) -> Functions:
         index = fit.index
         _check(float(residuals[index]), MAX_RESIDUAL)
         return found[:, :, index], labels.mean(axis=0), float(residuals[index])
-    machines, _ = fit_pair_machines(square, labels, fit.value, fit.class_weight)
-    coefficients, intercepts = machines.coefficients(0, len(square))
-    return coefficients, intercepts, float(machines.gaps[0])
+    machines = fit_pair_machines(square, labels, fit.value, fit.class_weight)
+    return machines.coefficients[:, :, 0], machines.intercepts[:, 0], float(machines.gaps[0])
 
 
 def _check(certificate: float, limit: float) -> None:

@@ -103,7 +103,7 @@ class FitTask(FinalFitTask, CombinedCellTask):
     """Fit one combined kernel, which is held in memory."""
 
     stage: ClassVar[str] = "fits"
-    version: ClassVar[int] = 6
+    version: ClassVar[int] = 7
     reads: ClassVar[tuple[type[Task], ...]] = (CombineTask,)
 
     trials: tuple[int, ...] = ()

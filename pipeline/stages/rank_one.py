@@ -155,7 +155,7 @@ class RankOneCellTask(FinalFitTask):
 class RankOneFitTask(RankOneCellTask):
     """Determine the weights of a two-stage method and fit the combined kernel."""
 
-    version: ClassVar[int] = 5
+    version: ClassVar[int] = 6
 
     method: WeightRule
     class_weight: str | None = None

@@ -21,7 +21,7 @@ class ReferenceTask(FinalFitTask):
     """Fit one cell of a reference method."""
 
     stage: ClassVar[str] = "fits"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
 
     method: ReferenceMethod
     values: tuple[float, ...] = ()

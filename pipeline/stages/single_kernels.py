@@ -140,7 +140,7 @@ class BestKernelTask(FinalFitTask):
 class EachKernelTask(SingleKernelsTask, GramTask):
     """Fit consecutive base kernels of Gram families separately."""
 
-    version: ClassVar[int] = 4
+    version: ClassVar[int] = 5
     reads: ClassVar[tuple[type[Task], ...]] = (TilesTask, ReduceTask)
 
     def inputs(self) -> tuple[Input, ...]:
@@ -170,7 +170,7 @@ class EachKernelTask(SingleKernelsTask, GramTask):
 class BestSingleTask(BestKernelTask, GramTask):
     """Fit the best base kernel of a trial of Gram families."""
 
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     reads: ClassVar[tuple[type[Task], ...]] = (EachKernelTask,)
 
     def inputs(self) -> tuple[Input, ...]:

@@ -13,7 +13,7 @@ from typing import ClassVar
 import numpy as np
 
 from kernel_pipeline.tasks.arrays import Floats
-from kernel_pipeline.tasks.kernels.base_kernels import BaseKernels, dense_solver
+from kernel_pipeline.tasks.kernels.base_kernels import BaseKernels, Solver, dense_solver
 from kernel_pipeline.tasks.learners.learned import Learned, label_forms
 from kernel_pipeline.tasks.learners.one_stage import OneStageMethod
 from kernel_pipeline.tasks.weights.column_generation import block_pivoting
@@ -83,43 +83,55 @@ class _Problem:
     penalty: Floats
     """gamma'' M + gamma' I"""
 
-    def value(self, mu: Floats) -> float:
-        """Return the objective."""
-        solve = dense_solver(self.kernels.combined(mu), 1.0)
-        return float(self.y @ solve(self.y) - self.alignment_term @ mu + mu @ self.penalty @ mu)
-
-    def model(self, mu: Floats) -> tuple[Floats, float, Floats, Floats, float]:
-        """Return `alpha`, the objective, its gradient and Hessian, and the KKT residual."""
+    def at(self, mu: Floats) -> "_Iterate":
+        """Evaluate the objective at weights; one factorisation serves it and its derivatives."""
         solve = dense_solver(self.kernels.combined(mu), 1.0)
         alpha = solve(self.y)
-        images = self.kernels.images(alpha).columns()
-        increase = alpha @ images + self.alignment_term
         value = float(self.y @ alpha - self.alignment_term @ mu + mu @ self.penalty @ mu)
+        return _Iterate(mu, alpha, value, solve)
+
+    def model(self, point: "_Iterate") -> tuple[Floats, Floats, float]:
+        """Return the gradient and the Hessian of the objective, and the KKT residual."""
+        mu, images = point.mu, self.kernels.images(point.alpha).columns()
+        increase = point.alpha @ images + self.alignment_term
         gradient = 2 * self.penalty @ mu - increase
-        hessian = 2 * (images.T @ solve(images) + self.penalty)
+        hessian = 2 * (images.T @ point.solve(images) + self.penalty)
         violation = np.where(mu > 0, np.abs(gradient), np.maximum(-gradient, 0.0))
-        return alpha, value, gradient, hessian, float(violation.max() / increase.max())
+        return gradient, hessian, float(violation.max() / increase.max())
+
+
+@dataclass(frozen=True)
+class _Iterate:
+    """Weights, their coefficients and objective, and a solver for `K_mu + I`."""
+
+    mu: Floats
+    alpha: Floats
+    value: float
+    solve: Solver
 
 
 def _solve(problem: _Problem, mu: Floats) -> tuple[Floats, Floats, float]:
     """Return the weights, their coefficients alpha, and the KKT residual."""
-    alpha, value, gradient, hessian, residual = problem.model(mu)
-    best = mu, alpha, residual
+    point = problem.at(mu)
+    gradient, hessian, residual = problem.model(point)
+    best = point.mu, point.alpha, residual
     for _ in range(MAX_STEPS):
         if residual <= RESIDUAL:
             break
-        linear = hessian @ mu - gradient
+        linear = hessian @ point.mu - gradient
         if len(mu) <= MAX_KERNELS_OSQP:
             goal, _ = nonnegative_qp(hessian, linear)
         else:
-            goal = block_pivoting(hessian, linear, mu > 0)
-        step, length, rounding = goal - mu, 1.0, ROUNDING * max(1.0, abs(value))
-        while problem.value(mu + length * step) > value + DESCENT * length * float(gradient @ step) + rounding:
+            goal = block_pivoting(hessian, linear, point.mu > 0)
+        step, length, rounding = goal - point.mu, 1.0, ROUNDING * max(1.0, abs(point.value))
+        moved = problem.at(goal)  # not `mu + step`, so that zeros are exact
+        while moved.value > point.value + DESCENT * length * float(gradient @ step) + rounding:
             length /= 2
             if length < MIN_STEP_LENGTH:
                 return best
-        mu = goal if length == 1.0 else mu + length * step  # a full step is assigned, so that zeros are exact
-        alpha, value, gradient, hessian, residual = problem.model(mu)
+            moved = problem.at(point.mu + length * step)
+        point = moved
+        gradient, hessian, residual = problem.model(point)
         if residual < best[2]:
-            best = mu, alpha, residual
+            best = point.mu, point.alpha, residual
     return best

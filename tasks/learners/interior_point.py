@@ -92,28 +92,54 @@ def solve_qcqp(kernels: BaseKernels, y: Floats, budget: float, goal: float) -> P
     alpha = np.where(y > 0, np.mean(y < 0), np.mean(y > 0))
     forms = kernels.images(y * alpha).forms
     t = 2 * float(forms.max())
-    point = Point(alpha, t, t - forms, np.full(p, budget / p), np.ones(n), np.ones(n), 0.0)
-    best, best_gap = point, np.inf
+    program = _Program(kernels, y, budget)
+    current = program.at(Point(alpha, t, t - forms, np.full(p, budget / p), np.ones(n), np.ones(n), 0.0))
+    best, best_gap = current.point, np.inf
     for _ in range(MAX_STEPS):
-        gap = _relative_gap(kernels, y, budget, point)
+        gap = program.relative_gap(current)
         if gap < best_gap:
-            best, best_gap = point, gap
+            best, best_gap = current.point, gap
         if gap <= goal or not gap < MAX_GAP_INCREASE * best_gap:
             break
         try:
-            point = _step(kernels, y, budget, point)
+            current = _step(program, current)
         except np.linalg.LinAlgError:
             break  # rounding has made the system indefinite, so the best point cannot be improved
     return best
 
 
-def _relative_gap(kernels: BaseKernels, y: Floats, budget: float, point: Point) -> float:
-    """Return the relative duality gap between alpha and the classifier whose weights are scaled to the budget."""
-    images = kernels.images(y * point.alpha)
-    forms = images.forms
-    weights = point.weights * (budget / point.weights.sum())
-    upper, _ = primal_value(images, y, weights, point.intercept)
-    return (upper - float(2 * point.alpha.sum() - budget * forms.max())) / upper
+@dataclass(frozen=True)
+class _Iterate:
+    """An iterate and the images of `y * alpha`, which take most of the time outside the factorisation."""
+
+    point: Point
+    images: Images
+
+
+@dataclass(frozen=True)
+class _Program:
+    """The problem for one value of Lambda."""
+
+    kernels: BaseKernels
+    y: Floats
+    budget: float
+
+    def at(self, point: Point) -> _Iterate:
+        """Return a point with its images."""
+        return _Iterate(point, self.kernels.images(self.y * point.alpha))
+
+    def relative_gap(self, current: _Iterate) -> float:
+        """Return the relative duality gap between alpha and the classifier whose weights are scaled to the budget."""
+        point, forms = current.point, current.images.forms
+        weights = point.weights * (self.budget / point.weights.sum())
+        upper, _ = primal_value(current.images, self.y, weights, point.intercept)
+        return (upper - float(2 * point.alpha.sum() - self.budget * forms.max())) / upper
+
+    def distance(self, current: _Iterate) -> float:
+        """Return a measure of the distance from the optimum: products of slacks and multipliers, and slack errors."""
+        point = current.point
+        residual = current.images.forms + point.slack - point.t
+        return point.complementarity() + self.budget * float(np.abs(residual).max()) / len(self.y)
 
 
 def primal_value(images: Images, y: Floats, weights: Floats, intercept: float) -> tuple[float, float]:
@@ -129,11 +155,12 @@ def primal_value(images: Images, y: Floats, weights: Floats, intercept: float) -
     return min((f**2 * square + 2 * float(np.maximum(0.0, 1.0 - f * margins).sum()), f) for f in factors)
 
 
-def _step(kernels: BaseKernels, y: Floats, budget: float, point: Point) -> Point:
+def _step(program: _Program, current: _Iterate) -> _Iterate:
     """Return the next iterate: a predictor and a corrector, which share one factorisation."""
-    images, upper_slack = kernels.images(y * point.alpha), point.upper_slack
+    kernels, y, point, images = program.kernels, program.y, current.point, current.images
+    upper_slack = point.upper_slack
     dual = -2 + 2 * y * images.sum(point.weights) - point.lower + point.upper + point.nu * y
-    dual_t = budget - point.weights.sum()
+    dual_t = program.budget - point.weights.sum()
     primal, equality = images.forms + point.slack - point.t, float(y @ point.alpha)
     ratio = point.weights / point.slack
     # Y H Y = D + 2 K_mu + 4 sum_k ratio_k (K_k Y alpha)(K_k Y alpha)'
@@ -173,15 +200,9 @@ def _step(kernels: BaseKernels, y: Floats, budget: float, point: Point) -> Point
         target - products[2] + predictor.alpha * predictor.upper,
         primal + length**2 * kernels.images(y * predictor.alpha).forms,
     )
-    length, allowed = point.max_step_length(corrector), MAX_GROWTH * _distance(kernels, y, budget, point)
-    moved = point.moved(corrector, length)
-    while length > MIN_STEP_LENGTH and not _distance(kernels, y, budget, moved) <= allowed:
+    length, allowed = point.max_step_length(corrector), MAX_GROWTH * program.distance(current)
+    moved = program.at(point.moved(corrector, length))
+    while length > MIN_STEP_LENGTH and not program.distance(moved) <= allowed:
         length /= 2
-        moved = point.moved(corrector, length)
+        moved = program.at(point.moved(corrector, length))
     return moved
-
-
-def _distance(kernels: BaseKernels, y: Floats, budget: float, point: Point) -> float:
-    """Return a measure of the distance from the optimum: products of slacks and multipliers, and slack errors."""
-    residual = kernels.images(y * point.alpha).forms + point.slack - point.t
-    return point.complementarity() + budget * float(np.abs(residual).max()) / len(y)

@@ -5,9 +5,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from kernel_pipeline.tasks.arrays import Floats, Integers
+from kernel_pipeline.tasks.arrays import Floats, Integers, require_finite
 from kernel_pipeline.tasks.learners.kernel_rows import CachedRows, KernelRows
 from kernel_pipeline.tasks.learners.one_against_one import class_pairs, sample_weights, vote
+from kernel_pipeline.tasks.learners.svm_certificate import MAX_GAP
 from kernel_pipeline.tasks.learners.svm_solver import GAP, ROWS_AT_A_TIME, SvmProblem, fit_machines
 from kernel_pipeline.tasks.learners.working_sets import MAX_WORKING_SET
 
@@ -39,6 +40,18 @@ class SvmMachines:
         """Return the machines with the coefficients of some training samples only, such as the support vectors."""
         return replace(self, coefficients=self.coefficients[samples], fitted=None)
 
+    def decisions(self, rows: Floats) -> Floats:
+        """Return the decision values of all pairs and values, (q, pairs, values).
+
+        Parameters
+        ----------
+        rows
+            Kernel of the samples against the training samples, (q, n).
+        """
+        require_finite("the kernel", rows)
+        n, pairs, values = self.coefficients.shape
+        return (rows @ self.coefficients.reshape(n, -1)).reshape(-1, pairs, values) + self.intercepts
+
     def predict(self, rows: Floats) -> Floats:
         """Return the decision values of samples, or their classes if there are more than two.
 
@@ -50,11 +63,16 @@ class SvmMachines:
         Returns
         -------
         (q, 1, values) or (q, C, values)
-            Decision values of two classes; of more, 1 in the column of the predicted class and 0 elsewhere.
+            Decision values of two classes; of more, 1 in the column of the predicted class and 0 elsewhere. NaN for
+            values whose gap is above `MAX_GAP`.
         """
-        n, pairs, values = self.coefficients.shape
-        decisions = (rows @ self.coefficients.reshape(n, -1)).reshape(-1, pairs, values) + self.intercepts
-        return decisions if self.classes == 1 else vote(decisions, self.classes)
+        decisions = self.decisions(rows)
+        return self.certified(decisions if self.classes == 1 else vote(decisions, self.classes))
+
+    def certified(self, predictions: Floats) -> Floats:
+        """Set the predictions, (q, columns, values), of values that are not certified to NaN, and return them."""
+        predictions[:, :, ~(self.gaps <= MAX_GAP)] = np.nan
+        return predictions
 
 
 def largest_working_set(cache_bytes: int) -> int:

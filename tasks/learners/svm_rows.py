@@ -10,7 +10,7 @@ from kernel_pipeline.tasks.centering import center_rows
 from kernel_pipeline.tasks.labels import standardize_labels
 from kernel_pipeline.tasks.learners.fitted_path import FittedPath
 from kernel_pipeline.tasks.learners.kernel_rows import KernelRows
-from kernel_pipeline.tasks.learners.svm_certificate import MAX_GAP, require_certified
+from kernel_pipeline.tasks.learners.svm_certificate import require_certified
 from kernel_pipeline.tasks.learners.svm_machines import fit_svm
 from kernel_pipeline.tasks.learners.svm_solver import ROWS_AT_A_TIME, row_parts
 from kernel_pipeline.tasks.statistics.guarantees import KernelMoments
@@ -76,19 +76,11 @@ def fit_svm_rows(
     """
     machines = fit_svm(kernel, target, values, class_weight, cache_bytes=memory.cache_bytes, rows_at_a_time=memory.rows)
     require_certified(machines.gaps)
-    uncertified = ~(machines.gaps <= MAX_GAP)
-
-    def predict(rows: Floats) -> Floats:
-        predictions = machines.predict(rows)
-        predictions[:, :, uncertified] = np.nan
-        return predictions
-
     fitted = machines.fitted
     if fitted is None:
         blocks = (kernel.rows(_indices(part)) for part in row_parts(len(target), memory.rows))
         fitted = np.concatenate([machines.predict(block) for block in blocks])
-    fitted[:, :, uncertified] = np.nan
-    return FittedPath(fitted, predict, machines.gaps)
+    return FittedPath(machines.certified(fitted), machines.predict, machines.gaps)
 
 
 def row_moments(kernel: KernelRows, labels: Floats, rows_at_a_time: int) -> tuple[KernelMoments, Floats]:
