@@ -18,10 +18,11 @@ def rank_methods(summary: pd.DataFrame) -> pd.DataFrame | None:
 
     Ranks are those of the mean errors. A method that has no error on some dataset has no rank.
     """
-    from scipy.stats import friedmanchisquare
-
     found: list[dict[str, object]] = []
     for key, errors in _problems(summary):
+        # Importing this package takes half a second, and most runs have too few datasets to need it.
+        from scipy.stats import friedmanchisquare
+
         ranked = errors.dropna(axis="columns")
         ranks = ranked.rank(axis="columns").mean()
         statistic, p_value = np.nan, np.nan

@@ -26,15 +26,14 @@ class Weights(Table):
     columns = columns("dataset", "task", "method", "repeat", "trial", "kernel", "weight", "direction")
 
     def rows(self, context: TableContext) -> pd.DataFrame:
-        return concatenate(
-            [frame_of((), self.columns)]
-            + [
-                frame_of(_rows(context, dataset, cell), self.columns)
-                for dataset in context.plan.datasets
-                for cell in dataset_cells(dataset, context.finished)
-                if cell.weights and cell.weights.status == OK and cell.weights.n_active is not None
-            ]
-        )
+        frames = (frame_of(_dataset_rows(context, dataset), self.columns) for dataset in context.plan.datasets)
+        return concatenate([frame_of((), self.columns), *frames])
+
+
+def _dataset_rows(context: TableContext, dataset: DatasetPlan) -> Iterator[dict[str, object]]:
+    for cell in dataset_cells(dataset, context.finished):
+        if cell.weights and cell.weights.status == OK and cell.weights.n_active is not None:
+            yield from _rows(context, dataset, cell)
 
 
 def _rows(context: TableContext, dataset: DatasetPlan, cell: Cell) -> Iterator[dict[str, object]]:
