@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING
@@ -25,6 +25,8 @@ MAX_ITERATIONS = 10_000_000
 CACHE_MEGABYTES = 200
 # Tolerances of libsvm: its default, and a smaller one for fits that the default does not certify.
 TOLERANCES = (1e-3, 1e-4)
+# Smallest ratio of the number of samples to the number of machines whose gaps are computed together.
+COLUMNS_RATIO = 20
 
 
 def fit_svm_path(
@@ -69,19 +71,29 @@ def fit_pair_machines(
         If the gap of every value is above `MAX_GAP`.
     """
     require_finite("the kernel", kernel)
-    pairs, weights = _PairRows.of(class_pairs(target)), sample_weights(target, class_weight)
-    coefficients = np.empty((len(kernel), pairs.count, len(values)))
-    intercepts, gaps = np.empty((pairs.count, len(values))), np.empty(len(values))
-    for number, value in enumerate(values):
-        for tolerance in TOLERANCES:
-            machine = _fit(kernel, target, value, class_weight, tolerance)
-            found = _pair_coefficients(machine, len(kernel))
-            gaps[number] = pairs.largest_gap(kernel @ found, found, value * weights)
-            if gaps[number] <= MAX_GAP:
-                break
-        coefficients[:, :, number], intercepts[:, number] = found, machine.intercept_
+    pairs, weights, costs = _PairRows.of(class_pairs(target)), sample_weights(target, class_weight), np.array(values)
+    coefficients, intercepts = np.empty((len(kernel), pairs.count, len(costs))), np.empty((pairs.count, len(costs)))
+    gaps = np.full(len(costs), np.nan)
+    for tolerance in TOLERANCES:
+        for batch in _batches(np.flatnonzero(~(gaps <= MAX_GAP)), len(kernel) // pairs.count):
+            for number in batch:
+                machine = _fit(kernel, target, values[number], class_weight, tolerance)
+                coefficients[:, :, number] = _pair_coefficients(machine, len(kernel))
+                intercepts[:, number] = machine.intercept_
+            found = coefficients[:, :, batch]
+            images = (kernel @ found.reshape(len(kernel), -1)).reshape(found.shape)
+            gaps[batch] = pairs.largest_gaps(images, found, np.multiply.outer(costs[batch], weights))
     require_certified(gaps)
     return SvmMachines(coefficients, intercepts, gaps, target.shape[1])
+
+
+def _batches(numbers: Integers, columns: int) -> Iterator[Integers]:
+    """Divide the numbers of values into batches whose arrays are small compared with the kernel.
+
+    Their gaps are computed together: for small kernels, computing them separately would take as long as the fits.
+    """
+    size = max(1, columns // COLUMNS_RATIO)
+    return (numbers[start : start + size] for start in range(0, len(numbers), size))
 
 
 def _fit(kernel: Floats, target: Floats, value: float, class_weight: str | None, tolerance: float) -> SVC:
@@ -150,24 +162,23 @@ class _PairRows:
         """Number of pairs."""
         return len(self.samples)
 
-    def largest_gap(self, images: Floats, coefficients: Floats, bounds: Floats) -> float:
-        """Return the largest relative duality gap of all pairs; NaN if one is not defined.
+    def largest_gaps(self, images: Floats, coefficients: Floats, bounds: Floats) -> Floats:
+        """Return the largest relative duality gap of all pairs, (values,); NaN if one is not defined.
 
         Parameters
         ----------
         images
-            Products of the kernel and the coefficients, (n, pairs).
+            Products of the kernel and the coefficients, (n, pairs, values).
         coefficients
-            (n, pairs)
+            (n, pairs, values)
         bounds
-            `C` of each sample, (n,).
+            `C` of each sample, (values, n).
         """
-        images, alpha, limits = (
-            np.where(self.counts, values, 0.0)
-            for values in (
-                np.take_along_axis(images.T, self.samples, axis=1),
-                np.abs(np.take_along_axis(coefficients.T, self.samples, axis=1)),
-                bounds[self.samples],
-            )
+        numbers = np.arange(self.count)[:, None]
+        images, alpha = (
+            np.where(self.counts, np.moveaxis(columns[self.samples, numbers], 2, 0), 0.0)
+            for columns in (images, np.abs(coefficients))
         )
-        return float(np.max(relative_duality_gap(images, self.labels, alpha, limits)))
+        limits = np.where(self.counts, bounds[:, self.samples], 0.0)
+        labels = np.broadcast_to(self.labels, images.shape)
+        return np.asarray(relative_duality_gap(images, labels, alpha, limits).max(axis=1))
