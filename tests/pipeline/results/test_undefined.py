@@ -18,7 +18,7 @@ from kernel_pipeline.results.summary import latex, markdown, summarise
 from kernel_pipeline.store.arrays import STATISTICS, WEIGHTS, DamagedError, RunStore
 from kernel_pipeline.store.local_storage import LocalStorage
 from kernel_pipeline.store.reports import TaskReport
-from kernel_pipeline.tasks.learners import ridge, svm
+from kernel_pipeline.tasks.learners import ridge, svm, svm_machines
 from tests.helpers.sweeps import run_here, write_results
 
 Done = tuple[Path, Plan, dict[str, TaskReport]]
@@ -279,7 +279,7 @@ def test_values_of_c_without_a_certificate_are_excluded_and_reported(
 ) -> None:
     # libsvm's tolerance of 1e-3 reaches this limit for the small values of C only.
     monkeypatch.setattr(svm, "TOLERANCES", (1e-3,))
-    for module in (svm, notes):
+    for module in (svm, svm_machines, notes):
         monkeypatch.setattr(module, "MAX_GAP", 3e-4)
     rng = np.random.default_rng(0)
     features = rng.normal(size=(200, 2))
