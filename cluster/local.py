@@ -54,7 +54,7 @@ class Local(LocalMachine):
     """Worker processes on this machine."""
 
     def warm_up(self, modules: tuple[str, ...]) -> None:
-        """Start the process from which workers are forked; it imports while the driver reads config and data."""
+        """Start the process from which workers are forked; it imports modules while the driver reads the data."""
         _raise_file_limit()
         if START_METHOD != "forkserver":
             return

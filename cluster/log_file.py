@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 class LogFile(logging.FileHandler):
-    """A log file whose write errors are ignored, since the run itself reports a full disk, once."""
+    """A log file whose write errors are ignored, since the run itself reports a full disk, and does so only once."""
 
     def __init__(self, path: Path, delay: bool = False) -> None:
         super().__init__(path, delay=delay)

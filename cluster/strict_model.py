@@ -53,7 +53,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 def nearest_name(name: str, known: Iterable[str]) -> str | None:
     """Return the known name that was probably meant, or None; case and accents are ignored.
 
-    If no name is similar, it is the only one that begins with the given name.
+    If no name is similar, the only known name that begins with the given one is returned.
 
     Examples
     --------

@@ -60,7 +60,7 @@ def installed(plugins: Plugins = ()) -> dict[str, str]:
 
 @cache
 def fingerprint(plugins: Plugins = ()) -> str:
-    """Return a digest of the installed versions, for workers that receive tasks before they were checked."""
+    """Return a digest of the installed versions, for workers that receive tasks before they are checked."""
     return sha256(repr(sorted(installed(plugins).items())).encode()).hexdigest()[:16]
 
 

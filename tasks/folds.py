@@ -163,7 +163,7 @@ def trial_name(number: int, per_repeat: int | None = None) -> str:
 
 
 def fold_bounds(fold: Integers) -> Integers:
-    """Return the start of each fold, followed by the number of samples.
+    """Return the start of each fold, followed by the number of samples; `fold` must be in ascending order.
 
     >>> fold_bounds(np.array([0, 0, 1, 2, 2]))
     array([0, 2, 3, 5])

@@ -3,9 +3,10 @@
     min_mu max_alpha  2 alpha'1 - alpha'Y K_mu Y alpha,     mu >= 0, tr K_mu <= Lambda, 0 <= alpha <= C, alpha'y = 0
 
 Kernels have trace one, so the trace of K_mu is the sum of the weights. Only the ratio of C and Lambda matters, so C is
-1. Minimising over mu puts all weight on the largest form, so the problem is  max  2 alpha'1 - Lambda t  subject to
-alpha'Y K_k Y alpha <= t  for all k. The multipliers of these constraints are the weights. An interior-point method
-solves it for a working set of kernels; then the forms of all kernels are computed, and those above t join the set.
+1. Minimising over mu puts all weight on the largest quadratic form alpha'Y K_k Y alpha, so the problem is
+max  2 alpha'1 - Lambda t  subject to  alpha'Y K_k Y alpha <= t  for all k. The multipliers of these constraints are the
+weights. An interior-point method solves the problem for a working set of kernels; then the forms of all kernels are
+computed, and the kernels whose form is above t join the set.
 """
 
 from collections.abc import Sequence

@@ -63,7 +63,7 @@ def _scaled(features: Floats, split: Split) -> Floats:
 
 
 def _fit_columns(problem: str, columns: Floats, split: Split, options: FitOptions) -> ReferenceFit:
-    """Fit few features, without a kernel of the training samples."""
+    """Fit a path on few features, without forming the kernel of the training samples."""
     factor = WeightedColumns(columns[split.train], columns[split.held_out], np.ones(columns.shape[1]))
     path = fit_factored_path(problem, factor.kernel(), split, options)
     test = slice(len(split.validation), None)
@@ -101,7 +101,7 @@ def _sparse_kernel(columns: scipy.sparse.csr_array, split: Split) -> _LinearKern
 
 
 def _fit_kernel(problem: str, kernel: _LinearKernel, split: Split, options: FitOptions) -> ReferenceFit:
-    """Fit the kernel of many features."""
+    """Fit a path on the kernel of many features."""
     train = alignment_with_labels(kernel.trial.train, split.target[split.train])  # the fit overwrites the kernel
     test = alignment_with_labels(kernel.test, split.target[split.test])
     path = fit_path(problem, kernel.trial, split, options)

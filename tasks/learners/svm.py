@@ -88,9 +88,10 @@ def fit_pair_machines(
 
 
 def _batches(numbers: Integers, columns: int) -> Iterator[Integers]:
-    """Divide the numbers of values into batches whose arrays are small compared with the kernel.
+    """Divide the indices of values of `C` into batches whose arrays are small compared with the kernel.
 
-    Their gaps are computed together: for small kernels, computing them separately would take as long as the fits.
+    The gaps of a batch are computed together: for small kernels, computing each separately would take as long as the
+    fits.
     """
     size = max(1, columns // COLUMNS_RATIO)
     return (numbers[start : start + size] for start in range(0, len(numbers), size))
@@ -137,9 +138,9 @@ def _pair_coefficients(machine: SVC, samples: int) -> Floats:
 
 @dataclass(frozen=True)
 class _PairRows:
-    """The samples of all pairs of classes as rows of equal length, padded with samples that do not count.
+    """The samples of all pairs of classes as rows of equal length, padded with entries that are ignored.
 
-    Hundreds of small arrays would take longer than the fits.
+    Computing the gaps of hundreds of pairs separately would take longer than the fits.
     """
 
     samples: Integers

@@ -1,4 +1,4 @@
-"""Certify support vector machines: the duality gap and the intercept, from the products of kernel and coefficients.
+"""Compute duality gaps and intercepts of support vector machines from the products of kernel and coefficients.
 
 The problem is `min_{f, b} ||f||^2 / 2 + sum_i C_i max(0, 1 - y_i (f(x_i) + b))`. Its dual is
 `max_alpha sum_i alpha_i - alpha'Y K Y alpha / 2` such that `0 <= alpha_i <= C_i` and `alpha'y = 0`.
@@ -99,15 +99,15 @@ def best_intercept(values: Floats, labels: Floats, bounds: Floats) -> Floats:
 def best_multiple(margins: Floats, bounds: Floats, square: Floats) -> Floats:
     """Return the factor s >= 0 that minimises `s^2 square / 2 + sum_i C_i max(0, 1 - s margins_i)`.
 
-    The margins and bounds have one row per classifier, (..., n); `square` has one entry per
-    classifier. The factor is 1 where `square` is not positive.
+    The margins and bounds have one row per classifier, (..., n); `square` has one entry per classifier. The factor is 1
+    where `square` is not positive.
 
     >>> float(best_multiple(np.array([0.5, 2.0]), np.array([100.0, 100.0]), np.array(1.0)))
     2.0
     """
     with np.errstate(divide="ignore", over="ignore"):
         kinks, forces = _sorted_along(np.where(margins > 0.0, 1.0 / margins, np.inf), bounds * margins)
-    # Sum of C_i margins_i over the slacks that are positive up to each kink; those of negative margins stay positive.
+    # Sum of C_i margins_i over the samples whose slack is positive up to each kink; for negative margins, it always is.
     pulls = np.cumsum(forces[..., ::-1], axis=-1)[..., ::-1]
     is_convex = square > 0.0
     square = np.where(is_convex, square, 1.0)[..., None]

@@ -9,9 +9,9 @@ from kernel_pipeline.tasks.arrays import FLOAT_BYTES
 
 # Costs per n^2 and value of C.
 LIBSVM, WORKING_SETS = 5.0, 9.0
-# Rows that working sets compute, relative to n, if all support vectors of a path stay in the cache.
+# Rows that a fit by working sets computes, relative to n, if all support vectors of a path stay in the cache.
 ROWS_PER_SAMPLE = 0.7
-# Rows that they compute per value of C, relative to n, if the cache holds few of them.
+# Rows that it computes per value of C, relative to n, if the cache holds few of them.
 ROWS_PER_SAMPLE_AND_VALUE = 1.0
 
 
@@ -25,7 +25,7 @@ def libsvm_path_cost(n: int, values: int, classes: int) -> float:
 
 
 def working_set_rows(n: int, values: int, classes: int, cache_bytes: int) -> float:
-    """Return the expected number of entries of the rows that working sets compute for all values of C.
+    """Return the expected number of entries of the rows that a fit by working sets computes for all values of C.
 
     >>> working_set_rows(1000, 10, 2, 8 * 1000**2), working_set_rows(1000, 10, 2, 8 * 1000)
     (700000.0, 10000000.0)
@@ -35,7 +35,10 @@ def working_set_rows(n: int, values: int, classes: int, cache_bytes: int) -> flo
 
 
 def working_set_cost(n: int, values: int, classes: int) -> float:
-    """Return the expected time of working sets for all values of C, besides the rows, in nanoseconds of one core."""
+    """Return the expected time of a fit by working sets for all values of C, without that of the rows.
+
+    The time is in nanoseconds of one core.
+    """
     return WORKING_SETS * _squares(n, classes) * values
 
 

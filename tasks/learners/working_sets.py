@@ -1,7 +1,8 @@
 """Solve support vector machines of many samples by working sets, which need only some rows of the kernel.
 
-In each round, the samples that violate the optimality conditions most, and those on the margin, are optimised. The
-other samples of each class are represented by their weighted mean in feature space, whose weight may change as well.
+In each round, the dual variables of the samples that violate the optimality conditions most, and of those on the
+margin, are optimised. The other samples of each class are represented by their weighted mean in feature space, whose
+weight may change as well.
 The small problem is thus a support vector machine itself, with at most two more samples than the working set, and
 libsvm solves it. Without the means, huge values of C took ten times as many rounds (dataset a9a, n = 4,000).
 

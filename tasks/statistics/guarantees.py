@@ -116,7 +116,7 @@ class Evaluations:
     predictor_error: float
     """Measured error of the alignment predictor on the test fold."""
     theorem13: float | None = None
-    """`1 - rho / Gamma` (classification), with Gamma as in the footnote on labels that are not centered."""
+    """`1 - rho / Gamma` (classification), with Gamma as in the paper's footnote on labels that are not centered."""
     theorem14: float | None = None
     """Square root of `2 (1 - rho)` times the standard deviation of the labels (regression)."""
     theorem15: float | None = None

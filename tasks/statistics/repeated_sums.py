@@ -41,7 +41,7 @@ def add_repeated_tile(
     Parameters
     ----------
     sums
-        Sums of each assignment, which are increased.
+        Sums of each assignment, to which those of the tile are added.
     folds
         Fold of each sample in each assignment, (R, m), in any order.
     memory
@@ -51,7 +51,7 @@ def add_repeated_tile(
     bounds
         Bounds at which the computed blocks are split, as for `compute_tile`.
     permuted
-        Products with permuted labels, which are increased; one per assignment, or none.
+        Products with permuted labels, to which those of the tile are added; one per assignment, or none.
     """
     rows, columns = tile
     kernels = len(sums[0].diagonal)

@@ -22,8 +22,8 @@ BLOCK_BYTES = 1 << 20
 class Sums:
     """Sums over some tiles, for F folds, p kernels, T label columns and m samples.
 
-    The entries of the pairs of folds (f, g) and (g, f) together are the sum over the blocks (f, g) and (g, f). If the
-    folds are contiguous, entries with f > g are zero.
+    For two different folds, the entries (f, g) and (g, f) add up to the sum over both blocks of the kernel matrices. If
+    the folds are contiguous, entries with f > g are zero.
     """
 
     products: Floats
