@@ -137,7 +137,7 @@ def _means_grid(means: pd.DataFrame, measure: str, first: Storage, second: Stora
 
 
 def _config_notes(run: FinishedRows) -> list[str]:
-    """Return notes about the differences from the shipped config, or one note if no shipped config has its name."""
+    """Return notes about differences from the shipped config, or one note if the config is not one of the paper's."""
     name = run.config.name
     if name not in PAPER_CONFIGS:
         known = ", ".join(PAPER_CONFIGS)

@@ -1,4 +1,4 @@
-"""Define the commands that fit a model of a run, predict new rows with it, and export a combined kernel."""
+"""Define the commands that fit a model of a run, predict targets with it, and export a combined kernel."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -69,7 +69,7 @@ def fit(
 @click.argument("rows", type=file_path, metavar="ROWS")
 @click.option("--out", type=file_path, metavar="FILE", help="Write CSV to FILE. Default: print it.")
 def predict(model: Path, rows: Path, out: Path | None) -> None:
-    """Predict new rows with a model that `pipeline fit` wrote.
+    """Predict the targets of new rows with a model that `pipeline fit` wrote.
 
     ROWS is a file with rows as in the source of the config: the same columns, with or without the target. Its format
     is given by its extension (.csv, .parquet, ...), or else is that of the source. With source = "text", each line is
@@ -89,7 +89,8 @@ def predict(model: Path, rows: Path, out: Path | None) -> None:
     notes = list(encoded.notes)
     if dropped := int((~encoded.usable).sum()):
         notes.append(
-            f"{dropped:,} of {len(table):,} rows have no prediction: they have missing values, and missing = 'drop'"
+            f"{dropped:,} of {len(table):,} rows have no prediction: they have missing values, and the config has "
+            "missing = 'drop'"
         )
     for note in notes:
         click.echo(printable(f"note: {note}"), err=True)

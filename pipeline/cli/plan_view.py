@@ -102,7 +102,7 @@ def _describe_tasks(plan: Plan, free: int | None) -> str:
 
 
 def _describe_memory(plan: Plan, workers: int, limit: int | None) -> str:
-    """Return the memory that the largest task needs and that each worker may use."""
+    """Return the memory that the largest task needs, and the memory that each worker may use."""
     size, stage, dataset = plan.largest
     allowed = "as much as its cluster allows" if limit is None else format_bytes(limit)
     return (

@@ -34,16 +34,16 @@ def print_status(console: Console, root: Storage) -> None:
     lines, left = _tasks(plan, manifest) if plan else (["the run has just started; its data are not stored yet"], 1)
     if not manifest.is_current:
         lines.append(
-            f"It was written by an earlier version (format {manifest.format}); `pipeline resume {quoted(root)}` "
+            f"The run was written by an earlier version (format {manifest.format}); `pipeline resume {quoted(root)}` "
             f"computes all of it again, in format {FORMAT}."
         )
     held = root.holder()
     if plan and not left and held is None and (line := _compared_times(plan, manifest)):
         lines.append(line)
     if held is not None:
-        lines.append(f"It is running: {held}.")
+        lines.append(f"The run is being executed by {held}.")
     if submission := submitted(root):
-        lines.append(f"It was submitted: {submission}.")
+        lines.append(f"The run was submitted: {submission}.")
     elif left and held is None:
         lines.append(f"`pipeline resume {quoted(root)}` resumes the run; finished tasks are not repeated.")
     for number, line in enumerate(lines):

@@ -16,5 +16,5 @@ class PlainConsole(Console):
 
 
 def print_line(console: Console, text: str) -> None:
-    """Print text unchanged, without wrapping."""
+    """Print text without markup, highlighting or wrapping."""
     console.print(text, highlight=False, soft_wrap=True, markup=False)

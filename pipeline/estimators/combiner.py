@@ -13,10 +13,11 @@ from kernel_pipeline.tasks.arrays import Floats
 
 
 class KernelCombiner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimator):  # type: ignore[misc]
-    """Learn a combination of base kernels, and transform samples to its rows against the training samples.
+    """Learn a combination of base kernels, and transform samples to rows of the combined kernel.
 
-    The rows are centered with the means of the training samples, for training samples and for new ones alike, so that
-    the next step of a pipeline can be any estimator with `kernel="precomputed"`.
+    A row has one value for each training sample. The rows are centered with the means of the training samples, for
+    training samples and for new ones alike, so that the next step of a pipeline can be any estimator with
+    `kernel="precomputed"`.
 
     Parameters
     ----------

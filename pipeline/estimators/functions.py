@@ -107,7 +107,8 @@ def align(M: Any, a: Any, q: float | None = None) -> tuple[Floats, float]:
     M, a
         As for `alignf`; only the diagonal of M is used.
     q
-        If given, return the solution of problem 4 (Proposition 7) instead; exponent of its L_q norm, at least 1.
+        Exponent of the L_q norm of problem 4, at least 1. If given, the solution of this problem (Proposition 7) is
+        returned instead.
 
     Examples
     --------

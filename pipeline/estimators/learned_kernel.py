@@ -98,7 +98,7 @@ class LearnedKernel:
 
 
 def kernel_statistics(families: tuple[GramFamily, ...], data: KernelData, labels: Floats) -> Statistics:
-    """Compute `M`, `a` and the traces of the base kernels, as computed by the families.
+    """Compute `M`, `a` and the traces of the base kernels, which are not scaled to trace one.
 
     Parameters
     ----------

@@ -67,7 +67,7 @@ class FittedPredictor:
 
 
 def fit_gram(families: tuple[GramFamily, ...], features: Floats, labels: Floats, fit: FitSettings) -> FittedPredictor:
-    """Fit the kernels of Gram families.
+    """Learn the weights of the kernels of Gram families, and fit a predictor with the combined kernel.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def _without_projection(learned: LearnedKernel, coefficients: Floats) -> tuple[L
 def fit_columns(
     columns: scipy.sparse.csr_array, offset: Floats, labels: Floats, fit: FitSettings, few: bool
 ) -> FittedPredictor:
-    """Fit the rank-one kernels of feature columns.
+    """Learn the weights of the rank-one kernels of feature columns, and fit a predictor with the combined kernel.
 
     Parameters
     ----------

@@ -28,7 +28,7 @@ def fit_gram_one_stage(
     value: Parameters,
     path: Sequence[Parameters],
 ) -> FittedPredictor:
-    """Fit the kernels of Gram families, all of which are held in memory, (p, n, n)."""
+    """Fit a one-stage method with the kernels of Gram families, all of which are held in memory, (p, n, n)."""
     n, data = len(features), KernelData(features, np.arange(len(features)))
     statistics = kernel_statistics(families, data, labels)
     whole, gram = slice(0, n), np.empty((len(statistics.trace), n, n))
@@ -52,7 +52,7 @@ def fit_columns_one_stage(
     value: Parameters,
     path: Sequence[Parameters],
 ) -> FittedPredictor:
-    """Fit the rank-one kernels of feature columns, like `fit_columns`."""
+    """Fit a one-stage method with the rank-one kernels of feature columns, given as for `fit_columns`."""
     kernels = RankOneKernels.of(columns)
     weights, learned = _learn(kernels, labels, method, value, path)
     parts = weights * kernels.projections(learned.coefficients)

@@ -14,6 +14,8 @@ MAX_DECIMALS = 6
 def decimals_for(values: Iterable[float | None]) -> int:
     """Return the number of decimals of a column: three if its largest number is at least 0.01 and less than 10.
 
+    Otherwise the largest number has at least three significant digits, unless this needs more than six decimals.
+
     >>> decimals_for([0.0241, 0.11]), decimals_for([54.2, 61.0]), decimals_for([0.0004, 0.00011]), decimals_for([])
     (3, 1, 6, 3)
     """

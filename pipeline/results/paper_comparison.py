@@ -54,7 +54,7 @@ class ComparedOrder:
 
     table: int
     key: NumberKey
-    """The method with the smaller number in the paper, and as `other` the one with the larger number."""
+    """Key with the method of the smaller number in the paper as `method`, and that of the larger one as `other`."""
     agrees: bool
 
 

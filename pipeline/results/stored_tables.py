@@ -24,7 +24,10 @@ MAX_VALUES = 20_000_000
 
 
 def read_rows(root: Storage) -> pd.DataFrame:
-    """Read the rows of a run. Those of earlier versions, which had one repeat, have no column for it."""
+    """Read the rows of a run; rows in metrics that are not registered are left out.
+
+    Tables of earlier versions, which had one repeat, have no column `repeat`; it is added.
+    """
     required = columns("dataset", "task", "method", "trial", *MEASURES, "metric", "status")
     rows = read_table(root, ROWS, required)
     if "repeat" not in rows:

@@ -38,10 +38,12 @@ def chosen_value(manifest: Manifest, plan: DatasetPlan, wanted: WantedModel, pat
 
     Raises
     ------
+    PipelineError
+        If the given value does not have one number for each grid of the method.
     RefusedError
-        If the method is not finished in all trials.
+        If no value is given, and tasks of the dataset are not finished.
     FailedError
-        If it failed in all trials, or in the trial of the model.
+        If no value is given, and the method failed in all trials, or in the trial of the model.
     """
     if wanted.regularisation is not None:
         if len(wanted.regularisation) != len(path[0]):

@@ -24,7 +24,7 @@ class ListedRun:
     size: int
     """Size in bytes, without arrays that are stored elsewhere."""
     age: float
-    """Seconds since a task was last finished."""
+    """Seconds since the ledger, or the config if there is no ledger, last changed."""
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ log = logging.getLogger("kernel_pipeline")
 MAX_ATTEMPTS = 3
 """Number of times that a batch is run if it cannot read or write, or if its worker dies."""
 SUSPECTS_PER_WORKER = 0.25
-"""Share of the capacity that suspects may use: one that kills its worker also ends the other tasks there."""
+"""Share of the capacity for suspects (batches whose workers died): one that kills its worker ends other tasks too."""
 RETRY_DELAY_S = 1.0
 # Errors of a full, missing or write-protected disk, for which a retry after a second does not help.
 STORAGE_UNAVAILABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOENT)

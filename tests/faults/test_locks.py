@@ -145,11 +145,11 @@ def test_the_lock_of_a_killed_run_is_taken_over_and_that_of_a_live_one_stays(und
     assert refused.exit_code == 4
     assert f"in use by process {process.pid} on {socket.gethostname()}, since 20" in refused.output
     assert f"kill {process.pid}" in refused.output
-    assert f"It is running: process {process.pid}" in command("status", root).output
+    assert f"The run is being executed by process {process.pid}" in command("status", root).output
     os.killpg(process.pid, signal.SIGKILL)
     process.communicate()
     assert (root / "lock").exists()
-    assert "It is running" not in command("status", root).output
+    assert "is being executed" not in command("status", root).output
     done = pipeline("resume", root, "--workers", "1", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert_same(root, undisturbed)
@@ -162,7 +162,7 @@ def test_a_lock_of_another_host_is_respected_until_it_is_removed_by_hand(undistu
     assert refused.returncode == 4
     assert "in use by process 4711 on elsewhere, since 2026-01-02 03:04:05+00:00" in refused.stderr
     assert f"pipeline unlock {root}" in refused.stderr
-    assert "It is running: process 4711 on elsewhere" in command("status", root).output
+    assert "The run is being executed by process 4711 on elsewhere" in command("status", root).output
     assert (root / "lock").read_text() == lock_of(4711, "elsewhere")
     removed = command("unlock", root)
     assert removed.exit_code == 0

@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
 
 def example_alignments(alpha: Floats) -> tuple[Floats, Floats]:
-    """Return uncentered and centered alignment of `K(x, x') = x.x' + 1` with the labels, for the paper's example.
+    """Return the uncentered and the centered alignment of `K(x, x') = x.x' + 1` with the labels in the paper's example.
 
-    A share alpha of the points is at (-1, 0) with the label -1, the others are at (1, 0) with the label +1, as in
+    A share alpha of the points is at (-1, 0) with the label -1, and the others are at (1, 0) with the label +1, as in
     Figure 1 of the paper. The centered alignment is not defined if all points are the same.
 
     >>> uncentered, centered = example_alignments(np.array([0.5, 0.9]))
@@ -26,7 +26,7 @@ def example_alignments(alpha: Floats) -> tuple[Floats, Floats]:
 
 
 def draw_centering_example() -> "Figure":
-    """Return the paper's Figure 1: the points above, and both alignments against the share of points below.
+    """Return the paper's Figure 1: the points at the top, and below them both alignments as functions of alpha.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""`features`: for datasets with many kernels, the strongest ones by name, and the distribution of the others."""
+"""`features`: for datasets with many kernels, the strongest ones by name, and the weights of all by rank."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING

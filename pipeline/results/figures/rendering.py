@@ -100,7 +100,7 @@ def svg_bytes(image: "Figure") -> bytes:
 
 
 def compact_svg(text: str) -> str:
-    """Return a smaller SVG that looks the same: two decimals of a pixel, and only groups and identifiers that matter.
+    """Return a smaller SVG that looks the same, with at most two decimals and without unused groups and identifiers.
 
     >>> compact_svg('<g id="line_1"><path id="m1" d="M 1.23456 2 "/> <!-- x --> <use href="#m1"/></g>')
     '<path id="m1" d="M 1.23 2"/><use href="#m1"/>'

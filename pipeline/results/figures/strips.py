@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 SPREAD = 0.22
-"""Largest distance of a point from the line of its method, so that equal trials remain visible."""
+"""Largest distance of a point from the line of its method, so that trials with equal values remain visible."""
 
 
 def draw_strips(rows: pd.DataFrame, column: str, label: str, smallest_is_best: bool) -> "Figure | None":

@@ -31,7 +31,7 @@ MARKERS = ("o", "s", "D", "^", "v", "P", "X", "<", ">", "h", "p")
 LINES: tuple[str, ...] = ("-", "--", "-.", ":")
 
 WIDTH = 4.0
-"""Width of images in inches, which is legible on a phone and in one column of a paper."""
+"""Width of images in inches; they are legible on a phone and in one column of a paper."""
 ROW = 0.235
 """Height of one line of text in inches."""
 FONT_SIZE = 8.5

@@ -54,7 +54,7 @@ def stage_table(context: TableContext, failed: Mapping[str, str]) -> HtmlTable:
 
 
 def failed_tasks(context: TableContext) -> dict[str, str]:
-    """Return the reason why each failed task, or a cell that it reports, failed, by the name of the task."""
+    """Return the first failure of each task that failed or that reports a failed cell, by the name of the task."""
     reports = (context.finished.get(task.name) for task in context.plan.known_tasks(context.finished))
     return {
         report.task: report.failures[0]

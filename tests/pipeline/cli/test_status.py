@@ -98,7 +98,7 @@ def test_a_run_that_goes_on_is_not_to_be_resumed(root: Path) -> None:
     (root / "lock").write_text(json.dumps({"host": "another", "pid": 7, "since": "noon"}))
     assert lines(root)[1:] == [
         "1 are left: 1 not run yet.",
-        "It is running: process 7 on another, since noon.",
+        "The run is being executed by process 7 on another, since noon.",
     ]
 
 
