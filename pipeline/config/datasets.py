@@ -158,7 +158,7 @@ class DatasetBase(StrictModel):
 
     @property
     def column_family(self) -> ColumnFamily | None:
-        """Return a family with one kernel per column if it is the only family, which needs no Gram matrices."""
+        """Return the only family if it has one kernel per column, and so needs no Gram matrices; otherwise None."""
         family = family_of(self.kernels[0])
         return family if len(self.kernels) == 1 and isinstance(family, ColumnFamily) else None
 

@@ -34,7 +34,10 @@ class FeatureColumns:
         return cls(own, () if origin == own else origin, () if in_order else tuple(numbers))
 
     def named(self, name: str) -> list[int]:
-        """Return the indices of the features with this name, or of those derived from the source column with it."""
+        """Return the indices of the features with this name.
+
+        If there are none, return those of the features derived from the source column with this name.
+        """
         found = [index for index, known in enumerate(self.names) if known == name]
         return found or [index for index, known in enumerate(self.sources) if known == name]
 

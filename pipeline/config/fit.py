@@ -51,7 +51,7 @@ class Grid(StrictModel):
 
 
 def make_grid(start: int, stop: int, step: int = 2) -> Grid:
-    """Return a grid. The constructor takes the keys of a config, and `from` is a reserved word in Python."""
+    """Return a grid. `Grid(from=...)` is not valid Python, since `from` is a reserved word."""
     return Grid(**{"from": start, "to": stop, "step": step})
 
 

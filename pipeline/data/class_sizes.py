@@ -50,7 +50,7 @@ def check_classes(target: EncodedTarget, rows: Integers, name: str) -> None:
     found_samples = "is 1 sample" if counts[few] == 1 else f"are {counts[few]} samples"
     raise DataError(
         f"dataset {name!r}: there {found_samples} of class {names[few]}; at least {MIN_PER_CLASS} of each "
-        "class are required, so that every training set contains all of them. The class is in data "
+        "class are required, so that every training set contains every class. The class is in data "
         f"row{'s' if len(where) > 1 else ''} {', '.join(where)}; the classes and their sizes are "
         f"{list_first(sizes, MAX_LISTED_CLASSES)}. {_fixes(classes, classes[few][0], common)}"
     )

@@ -44,7 +44,7 @@ def encode_target(
     """Encode the labels of a problem.
 
     Numbers of a regression are unchanged. Two classes become -1 and +1; each of more classes becomes a column of
-    zeros and ones. Classes are in the order of their labels: by value if all are numbers, else alphabetical.
+    zeros and ones. Classes are in the order of their labels: by value if all are numbers, otherwise alphabetically.
 
     Parameters
     ----------

@@ -132,7 +132,7 @@ def _fitting_notes(dataset: DatasetPlan) -> list[str]:
 
 
 def make_plan(config: Config, infos: Sequence[DatasetInfo]) -> Plan:
-    """Plan all tasks. The batches depend only on sizes, not on the cluster or the number of workers."""
+    """Plan all tasks. The division of work into tasks does not depend on the cluster or the number of workers."""
     check_plan_size(config, infos)
     check_metric(config, infos)
     datasets = tuple(_plan_dataset(config, dataset, info) for dataset, info in zip(config.dataset, infos, strict=True))

@@ -1,4 +1,4 @@
-"""Plan the stages of a dataset with a rank-one family: statistics of the columns, then whole cells."""
+"""Plan the stages of a dataset with a rank-one family: statistics of the columns, then the fits of cells."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any

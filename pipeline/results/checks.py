@@ -40,6 +40,6 @@ def result_problem(dataset: DatasetPlan, task: Task, entry: TaskReport) -> str:
         found = task.read_result(entry.result)
     except ValueError as error:
         return str(error)
-    if isinstance(found, DegenerateKernels) and not found.names_only(len(dataset.kernels)):
+    if isinstance(found, DegenerateKernels) and not found.has_valid_indices(len(dataset.kernels)):
         return "the result names kernels that do not exist"
     return ""

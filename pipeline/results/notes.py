@@ -55,7 +55,7 @@ def _degenerate_kernels(dataset: DatasetPlan, finished: Mapping[str, TaskReport]
 
 def _known_kernels(dataset: DatasetPlan, task: Task, result: DegenerateKernels) -> DegenerateKernels:
     """Return the result of a task after checking that all of its kernels exist."""
-    if not result.names_only(len(dataset.kernels)):
+    if not result.has_valid_indices(len(dataset.kernels)):
         raise DamagedError(f"the ledger contains an invalid result of {task.name}: it names kernels that do not exist")
     return result
 

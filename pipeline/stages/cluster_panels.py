@@ -32,8 +32,8 @@ Read = tuple[Floats, dict[str, str]]
 class ClusterPanels:
     """Panels in the memory of all workers: `Panels` whose steps run where the panels are.
 
-    The factor replaces the kernel, so that only one of the two is in memory. Panels of the kernel that are needed after
-    that are computed again when they are used. All sums are in the order of `StoredPanels`, so results are equal.
+    The factor replaces the kernel, so that only one of the two is in memory. If panels of the kernel are needed later,
+    they are computed again. All sums are in the order of `StoredPanels`, so results are equal.
 
     Parameters
     ----------

@@ -66,7 +66,7 @@ class CombineTask(TileBatchTask):
 
     @classmethod
     def run_together(cls, tasks: Sequence[Self], store: RunStore) -> list[Output]:
-        """Read each tile once for all methods, and combine each method separately, so that results do not change."""
+        """Read each tile once for all methods, but combine it separately for each, so that results do not change."""
         first = tasks[0]
         base = first.base_tiles(store)
         weights = [scaled_weights(*read_weights(store, task.dataset, *task.method_key, task.trials)) for task in tasks]

@@ -17,10 +17,10 @@ class FinalFitTask(CellTask):
     """A task of one cell, whose reported fit may use the validation samples as well."""
 
     refit: bool = False
-    """Whether the tested fit is a further one, with the chosen value, to the training and validation samples."""
+    """Whether the fit that is tested is a final fit, with the chosen value, to the training and validation samples."""
 
     def with_final_fit(self, path: PathResult, split: Split, fit: Callable[[Split, Value], PathResult]) -> PathResult:
-        """Return a path, with the results of a final fit with its best value if the task has one.
+        """Return a path, with the results of a final fit with its best value added if `refit` is set.
 
         Parameters
         ----------
@@ -33,7 +33,7 @@ class FinalFitTask(CellTask):
         return path.with_final(fit(split.joined(), path.values[path.best]), len(split.test))
 
     def with_final_cell(self, found: CellResult, split: Split, fit: Callable[[Split, Value], CellResult]) -> CellResult:
-        """Return the result of a cell, with that of a final fit as in `with_final_fit`."""
+        """Return the result of a cell, with those of a final fit added to its path as in `with_final_fit`."""
         if not self.refit:
             return found
         path = self.with_final_fit(_path(found), split, lambda joined, value: _path(fit(joined, value)))

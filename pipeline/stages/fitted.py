@@ -40,7 +40,7 @@ class FittedTask(Task):
 
     @property
     def data_group(self) -> str:
-        """Return the name of the group of these arrays: features, columns, Gram matrices and sums."""
+        """Return the group of the arrays that depend on these steps: features, columns, Gram matrices and sums."""
         return fitted_group(self.dataset, self.fitted.trial if self.fitted else None)
 
     def sums_groups(self) -> dict[int, str]:

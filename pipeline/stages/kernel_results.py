@@ -53,7 +53,7 @@ class MarkedKernels:
     def merged(cls, parts: Sequence["MarkedKernels"]) -> Self:
         """Return the marked kernels of tasks of different trials.
 
-        Only the first kernels of each task are known by index, so the count may be too small if a task has more.
+        Each task reports the indices of its first kernels only, so the count may be too small if a task has more.
         """
         trials: dict[int, tuple[int, ...]] = {}
         for part in parts:
@@ -86,11 +86,14 @@ class DegenerateKernels(TaskResult):
     """Result of the task that computes the statistics: base kernels that are degenerate on a training set."""
 
     constant: MarkedKernels = MarkedKernels()
+    """Kernels that are constant on the training set."""
     flat: MarkedKernels = MarkedKernels()
+    """Kernels that are constant up to rounding, but not exactly."""
     identity: MarkedKernels = MarkedKernels()
+    """Kernels that, when centered, are a multiple of the centered identity, up to rounding."""
 
-    def names_only(self, kernels: int) -> bool:
-        """Return whether all kernels that are known by index exist, given the number of kernels."""
+    def has_valid_indices(self, kernels: int) -> bool:
+        """Return whether the indices of all listed kernels are below `kernels`, the number of kernels."""
         marked: list[MarkedKernels] = [getattr(self, member.name) for member in fields(self)]
         return all(kernel < kernels for part in marked for kernel, _ in part.first)
 

@@ -1,4 +1,4 @@
-"""Rank-one families: compute statistics and whole cells from sparse columns, without Gram matrices of base kernels."""
+"""Rank-one families: compute statistics and fit cells from sparse columns, without Gram matrices of base kernels."""
 
 from abc import abstractmethod
 from dataclasses import dataclass, replace

@@ -18,7 +18,7 @@ from kernel_pipeline.tasks.statistics.permutations import Permutations
 class Target:
     """The block of label columns of one problem of a dataset.
 
-    One output and two classes have one column; more outputs and classes have one column each.
+    A single output, or two classes, have one column; several outputs, or more classes, have one column each.
     """
 
     problem: str

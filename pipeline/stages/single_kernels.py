@@ -104,7 +104,7 @@ class SingleKernelsTask(CellTask):
 
 @dataclass(frozen=True, kw_only=True)
 class BestKernelTask(FinalFitTask):
-    """Fit the base kernel with the smallest validation error again, with all metrics and its predictions."""
+    """Fit the base kernel with the smallest validation error again, to evaluate all metrics and store predictions."""
 
     stage: ClassVar[str] = "fits"
 

@@ -153,7 +153,7 @@ class RunStore:
         return self._digests(group, name, [(trial, *other_axes) for trial in trials])
 
     def _writable(self, group: str, name: str) -> zarr.Array[Any]:
-        """Return an array whose metadata is stored: zarr would recreate a deleted run directory for a single chunk."""
+        """Return an array whose metadata are stored: zarr would recreate a deleted run directory for a single chunk."""
         array, described = self.array(group, name), f"{group}/{name}/zarr.json"
         if not self.root.exists(described):
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), f"{self.root}/{described}")

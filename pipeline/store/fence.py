@@ -58,7 +58,7 @@ class Fence:
 def guarded_arrays(root: "Storage", arrays: "Storage", token: str) -> Iterator[None]:
     """Copy the lock of a run to the storage of its arrays, if it is separate; workers access only that storage.
 
-    The copy decides only who may write arrays. The holder of the lock of the run replaces it.
+    The copy decides only who may write arrays. Each new holder of the lock of the run replaces it.
     """
     if not token or arrays.address == root.address:
         yield

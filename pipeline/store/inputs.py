@@ -15,7 +15,7 @@ from kernel_pipeline.store.arrays import DATA, GRAM, DamagedError
 from kernel_pipeline.store.digests import is_chunk
 
 Total = int
-"""The digest of an input: the sum of the hashes of its chunks, with the number of chunks in the bits above."""
+"""The digest of an input: the sum of the hashes of its chunks, plus the number of chunks times `2 ** COUNT_SHIFT`."""
 PRECOMPUTED = "precomputed"
 """Name of the array of precomputed kernels."""
 HASH_BYTES = 8
@@ -24,7 +24,7 @@ COUNT_SHIFT = 128
 
 @dataclass(frozen=True)
 class Input:
-    """An array, or parts of one."""
+    """An input of a task: an array, or parts of one."""
 
     array: str
     """Group and name of the array, such as `gram.zarr/wave/gram`."""

@@ -30,7 +30,7 @@ class Ledger:
         Raises
         ------
         RefusedError
-            If another line is not a ledger line.
+            If any other line is not a ledger line.
         """
         if self._state is None:
             self._state = self._read()

@@ -98,7 +98,7 @@ def read_shared_fields(line: JsonObject, allowed: tuple[str, ...]) -> SharedFiel
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SweepEntry(LedgerEntry):
-    """The start of a run, or a change of its config: the manifest, from which its files can be restored."""
+    """The start of a run, or a change of its config; the config and environment files can be restored from it."""
 
     config: str
     """Text of the config file."""
@@ -115,7 +115,7 @@ class SweepEntry(LedgerEntry):
 
     @property
     def files(self) -> dict[str, str]:
-        """Texts of the files of the manifest, by name."""
+        """Texts of the config file and the environment file, by name."""
         return {CONFIG: self.config, ENVIRONMENT: self.environment}
 
     def _own_json(self) -> dict[str, Any]:
