@@ -63,6 +63,26 @@ def index_notes(features: pd.DataFrame, encoded: EncodedFeatures, used: Booleans
     return notes
 
 
+def repeated_index_note(index: pd.Series, dataset: TableDataset) -> tuple[str, ...]:
+    """Return a note if several rows have the same index, unless the config determines their folds.
+
+    >>> from kernel_pipeline.data.sources.file import FileDataset
+    >>> values = {"name": "a", "source": "file", "path": "a.csv", "format": "csv", "task": "regression"}
+    >>> dataset = FileDataset.model_validate(values | {"kernels": [{"family": "linear"}]})
+    >>> repeated_index_note(pd.Series([7, 8, 7], name="patient"), dataset)  # doctest: +ELLIPSIS
+    ("column 'patient' has the value 7 in 2 rows, ...set groups = 'patient' instead of index to keep them together",)
+    """
+    counts = index.value_counts()
+    if counts.empty or counts.iloc[0] < 2 or {dataset.groups, dataset.folds, dataset.test} != {None}:
+        return ()
+    value = counts.index[0]
+    written = repr(value) if isinstance(value, str) else str(value)
+    return (
+        f"column {index.name!r} has the value {written} in {int(counts.iloc[0]):,} rows, so rows of the same origin may "
+        f"be in the training and the test fold; set groups = {index.name!r} instead of index to keep them together",
+    )
+
+
 def similar_text_notes(encoded: EncodedFeatures, used: Booleans) -> list[str]:
     """Return a note about each used one-hot column with texts that differ only in spaces or capital letters.
 

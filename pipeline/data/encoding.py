@@ -9,7 +9,13 @@ import numpy as np
 import pandas as pd
 
 from kernel_pipeline.data.column_encoding import ColumnEncoding, as_numbers, fit_column, present_values
-from kernel_pipeline.data.number_text import MOSTLY_NUMBERS, has_decimal_comma, is_mostly_numbers, written_label
+from kernel_pipeline.data.number_text import (
+    MOSTLY_NUMBERS,
+    has_decimal_comma,
+    has_thousands,
+    is_mostly_numbers,
+    written_label,
+)
 from kernel_pipeline.tasks.arrays import Booleans, Integers
 
 MAX_MAGNITUDE = 1e150
@@ -29,6 +35,11 @@ class RefusedColumn:
     def has_decimal_commas(self) -> bool:
         """Whether most of the text consists of numbers with a decimal comma."""
         return float(has_decimal_comma(self.text).mean()) >= MOSTLY_NUMBERS
+
+    @property
+    def has_thousands(self) -> bool:
+        """Whether most of the text consists of numbers whose thousands are separated."""
+        return float(has_thousands(self.text).mean()) >= MOSTLY_NUMBERS
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,8 @@ import re
 import pandas as pd
 
 DECIMAL_COMMA = re.compile(r"\s*[+-]?\d+,\d+([eE][+-]?\d+)?\s*")
+DECIMAL_POINT = re.compile(r"\s*[+-]?\d+\.\d+([eE][+-]?\d+)?\s*")
+THOUSANDS = re.compile(r"\s*[+-]?\d{1,3}(([.' ]\d{3})+(,\d+)?|([,' ]\d{3})+(\.\d+)?)\s*")
 MOSTLY_NUMBERS = 0.8
 """A column in which at least this fraction of the values are numbers is not a column of text."""
 
@@ -17,6 +19,20 @@ def written_label(label: object) -> str:
 def has_decimal_comma(values: pd.Series) -> pd.Series:
     """Return which values are text that is a number with a decimal comma."""
     return values.astype(object).map(str).str.fullmatch(DECIMAL_COMMA)
+
+
+def has_decimal_point(values: pd.Series) -> pd.Series:
+    """Return which values are text that is a number with a decimal point."""
+    return values.astype(object).map(str).str.fullmatch(DECIMAL_POINT)
+
+
+def has_thousands(values: pd.Series) -> pd.Series:
+    """Return which values are text that is a number whose thousands are separated.
+
+    >>> has_thousands(pd.Series(["1.395,33", "1,395.33", "12'000", "1,5", "1395"])).tolist()
+    [True, True, True, False, False]
+    """
+    return values.astype(object).map(str).str.fullmatch(THOUSANDS)
 
 
 def with_decimal_points(values: pd.Series) -> pd.Series:

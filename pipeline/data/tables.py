@@ -10,7 +10,7 @@ import pandas as pd
 from kernel_pipeline.config.datasets import TableDataset
 from kernel_pipeline.config.feature_columns import FeatureColumns
 from kernel_pipeline.config.views import used_columns
-from kernel_pipeline.data.column_notes import index_notes, similar_text_notes, unused_note
+from kernel_pipeline.data.column_notes import index_notes, repeated_index_note, similar_text_notes, unused_note
 from kernel_pipeline.data.encoding import EncodedFeatures, encode_features
 from kernel_pipeline.data.frames import build_table, column_numbers, find_column, find_targets, split_columns
 from kernel_pipeline.data.missing_values import mark_missing
@@ -53,7 +53,8 @@ def from_table(
     _check_distinct(frame, name)
     if dataset.missing_values:
         frame = mark_missing(frame, dataset.missing_values)
-    reserved = list(find_roles(frame, dataset).values())
+    roles = find_roles(frame, dataset)
+    reserved = list(roles.values())
     features, labels = split_columns(frame, name, dataset.target, dataset.drop, reserved, dataset.uses_features)
     encoded = encode_features(features, dataset.encode, name, _find_categorical(frame, features, dataset))
     used = _find_used(frame, encoded, dataset)
@@ -72,7 +73,8 @@ def from_table(
         encode=dataset.encode,
         missing_values=dataset.missing_values or (),
     )
-    columns = [*index_notes(features, encoded, used, dataset), *similar_text_notes(encoded, used)]
+    index = repeated_index_note(frame[roles["index"]], dataset) if "index" in roles else ()
+    columns = [*index, *index_notes(features, encoded, used, dataset), *similar_text_notes(encoded, used)]
     unused = unused_note([column for column in features if column not in sources])
     return replace(with_folds(table, frame, dataset, test_from), notes=(*notes, *columns, *unused))
 

@@ -49,8 +49,10 @@ def _example(column: Hashable, found: RefusedColumn) -> str:
 def _fixes(refused: Mapping[Hashable, RefusedColumn], listed: ListedInConfig) -> list[str]:
     """Return the ways to correct the file or the config, one sentence each, without the final full stop."""
     commas = [column for column, found in refused.items() if found.has_decimal_commas]
-    mixed = [column for column, found in refused.items() if found.mostly_numbers and column not in commas]
-    words = [column for column in refused if column not in (*commas, *mixed)]
+    thousands = [column for column, found in refused.items() if found.has_thousands and column not in commas]
+    numbers = [*commas, *thousands]
+    mixed = [column for column, found in refused.items() if found.mostly_numbers and column not in numbers]
+    words = [column for column in refused if column not in (*numbers, *mixed)]
     fixes = []
     if all(len(found.text) == 1 and found.text.index[0] == 0 for found in refused.values()):
         fixes.append("If the first line contains the names of the columns, set header = true")
@@ -60,6 +62,9 @@ def _fixes(refused: Mapping[Hashable, RefusedColumn], listed: ListedInConfig) ->
             f"If the comma is the decimal separator in {which}, set decimal = ','. Otherwise, correct the file, or "
             f"set categorical = {[*listed.categorical, *commas]}"
         )
+    if thousands:
+        which = ", ".join(map(repr, thousands[:MAX_LISTED_COLUMNS]))
+        fixes.append(f"Remove the separators of thousands in {which} from the file")
     if mixed:
         found = dict.fromkeys(str(cell) for column in mixed for cell in refused[column].text)
         texts = [*listed.missing_values, *found]

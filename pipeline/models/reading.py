@@ -48,7 +48,12 @@ def read_rows(model: FittedModel, path: Path) -> NewRows:
             raise DataError(f"{path}: the model has sparse columns; new rows must be in the libsvm format (.libsvm)")
         with explain_errors(path, dataset.format, dataset.name):
             return model.encode(read_sparse(path))
-    frame, _ = read_frame(path, dataset)
+    try:
+        frame, _ = read_frame(path, dataset)
+    except DataError as error:
+        options = {key: getattr(dataset, key) for key in FORMAT_KEYS if getattr(dataset, key) is not None}
+        stored = ", ".join(f"{key} = {value!r}" for key, value in options.items()) or "the defaults of the format"
+        raise DataError(f"{error}. A model reads new rows like its source, with {stored}: convert the file") from None
     return model.encode(frame)
 
 

@@ -36,19 +36,32 @@ LINES_EXAMINED = 100
 
 def _read(path: Path, options: ReadOptions) -> pd.DataFrame:
     frame = _parse(path, options, header=0 if options.header else None, low_memory=False)
-    return frame if options.decimal == "." else _with_decimal_points(frame)
+    return frame if options.decimal == "." else _with_decimal_points(frame, options)
 
 
-def _with_decimal_points(frame: pd.DataFrame) -> pd.DataFrame:
-    """Replace decimal commas in columns of numbers that pandas reads as text, since some of their cells are text."""
+def _with_decimal_points(frame: pd.DataFrame, options: ReadOptions) -> pd.DataFrame:
+    """Replace decimal commas in columns of numbers that pandas reads as text, since some of their cells are text.
+
+    Raises
+    ------
+    ValueError
+        If a number in such a column has a point: it may separate thousands, so its value is not known.
+    """
     import pandas as pd
 
-    from kernel_pipeline.data.number_text import is_mostly_numbers, with_decimal_points
+    from kernel_pipeline.data.number_text import has_decimal_point, is_mostly_numbers, with_decimal_points
 
     for column in frame:
         values = frame[column]
-        if not pd.api.types.is_numeric_dtype(values) and is_mostly_numbers(values):
-            frame[column] = with_decimal_points(values)
+        if pd.api.types.is_numeric_dtype(values) or column in options.drop or not is_mostly_numbers(values):
+            continue
+        if (points := has_decimal_point(values)).any():
+            raise ValueError(
+                f"column {column!r} contains {values[points].iloc[0]!r} in data row {int(points.argmax()) + 1}, but "
+                "decimal = ','. If points separate thousands, remove them from the file; if they are decimal points, "
+                f"replace them by commas. To leave the column out, set drop = {[*options.drop, column]}"
+            )
+        frame[column] = with_decimal_points(values)
     return frame
 
 

@@ -114,6 +114,24 @@ def test_decimal_commas_in_a_table_and_a_hint_where_they_are_not_announced(tmp_p
     assert dense(load(tmp_path, decimal=",")).min() == 0.0
 
 
+@pytest.mark.parametrize("others", ["2,5", "1.500", "7"])
+def test_points_beside_decimal_commas_are_refused_since_they_may_separate_thousands(
+    others: str, tmp_path: Path
+) -> None:
+    rows = "".join(f"{i};{others if i else '1.104'};{'ab'[i % 2]}\n" for i in range(9))
+    text = refused(tmp_path, "u;v;label\n" + rows, decimal=",")
+    assert "column 'v' contains '1.104' in data row 1, but decimal = ','" in text
+    assert "If points separate thousands, remove them from the file" in text
+    assert load(tmp_path, decimal=",", drop=["v"]).features.shape[1] == 1
+
+
+def test_separators_of_thousands_are_named(tmp_path: Path) -> None:
+    rows = "".join(f"{i};1.{i}04,33;{i % 2}\n" for i in range(9))
+    for target in ("label", "v"):
+        text = refused(tmp_path, "u;v;label\n" + rows, decimal=",", target=target, task="regression")
+        assert "Remove the separators of thousands" in text
+
+
 def test_a_decimal_comma_that_also_separates(tmp_path: Path) -> None:
     assert "decimal = ',' is also the separator of the columns; set separator" in refused(tmp_path, ROWS, decimal=",")
 
