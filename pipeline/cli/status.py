@@ -97,14 +97,17 @@ def _tasks(plan: Plan, manifest: Manifest) -> tuple[list[str], int]:
 def _compared_times(plan: Plan, manifest: Manifest) -> str:
     """Return the estimated time for this machine and the measured time of all tasks; empty for a short run."""
     reports = manifest.finished.tasks
-    took = {name: reports[name].seconds for name in (task.name for task in plan.tasks) if name in reports}
+    took = {task.name: reports[task.name].seconds for task in plan.known_tasks(reports) if task.name in reports}
     if sum(took.values()) < MIN_SHOWN_S:
         return ""
     from kernel_pipeline.plan.calibration import measure_rates
 
-    times = {name: time for name, time in task_times(plan, measure_rates()).items() if name in took}
+    times = {name: time for name, time in task_times(plan, measure_rates(), reports).items() if name in took}
     estimated = stage_seconds(times.values(), workers=1)
-    measured = stage_seconds((TaskTime(time.stage, took[name]) for name, time in times.items()), workers=1)
+    workers = last_workers(manifest.root) or 1
+    measured = stage_seconds(
+        (TaskTime(time.stage, took[name] * (workers if time.spreads else 1)) for name, time in times.items()), workers=1
+    )
     listed = (f"{stage} {format_seconds(estimated[stage])}, {format_seconds(measured[stage])}" for stage in estimated)
     return (
         f"Estimated time with one worker as fast as this machine: {format_seconds(sum(estimated.values()))}; measured "

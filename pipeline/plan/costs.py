@@ -12,7 +12,6 @@ from kernel_pipeline.stages.final_fits import FinalFitTask
 from kernel_pipeline.stages.fits import FitTask
 from kernel_pipeline.stages.matrices import HELD_OUT_BYTES
 from kernel_pipeline.stages.one_stage import OneStageTask
-from kernel_pipeline.stages.panel_fits import LargeRidgesTask, PanelFitTask, PanelTask
 from kernel_pipeline.stages.rank_one import RankOneFitTask, RankOneOneStageTask, RankOneStatisticsTask
 from kernel_pipeline.stages.reduce import ReduceTask
 from kernel_pipeline.stages.row_fits import RowFitTask
@@ -143,17 +142,10 @@ def _(task: RowFitTask, sizes: TaskSizes) -> Work:
     return computing_work(task, sizes, pairs) + Work(combined + solved)
 
 
-@task_work.register
-def _(task: LargeRidgesTask, sizes: TaskSizes) -> Work:
-    # Includes the groups of small ridges, which are not known in advance.
-    return panels_work(task, sizes, 0.0) + Work(path_flops(task, sizes, task.values))
-
-
-@task_work.register
-def _(task: PanelFitTask, sizes: TaskSizes) -> Work:
-    held_out = sizes.train * (sizes.samples - sizes.train)
-    products = 2.0 * len(task.values) * len(task.target.columns) * sizes.train**2
-    return panels_work(task, sizes, held_out) + Work(products)
+@singledispatch
+def requested_work(task: Task, sizes: TaskSizes) -> Work:
+    """Return the expected work of the tasks that an open-ended task will request; none without a cost model."""
+    return Work()
 
 
 @task_work.register
@@ -229,13 +221,6 @@ def kernel_work(task: FitTask, sizes: TaskSizes) -> Work:
         return Work(0.0, 0.0, FLOAT_BYTES * pairs, tile_count(sizes.samples, task.tile_size))
     combined = 2.0 * VECTOR_FLOPS / 4 * sizes.kernels * max(1, len(task.trials)) * pairs
     return computing_work(task, sizes, pairs) + Work(combined)
-
-
-def panels_work(task: PanelTask, sizes: TaskSizes, held_out: float) -> Work:
-    """Return the work of computing the combined kernel of a cell in panels, including `held_out` pairs of samples."""
-    pairs = sizes.train * (sizes.train + 1) / 2 + held_out
-    combined = Work(2.0 * VECTOR_FLOPS / 4 * sizes.kernels * pairs)
-    return combined + (computing_work(task, sizes, pairs) if task.recompute else base_work(task, sizes))
 
 
 def path_flops(task: CellTask, sizes: TaskSizes, values: Sequence[float], svm: float = COMBINED_SVM) -> float:

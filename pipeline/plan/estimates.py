@@ -2,9 +2,12 @@
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
+from typing import NamedTuple, TypeVar
 
-import kernel_pipeline.plan.baseline_costs  # noqa: F401  (registers the work of its tasks)
-from kernel_pipeline.plan.costs import TaskSizes, task_work
+import kernel_pipeline.plan.baseline_costs  # registers the work of its tasks, like the next one
+import kernel_pipeline.plan.panel_costs  # noqa: F401
+from kernel_pipeline.plan.costs import TaskSizes, requested_work, task_work
 from kernel_pipeline.plan.dataset_plan import DatasetPlan
 from kernel_pipeline.plan.plan import Plan
 from kernel_pipeline.plan.training_sizes import training_samples
@@ -13,6 +16,9 @@ from kernel_pipeline.stages.combine import CombineTask
 from kernel_pipeline.stages.task import STAGES
 from kernel_pipeline.store.reports import TaskReport
 
+Key = TypeVar("Key")
+NOTHING_FINISHED: Mapping[str, TaskReport] = MappingProxyType({})
+
 
 @dataclass(frozen=True)
 class TaskTime:
@@ -20,6 +26,10 @@ class TaskTime:
 
     stage: str
     seconds: float
+    requested: float = 0.0
+    """The same for the tasks that it is expected to request, if it is open-ended."""
+    spreads: bool = False
+    """Whether it runs alone, with the memory and the cores of all workers."""
 
 
 def task_sizes(dataset: DatasetPlan) -> TaskSizes:
@@ -36,27 +46,40 @@ def task_sizes(dataset: DatasetPlan) -> TaskSizes:
     )
 
 
-def task_times(plan: Plan, rates: Rates = REFERENCE) -> dict[str, TaskTime]:
-    """Return the estimated time of each task, by its name."""
+def task_times(
+    plan: Plan, rates: Rates = REFERENCE, finished: Mapping[str, TaskReport] = NOTHING_FINISHED
+) -> dict[str, TaskTime]:
+    """Return the estimated time of each task, by its name.
+
+    Parameters
+    ----------
+    finished
+        Reports of finished tasks; the tasks that they requested are included.
+    """
     found = dict[str, TaskTime]()
     for dataset in plan.datasets:
         sizes = task_sizes(dataset)
-        found |= {task.name: TaskTime(task.stage, rates.seconds(task_work(task, sizes))) for task in dataset.tasks}
+        for task in dataset.known_tasks(finished):
+            asks = task.is_open_ended and task.name not in finished
+            requested = rates.seconds(requested_work(task, sizes)) if asks else 0.0
+            seconds = rates.seconds(task_work(task, sizes))
+            found[task.name] = TaskTime(task.stage, seconds, requested, task.may_spread)
     return found
 
 
 def stage_seconds(times: Iterable[TaskTime], workers: int) -> dict[str, float]:
     """Return the estimated time of each stage with a number of workers, in the order of the stages.
 
-    A stage takes at least as long as its longest task.
+    A stage takes at least as long as its longest task, unless this task is divided among the workers.
 
     >>> stage_seconds([TaskTime("fits", 4.0), TaskTime("fits", 1.0), TaskTime("tiles", 3.0), TaskTime("tiles", 3.0)], 2)
     {'tiles': 3.0, 'fits': 4.0}
     """
     totals, longest = dict[str, float](), dict[str, float]()
     for time in times:
-        _add(totals, time.stage, time.seconds)
-        longest[time.stage] = max(longest.get(time.stage, 0.0), time.seconds)
+        _add(totals, time.stage, time.seconds + time.requested)
+        alone = time.seconds / workers if time.spreads else time.seconds
+        longest[time.stage] = max(longest.get(time.stage, 0.0), alone)
     return {stage: max(totals[stage] / workers, longest[stage]) for stage in STAGES if stage in totals}
 
 
@@ -64,7 +87,8 @@ class RemainingTime:
     """Estimate the remaining time of a run from the measured times of its finished tasks.
 
     The measured time of the finished tasks of a stage, relative to their estimates, scales the estimates of its pending
-    tasks. A stage without finished tasks is scaled by the ratio over all other stages.
+    tasks. A stage without finished tasks is scaled by the ratio over all other stages. Tasks that are divided among the
+    workers are scaled separately, since they are measured with all workers.
 
     Parameters
     ----------
@@ -85,19 +109,27 @@ class RemainingTime:
     """
 
     def __init__(self, estimates: Mapping[str, TaskTime], pending: Collection[str]) -> None:
-        self._estimates = estimates
+        self._estimates = dict(estimates)
         self._pending = {name for name in pending if name in estimates}
-        self._remaining, self._estimated, self._measured = dict[str, float](), dict[str, float](), dict[str, float]()
+        self._remaining = dict[_Group, float]()
+        self._estimated, self._measured = dict[_Group, float](), dict[_Group, float]()
         for name in sorted(self._pending):
-            _add(self._remaining, estimates[name].stage, estimates[name].seconds)
+            self._add_pending(estimates[name], 1.0)
 
     @classmethod
     def of(cls, plan: Plan, finished: Mapping[str, TaskReport], pending: Collection[str]) -> "RemainingTime":
         """Return the remaining time of a plan, given the reports of finished tasks."""
-        found = cls(task_times(plan), pending)
+        found = cls(task_times(plan, finished=finished), pending)
         for name, report in finished.items():
             found.finish(name, report.seconds, report.failed)
         return found
+
+    def request(self, times: Mapping[str, TaskTime]) -> None:
+        """Add the tasks that a finished task has requested, with their estimated times."""
+        for name in times.keys() - self._estimates.keys():
+            self._estimates[name] = times[name]
+            self._pending.add(name)
+            self._add_pending(times[name], 1.0)
 
     def finish(self, name: str, seconds: float, failed: str = "") -> None:
         """Add a finished task. The time of a failed task is not used, and tasks that are not planned are ignored."""
@@ -105,10 +137,10 @@ class RemainingTime:
             return
         if name in self._pending:
             self._pending.remove(name)
-            _add(self._remaining, time.stage, -time.seconds)
+            self._add_pending(time, -1.0)
         if not failed:
-            _add(self._estimated, time.stage, time.seconds)
-            _add(self._measured, time.stage, seconds)
+            _add(self._estimated, _group(time), time.seconds)
+            _add(self._measured, _group(time), seconds)
 
     def seconds(self, workers: int) -> float | None:
         """Return the estimated remaining time with a number of workers; None before the first task is finished."""
@@ -116,14 +148,36 @@ class RemainingTime:
             return 0.0
         if not self._estimated:
             return None
-        overall = sum(self._measured.values()) / sum(self._estimated.values())
-        total = sum(
-            max(0.0, remaining)
-            * (self._measured[stage] / self._estimated[stage] if stage in self._estimated else overall)
-            for stage, remaining in self._remaining.items()
+        parallel = max(1, min(workers, len(self._pending)))
+        return sum(
+            max(0.0, remaining) * self._ratio(group, workers) / (1 if group.spreads else parallel)
+            for group, remaining in self._remaining.items()
         )
-        return total / max(1, min(workers, len(self._pending)))
+
+    def _ratio(self, group: "_Group", workers: int) -> float:
+        """Return the ratio of measured to estimated times of a group of tasks."""
+        if group in self._estimated:
+            return self._measured[group] / self._estimated[group]
+        measured = sum(
+            seconds * (workers if other.spreads else 1) / (workers if group.spreads else 1)
+            for other, seconds in self._measured.items()
+        )
+        return measured / sum(self._estimated.values())
+
+    def _add_pending(self, time: TaskTime, sign: float) -> None:
+        _add(self._remaining, _group(time), sign * (time.seconds + time.requested))
 
 
-def _add(sums: dict[str, float], stage: str, seconds: float) -> None:
-    sums[stage] = sums.get(stage, 0.0) + seconds
+class _Group(NamedTuple):
+    """Tasks whose times are scaled by the same ratio."""
+
+    stage: str
+    spreads: bool
+
+
+def _group(time: TaskTime) -> _Group:
+    return _Group(time.stage, time.spreads)
+
+
+def _add(sums: dict[Key, float], key: Key, seconds: float) -> None:
+    sums[key] = sums.get(key, 0.0) + seconds

@@ -12,7 +12,7 @@ from kernel_pipeline.data.prepared import PreparedDataset
 from kernel_pipeline.errors import InterruptedRunError, StorageError
 from kernel_pipeline.events import Emitter, TaskFinished, TasksStarted, TasksStopped, WorkersChanged
 from kernel_pipeline.plan.data_identity import data_identity
-from kernel_pipeline.plan.estimates import RemainingTime
+from kernel_pipeline.plan.estimates import RemainingTime, task_times
 from kernel_pipeline.plan.failures import failed_and_dependents, failures
 from kernel_pipeline.plan.plan import Plan
 from kernel_pipeline.run.interrupt import Interrupt
@@ -81,6 +81,7 @@ class Run:
         self._to_retry: set[str] | None = None
         """Names of failed tasks that are still to be retried; None before the first check."""
         self._stages = {task.name: task.stage for task in plan.tasks}
+        self._open_ended = {task.name for task in plan.tasks if task.is_open_ended}
         self._removal = KernelRemoval(plan, self.store.root)
         self._remaining, self._workers = RemainingTime({}, ()), 1
 
@@ -240,6 +241,8 @@ class Run:
 
     def _record_tasks(self, reports: list[TaskReport]) -> None:
         self.record(reports)
+        if any(report.task in self._open_ended for report in reports):
+            self._remaining.request(task_times(self.plan, finished=self.finished.tasks))
         for report in reports:
             stage = self._stages.get(report.task, "")
             self._remaining.finish(report.task, report.seconds, report.failed)

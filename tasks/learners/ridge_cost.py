@@ -94,6 +94,19 @@ def ridge_path_cost(n: int, ridges: Sequence[float] | Floats, outputs: int) -> f
     return divide_ridges(n, sorted(ridges, reverse=True), outputs, expected_tail(n)).cost
 
 
+def ridge_group_costs(n: int, ridges: Sequence[float] | Floats, outputs: int) -> list[float]:
+    """Return the expected costs of the large ridges of a path, and of each group of the others.
+
+    >>> groups = ridge_group_costs(12_000, [2.0**e for e in range(0, -31, -2)], 1)
+    >>> len(groups), groups[0] < groups[1] < TRIDIAGONALISATION * 12_000**3
+    (2, True)
+    """
+    values = np.array(sorted(ridges, reverse=True))
+    groups = divide_ridges(n, values, outputs, expected_tail(n))
+    large = _iterated_cost(n, values[: groups.iterated], outputs, expected_tail(n))
+    return [large, *(factorised_cost(n, values[first:last], outputs) for first, last in groups.factorised)]
+
+
 def max_rank(n: int) -> int:
     """Return the largest rank of the preconditioner for n samples."""
     return min(n // SAMPLES_PER_RANK, MAX_RANK)
@@ -118,7 +131,7 @@ def divide_ridges(n: int, ridges: Sequence[float] | Floats, outputs: int, tail: 
     least, ends = [0.0] * (count + 1), [count] * (count + 1)
     for first in reversed(range(count)):
         costs = {
-            last: _factorised_cost(n, values[first:last], outputs) + least[last] for last in range(first + 1, count + 1)
+            last: factorised_cost(n, values[first:last], outputs) + least[last] for last in range(first + 1, count + 1)
         }
         ends[first] = min(costs, key=lambda last: costs[last])
         least[first] = costs[ends[first]]
@@ -149,6 +162,7 @@ def _iterated_cost(n: int, ridges: Floats, outputs: int, tail: float) -> float:
     return float(n**2 * (block * max(steps) + column * (1.0 + 2.0 * max_rank(n) / n) * outputs * sum(steps)))
 
 
-def _factorised_cost(n: int, ridges: Floats, outputs: int) -> float:
+def factorised_cost(n: int, ridges: Floats, outputs: int) -> float:
+    """Return the expected cost of a group of ridges that are solved with one factorisation."""
     block, column = SOLVE
     return float(CHOLESKY * n**3 + lanczos_steps(ridges) * n**2 * (block + column * outputs))

@@ -5,11 +5,14 @@ from dataclasses import astuple
 
 import pytest
 
+from kernel_pipeline.config.loading import parse_config
 from kernel_pipeline.plan import calibration
 from kernel_pipeline.plan.estimates import RemainingTime, TaskTime, stage_seconds, task_times
 from kernel_pipeline.plan.work import Rates
+from kernel_pipeline.stages.panel_fits import LargeRidgesTask, RidgeGroupsResult
 from kernel_pipeline.store.reports import TaskReport
-from tests.pipeline.plan.small_plans import small
+from kernel_pipeline.tasks.learners.ridge_cost import divide_ridges, expected_tail
+from tests.pipeline.plan.small_plans import plan_of, small
 
 TIMES = {
     "tiles/0": TaskTime("tiles", 1.0),
@@ -47,6 +50,53 @@ def test_a_stage_without_finished_tasks_is_scaled_as_all_others() -> None:
     remaining.finish("tiles/0", 3.0)
     remaining.finish("fits/0", 19.0)
     assert remaining.seconds(1) == pytest.approx(2.0 * 22.0 / 11.0)
+
+
+def test_tasks_that_an_open_ended_task_requests_are_expected_until_they_are_known() -> None:
+    times = {"large/0": TaskTime("fits", 1.0, requested=9.0), "large/1": TaskTime("fits", 1.0, requested=9.0)}
+    assert stage_seconds(times.values(), 2) == {"fits": 10.0}
+    remaining = RemainingTime(times, times)
+    remaining.request({"group/0": TaskTime("fits", 6.0)})
+    remaining.finish("large/0", 2.0)
+    assert remaining.seconds(1) == pytest.approx(2.0 * (6.0 + 10.0))
+    remaining.request({"group/0": TaskTime("fits", 6.0)})  # is already known
+    remaining.finish("group/0", 12.0)
+    assert remaining.seconds(1) == pytest.approx(2.0 * 10.0)
+
+
+def test_tasks_that_use_all_workers_are_not_divided_again() -> None:
+    times = {name: TaskTime("fits", 8.0, spreads=True) for name in "abc"} | {"tiles": TaskTime("tiles", 4.0)}
+    assert stage_seconds(times.values(), 4) == {"tiles": 4.0, "fits": 6.0}
+    remaining = RemainingTime(times, times)
+    remaining.finish("tiles", 4.0)  # as estimated, on one worker
+    assert remaining.seconds(4) == pytest.approx(24.0 / 4)
+    remaining.finish("a", 3.0)  # with all workers
+    assert remaining.seconds(4) == pytest.approx(2 * 3.0)
+
+
+def test_groups_of_small_ridges_are_part_of_the_estimate() -> None:
+    values = {
+        "name": "parts",
+        "baselines": False,
+        "methods": ["unif"],
+        "fit": {"krr": {"from": -30, "to": 0, "step": 2}, "memory": "400 MiB"},
+        "storage": {"gram": "recompute"},
+        "dataset": [
+            {"name": "made", "source": "synthetic", "task": "regression", "rows": 20_000, "features": 5}
+            | {"kernels": [{"family": "gaussian", "log2_gamma": [-3, 3]}]}
+        ],
+    }
+    plan = plan_of(parse_config(values, "a test"))
+    (large, *_) = [task for task in plan.tasks if isinstance(task, LargeRidgesTask)]
+    planned = task_times(plan)[large.name]
+    groups = divide_ridges(12_000, sorted(large.values, reverse=True), 1, expected_tail(12_000)).factorised
+    report = TaskReport(task=large.name, result=RidgeGroupsResult(groups).to_json())
+    known = task_times(plan, finished={large.name: report})
+    requested = [time.seconds for name, time in known.items() if name not in task_times(plan)]
+    assert len(requested) == len(groups) > 0
+    assert known[large.name].requested == 0.0
+    assert planned.requested == pytest.approx(sum(requested), rel=0.01)
+    assert planned.spreads
 
 
 def test_failed_and_unplanned_tasks_are_not_measured() -> None:

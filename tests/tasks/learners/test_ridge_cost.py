@@ -39,7 +39,7 @@ def test_the_division_is_the_cheapest_of_all(n: int, tail: float) -> None:
         for count in range(len(inner) + 1):
             for cuts in itertools.combinations(inner, count):
                 bounds = sorted({split, *cuts, len(ridges)})
-                groups = sum(ridge_cost._factorised_cost(n, ridges[a:b], 2) for a, b in itertools.pairwise(bounds))
+                groups = sum(ridge_cost.factorised_cost(n, ridges[a:b], 2) for a, b in itertools.pairwise(bounds))
                 costs.append(ridge_cost._iterated_cost(n, ridges[:split], 2, tail) + groups)
     np.testing.assert_allclose(found.cost, min(costs), rtol=1e-12)
     bounds = [found.iterated, *(last for _, last in found.factorised)]
