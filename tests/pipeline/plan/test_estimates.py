@@ -79,7 +79,7 @@ def test_groups_of_small_ridges_are_part_of_the_estimate() -> None:
         "name": "parts",
         "baselines": False,
         "methods": ["unif"],
-        "fit": {"krr": {"from": -30, "to": 0, "step": 2}, "memory": "400 MiB"},
+        "fit": {"krr": {"from": -30, "to": 0, "step": 2}, "memory": "1 GiB"},
         "storage": {"gram": "recompute"},
         "dataset": [
             {"name": "made", "source": "synthetic", "task": "regression", "rows": 20_000, "features": 5}
