@@ -10,6 +10,7 @@ from kernel_pipeline.plan import calibration
 from kernel_pipeline.plan.estimates import RemainingTime, TaskTime, stage_seconds, task_times
 from kernel_pipeline.plan.work import Rates
 from kernel_pipeline.stages.panel_fits import LargeRidgesTask, RidgeGroupsResult
+from kernel_pipeline.store.json_text import dump_json
 from kernel_pipeline.store.reports import TaskReport
 from kernel_pipeline.tasks.learners.ridge_cost import divide_ridges, expected_tail
 from tests.pipeline.plan.small_plans import plan_of, small
@@ -90,7 +91,7 @@ def test_groups_of_small_ridges_are_part_of_the_estimate() -> None:
     (large, *_) = [task for task in plan.tasks if isinstance(task, LargeRidgesTask)]
     planned = task_times(plan)[large.name]
     groups = divide_ridges(12_000, sorted(large.values, reverse=True), 1, expected_tail(12_000)).factorised
-    report = TaskReport(task=large.name, result=RidgeGroupsResult(groups).to_json())
+    report = TaskReport(task=large.name, result_json=dump_json(RidgeGroupsResult(groups).to_json()))
     known = task_times(plan, finished={large.name: report})
     requested = [time.seconds for name, time in known.items() if name not in task_times(plan)]
     assert len(requested) == len(groups) > 0
