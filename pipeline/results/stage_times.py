@@ -1,4 +1,4 @@
-"""Summarise the time and the peak memory of tasks by stage."""
+"""Summarise the time, the estimated time and the peak memory of tasks by stage."""
 
 from dataclasses import dataclass
 
@@ -20,6 +20,8 @@ class StageTime:
     """Time of the longest task in seconds."""
     peak_memory: int
     """Largest memory of a worker process in bytes."""
+    estimated: float
+    """Estimated time of the same tasks in seconds, on the machine on which the cost models were measured."""
 
 
 def stage_times(results: Results) -> list[StageTime]:
@@ -27,6 +29,7 @@ def stage_times(results: Results) -> list[StageTime]:
     timings = results.table("timings")
     if timings is None or timings.empty:
         return []
+    estimates = {name: time.seconds for name, time in results.estimated_times().items()}
     stages = timings["task"].map(lambda task: results.stage_of(task) or FOLLOW_UPS)
     found = dict(iter(timings.groupby(stages, sort=False)))
     return [
@@ -36,6 +39,7 @@ def stage_times(results: Results) -> list[StageTime]:
             float(found[stage]["seconds"].sum()),
             float(found[stage]["seconds"].max()),
             int(found[stage]["peak_memory_bytes"].max()),
+            float(found[stage]["task"].map(estimates).sum()),
         )
         for stage in (*STAGES, FOLLOW_UPS)
         if stage in found

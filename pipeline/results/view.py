@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from kernel_pipeline.plan.dataset_plan import DatasetPlan
+from kernel_pipeline.plan.estimates import TaskTime, task_times
 from kernel_pipeline.results.cells import dataset_cells
 from kernel_pipeline.results.context import TableContext
 from kernel_pipeline.results.table import TABLES
@@ -63,6 +64,10 @@ class Results:
             finished = rows[(rows["status"] == OK) & rows["error"].notna()]
             if len(finished):
                 yield key, finished
+
+    def estimated_times(self) -> dict[str, TaskTime]:
+        """Return the times of all tasks as estimated from the cost models, by name."""
+        return task_times(self._context.plan, finished=self._context.finished)
 
     @property
     def trials(self) -> int:

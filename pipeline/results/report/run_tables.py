@@ -86,12 +86,13 @@ def time_table(times: Sequence[StageTime]) -> HtmlTable | None:
             *text_cells(time.stage),
             integer_cell(time.tasks),
             HtmlCell(f"{time.seconds:,.1f}", order=time.seconds),
+            HtmlCell(f"{time.estimated:,.1f}", order=time.estimated),
             HtmlCell(f"{time.longest:,.2f}", order=time.longest),
             HtmlCell(format_bytes(time.peak_memory), order=time.peak_memory),
         ]
         for time in times
     ]
-    columns = ("stage", "tasks", "seconds", "longest task in seconds", "largest memory of a worker")
+    columns = ("stage", "tasks", "seconds", "estimated seconds", "longest in seconds", "largest memory of a worker")
     return HtmlTable(columns, rows) if rows else None
 
 
