@@ -1,7 +1,7 @@
 import os
 from pathlib import Path
 
-# As workers have it, and twice as fast for matrices as small as those of the tests. Read when numpy is imported.
+# The setting of workers, twice as fast for the small matrices of the tests; it is read when numpy is imported.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import pytest

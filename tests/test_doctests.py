@@ -53,13 +53,15 @@ def imported(name: str) -> ModuleType:
 
 
 @pytest.mark.parametrize(("name", "count"), examples().items(), ids=examples())
-def test_examples_give_what_they_show(name: str, count: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_examples_give_the_documented_output(
+    name: str, count: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     module = imported(name)
     tests = doctest.DocTestFinder().find(module, name)
     assert sum(len(test.examples) for test in tests) == count, "an example is not found: is it in a docstring?"
-    runner, said = doctest.DocTestRunner(), list[str]()
+    runner, output = doctest.DocTestRunner(), list[str]()
     for test in tests:
-        runner.run(test, out=said.append)
+        runner.run(test, out=output.append)
     assert runner.tries
-    assert not runner.failures, "".join(said)
+    assert not runner.failures, "".join(output)

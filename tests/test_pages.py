@@ -44,7 +44,7 @@ def as_config(values: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("page", pages(), ids=str)
-def test_links_lead_to_files_and_headings_that_exist(page: Path) -> None:
+def test_links_point_to_existing_files_and_headings(page: Path) -> None:
     for target in links(page):
         if target.startswith("https://"):
             continue
@@ -65,7 +65,7 @@ def test_blocks_have_a_language(page: Path) -> None:
 
 
 @pytest.mark.parametrize("page", pages(), ids=str)
-def test_commands_are_those_of_the_command_line(page: Path) -> None:
+def test_commands_are_valid(page: Path) -> None:
     extras = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
     for block in blocks(page, "sh"):
         for words in block.commands():
@@ -97,7 +97,7 @@ def test_configs_and_profiles_are_valid(block: Block) -> None:
 
 
 @pytest.mark.parametrize("page", pages(), ids=str)
-def test_code_names_what_the_api_has(page: Path) -> None:
+def test_code_uses_existing_names_of_the_api(page: Path) -> None:
     for block in blocks(page, "python"):
         for node in ast.walk(ast.parse(block.text)):
             if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):

@@ -1,4 +1,4 @@
-"""The README: its length, and all of its commands and code, run on the table that it describes."""
+"""The README: its length, and all of its commands and code, executed on the table that it describes."""
 
 import tomllib
 from pathlib import Path
@@ -55,7 +55,7 @@ def test_the_readme_has_at_most_200_lines() -> None:
     assert len(README.read_text().splitlines()) <= 200
 
 
-def test_the_first_two_commands_are_those_of_the_continuous_integration() -> None:
+def test_the_first_two_commands_are_those_of_continuous_integration() -> None:
     script = (PROJECT / ".ci/run").read_text().splitlines()
     first, second, *_ = blocks("README.md", "sh")
     assert first.text.strip() in script
@@ -64,7 +64,7 @@ def test_the_first_two_commands_are_those_of_the_continuous_integration() -> Non
     assert "-m pytest" in second.text
 
 
-def test_blocks_are_those_that_these_tests_run() -> None:
+def test_all_blocks_are_covered_by_these_tests() -> None:
     counts = {language: len(blocks("README.md", language)) for language in ("csv", "toml", "python", "text")}
     assert counts == {"csv": 1, "toml": 1, "python": 2, "text": 0}
 

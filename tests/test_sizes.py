@@ -1,4 +1,4 @@
-"""The sizes of modules and functions: each has one subject, and can be read at once."""
+"""Modules and functions are short enough to be read at once."""
 
 import ast
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ MODULES = sorted(path for folder in ("pipeline", "tasks", "cluster") for path in
 
 
 def too_long(source: str) -> Iterator[tuple[str, int]]:
-    """Yield what is too long in the source of a module, with its number of lines."""
+    """Yield the module and the functions that are too long in a source, with their numbers of lines."""
     lines = len(source.splitlines())
     if lines > MAX_MODULE_LINES:
         yield "module", lines

@@ -1,4 +1,4 @@
-"""The installed wheel, away from any source tree."""
+"""The installed wheel, outside of any source tree."""
 
 import shutil
 import subprocess
@@ -10,7 +10,7 @@ import pytest
 from tests.helpers.sweeps import pipeline
 
 
-def test_the_wheel_runs_the_default_sweep_from_a_foreign_directory(tmp_path: Path) -> None:
+def test_the_wheel_runs_the_default_sweep_from_another_directory(tmp_path: Path) -> None:
     pytest.importorskip("setuptools", minversion="77", reason="builds the wheel: pip install 'setuptools>=77'")
     source, wheels, site, elsewhere = (
         Path(__file__).parents[1],
@@ -19,7 +19,7 @@ def test_the_wheel_runs_the_default_sweep_from_a_foreign_directory(tmp_path: Pat
         tmp_path / "elsewhere",
     )
     elsewhere.mkdir()
-    copied = tmp_path / "source"  # setuptools builds beside the source, and would pack what it finds there from before
+    copied = tmp_path / "source"  # setuptools builds in the source tree, and would pack files of earlier builds
     for name in ("pipeline", "tasks", "cluster", "configs"):
         shutil.copytree(source / name, copied / name)
     for name in ("pyproject.toml", "README.md", "LICENSE"):

@@ -1,6 +1,6 @@
-"""Make run.zip beside this file: a small finished run directory of today's format, to be readable for ever.
+"""Create run.zip in this folder: a small finished run directory, which all later versions must be able to read.
 
-Run it when the format changes, as `python -m tests.assets.make_run`, and keep the old archive under a name of its own.
+When the format changes, rename the old archive and run `python -m tests.assets.make_run`.
 """
 
 import tempfile
@@ -38,7 +38,7 @@ CONFIG: dict[str, Any] = {
 
 
 def make(archive: Path) -> None:
-    """Run the sweep, and pack its directory but for the logs."""
+    """Run the sweep, and pack its directory without the logs."""
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "small.toml").write_text(tomli_w.dumps(CONFIG))
         done = pipeline("run", "small.toml", "--workers", "1", "--out", CONFIG["name"], cwd=Path(folder))

@@ -1,13 +1,13 @@
-"""alignf's quadratic program with very many rank-one kernels, against solvers that need the whole matrix M.
+"""Compare solvers of the quadratic program of alignf with many rank-one kernels; the others need the whole matrix M.
 
     python tests/benchmarks/bench_alignf.py --data-dir DIR [--domain books] [--million]
 
-On one training set (3 folds of 5) of a domain of the sentiment reviews, with its ratings as labels: the 4,000 most
-frequent bigrams by column generation, by scipy's nnls on a Cholesky factor of M and by OSQP on M; then all bigrams;
-then, if asked, a synthetic million of columns. Every part is a process of its own: its seconds go from the counts to
-the weights, its peak memory is that of the process before the weights are checked. The residual is a check that
-shares no code with what it checks; equal columns share their weight, and each counts as active. Ours
-has one BLAS thread, the others two.
+The data are one training set (3 of 5 folds) of a domain of the sentiment reviews, with its ratings as labels: the 4,000
+most frequent bigrams by column generation, by scipy's nnls on a Cholesky factor of M and by OSQP on M; then all
+bigrams; then, with --million, a million synthetic columns. Every part runs in a separate process. Its time is that from
+the counts to the weights, and its peak memory is that of the process before the weights are checked. The residual is
+computed by independent code. Equal columns share their weight, and each counts as active. Our solver uses one BLAS
+thread, the others two.
 """
 
 import argparse
@@ -33,20 +33,20 @@ from tests.benchmarks.bench_sweeps import timed
 from tests.benchmarks.sentiment_counts import FOLDS, count_bigrams
 
 TOP = 4000
-# Runs of what takes less than a second; the median counts.
+# Number of runs of our solver, which takes less than a second; the median is printed.
 REPEATS = 5
-# OSQP stops here and gives what it has reached; 150 iterations in 48 s were enough for books.
+# OSQP stops after this time and returns its last iterate; 150 iterations in 48 s were enough for books.
 OSQP_SECONDS = 180.0
-# What OSQP leaves this small beside its largest weight is its rounding of zero.
+# Weights of OSQP that are this small relative to the largest one are zero up to rounding.
 NEGLIGIBLE = 1e-7
-# Of the synthetic matrix: as many samples as a training set of a domain has.
-MILLION, SAMPLES, MOST_ENTRIES, RELEVANT = 1_000_000, 1200, 30, 300
+# The synthetic matrix has as many samples as a training set of a domain.
+MILLION, SAMPLES, MAX_ENTRIES, RELEVANT = 1_000_000, 1200, 30, 300
 
 Counts = scipy.sparse.csr_array
 
 
 def unit_columns(counts: Counts) -> tuple[scipy.sparse.csc_array, Floats]:
-    """Columns of norm one once they are centered, and their means; 0 for constant ones."""
+    """Return columns that have norm one after centering, and their means; both are 0 for constant columns."""
     columns = scipy.sparse.csc_array(counts)
     means = columns.sum(axis=0) / columns.shape[0]
     norms = np.sqrt(np.maximum(columns.power(2).sum(axis=0) - columns.shape[0] * means**2, 0.0))
@@ -55,7 +55,7 @@ def unit_columns(counts: Counts) -> tuple[scipy.sparse.csc_array, Floats]:
 
 
 def whole_problem(counts: Counts, labels: Floats) -> tuple[Floats, Floats]:
-    """M and a, dense."""
+    """Return M and a as dense arrays."""
     columns, means = unit_columns(counts)
     X = columns.toarray() - means
     return (X.T @ X) ** 2, (X.T @ labels) ** 2
@@ -73,7 +73,7 @@ def by_nnls(counts: Counts, labels: Floats) -> tuple[Floats, str]:
     # Equal columns make M singular, so a little is added to the diagonal.
     root = scipy.linalg.cholesky(M[np.ix_(varies, varies)] + 1e-12 * np.eye(len(varies)))
     v[varies] = nnls(root, scipy.linalg.solve_triangular(root, a[varies], trans="T"))[0]
-    return v, "ended by itself"
+    return v, "converged"
 
 
 def by_osqp(counts: Counts, labels: Floats) -> tuple[Floats, str]:
@@ -102,7 +102,7 @@ def by_osqp(counts: Counts, labels: Floats) -> tuple[Floats, str]:
 
 
 def independent_residual(counts: Counts, labels: Floats, v: Floats) -> float:
-    """`kernel_pipeline.tasks.weights.qp.kkt_residual` where M is too large: a block of its rows at a time."""
+    """Return the same as `qp.kkt_residual` from one block of rows of M at a time, since M may be too large."""
     columns, means = unit_columns(counts)
     a: Floats = (columns.T @ labels) ** 2
     support = np.flatnonzero(v)
@@ -116,26 +116,26 @@ def independent_residual(counts: Counts, labels: Floats, v: Floats) -> float:
 
 
 def training_set(folder: Path, domain: str, top: int | None) -> tuple[Counts, Floats]:
-    """Counts and centered ratings of the first trial's training set."""
+    """Return counts and centered ratings of the training set of the first trial."""
     counts, ratings, fold = count_bigrams(folder, domain, top)
     train = np.flatnonzero(np.isin(fold, trials(FOLDS)[0].train))
     return counts[train], ratings[train] - ratings[train].mean()
 
 
 def million() -> tuple[Counts, Floats]:
-    """Random columns of 1 to 30 entries, a column with k entries as likely as 1/k; labels depend on some long ones.
+    """Return random columns with 1 to 30 entries, and labels that depend on some of the longer columns.
 
-    Of real bigrams more have one entry, so that fewer are distinct.
+    The probability of k entries is proportional to 1/k. More real bigrams have one entry, so that fewer are distinct.
     """
     rng = np.random.default_rng(0)
-    lengths = np.arange(1, MOST_ENTRIES + 1)
+    lengths = np.arange(1, MAX_ENTRIES + 1)
     entries = rng.choice(lengths, size=MILLION, p=(1 / lengths) / (1 / lengths).sum())
     long_documents = rng.lognormal(sigma=0.7, size=SAMPLES)
     rows = rng.choice(SAMPLES, size=entries.sum(), p=long_documents / long_documents.sum())
     values = rng.geometric(0.8, size=len(rows)).astype(np.float64)
     columns = np.repeat(np.arange(MILLION), entries)
     counts = scipy.sparse.csr_array((values, (rows, columns)), shape=(SAMPLES, MILLION))
-    relevant = rng.choice(np.flatnonzero(entries > MOST_ENTRIES // 2), size=RELEVANT, replace=False)
+    relevant = rng.choice(np.flatnonzero(entries > MAX_ENTRIES // 2), size=RELEVANT, replace=False)
     labels = counts[:, relevant] @ rng.normal(size=RELEVANT) + rng.normal(size=SAMPLES)
     return counts, labels - labels.mean()
 
@@ -150,14 +150,14 @@ SOLVERS: dict[str, Callable[[Counts, Floats], tuple[Floats, str]]] = {
 
 
 def measure(part: str, folder: Path, domain: str) -> dict[str, float | str]:
-    """One part, in the process that it has for itself."""
+    """Measure one part in this process."""
     counts, labels = million() if part == "million" else training_set(folder, domain, None if part == "all" else TOP)
     begin = time.perf_counter()
-    v, said = SOLVERS[part](counts, labels)
+    v, note = SOLVERS[part](counts, labels)
     seconds = time.perf_counter() - begin
     # Linux counts in kilobytes.
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-    found: dict[str, float | str] = {"seconds": seconds, "GiB": peak, "active": int((v > 0).sum()), "said": said}
+    found: dict[str, float | str] = {"seconds": seconds, "GiB": peak, "active": int((v > 0).sum()), "note": note}
     found |= {"n": counts.shape[0], "columns": counts.shape[1], "entries": counts.nnz}
     if part in ("all", "million"):
         found["distinct"] = len(RankOneKernels.of(counts).distinct().chosen)
@@ -173,12 +173,12 @@ def main() -> None:
     parser.add_argument("--data-dir", type=Path, required=True)
     parser.add_argument("--domain", default="books")
     parser.add_argument("--million", action="store_true")
-    parser.add_argument("--part", choices=SOLVERS, help="only this one, in this process, as JSON")
+    parser.add_argument("--part", choices=SOLVERS, help="run only this part in this process, and print JSON")
     arguments = parser.parse_args()
     if arguments.part:
         print(json.dumps(measure(arguments.part, arguments.data_dir, arguments.domain)))
         return
-    print(f"{arguments.domain}; {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} before")
+    print(f"{arguments.domain}; {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} at the start")
     done: dict[str, dict[str, float]] = {}
     for part in SOLVERS:
         if part == "million" and not arguments.million:
@@ -193,13 +193,13 @@ def main() -> None:
             f"{part:8} {found['seconds']:7.2f} s {found['GiB']:5.2f} GiB  residual {found['residual']:.1e}  "
             f"{found['active']} active of {found['columns']:,} ({found['entries']:,} entries, n = {found['n']})"
             + (f", {found['distinct']:,} distinct" if "distinct" in found else "")
-            + f"  {found['said']}",
+            + f"  {found['note']}",
             flush=True,
         )
     for other in ("nnls", "osqp"):
         more = (done[other]["objective"] - done["ours"]["objective"]) / abs(done["ours"]["objective"])
         ratio = done[other]["seconds"] / done["ours"]["seconds"]
-        print(f"{other} against ours: {ratio:.0f} times the seconds, objective higher by {more:.1e} of it")
+        print(f"{other} relative to ours: {ratio:.0f} times the time, objective higher by a factor of 1 + {more:.1e}")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What one entry of the Gram matrices costs, family by family: kernels and the sums for the statistics, on one thread.
+"""Measure the time per entry of the Gram matrices of each family, with the sums for the statistics, on one thread.
 
     OPENBLAS_NUM_THREADS=1 python tests/benchmarks/bench_families.py [--rows 3000] [--features 8] [--repeats 7]
 
@@ -78,7 +78,7 @@ def main() -> None:
             times[name].append(seconds(fill, kernels, targets, bounds) / entries * 1e9)
     threads = os.environ.get("OPENBLAS_NUM_THREADS", "all")
     print(f"{arguments.rows:,} rows, {arguments.features} features, {threads} thread(s), load {os.getloadavg()[0]:.1f}")
-    print(f"{'family':28} kernels   ns per entry of all (best, median)   times {BASE}")
+    print(f"{'family':28} kernels          ns per entry (best, median)   times {BASE}")
     ratios = {}
     for name, values in times.items():
         ratios[name] = float(np.median(np.divide(values, times[BASE])))

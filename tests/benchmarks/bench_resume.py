@@ -1,11 +1,11 @@
-"""What durability costs: resuming a finished run of 10,000 tasks, and the share of the ledger and digests in a sweep.
+"""Measure the cost of durability: resuming 10,000 finished tasks, and the share of ledger and digests in a sweep.
 
     python tests/benchmarks/bench_resume.py [--keep DIR]
     python tests/benchmarks/bench_resume.py --sweep paper-gaussian --data-dir DIR
 
-The first makes a run of 200 small datasets, 10,000 tasks, without a cluster, and resumes it by the command line, quick
-and full. The second runs a sweep and adds up what the driver spends on the ledger and on verification, and what
-workers spend on digests: as long as reading all files once more takes, divided by the workers.
+The first command creates a run of 200 small datasets (10,000 tasks) without a cluster, and resumes it with quick and
+with full verification. The second runs a sweep and sums the time that the driver spends on the ledger and on
+verification, and that of digests in workers, which is the time to read all files again, divided by the workers.
 """
 
 import argparse
@@ -58,7 +58,7 @@ SWEEP = {
 
 
 def make_run(folder: Path) -> tuple[Path, int]:
-    """A finished run of many small tasks, each run in this process."""
+    """Create a finished run of many small tasks, which are executed in this process."""
     config_path, root = folder / "many.toml", folder / "run"
     config_path.write_text(tomli_w.dumps(SWEEP))
     config, _ = read_config(str(config_path))
@@ -113,7 +113,7 @@ def measure_sweep(name: str, data_dir: Path) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--keep", type=Path, help="make the run here, or take the one that is here")
+    parser.add_argument("--keep", type=Path, help="folder of the run, which is created if it does not exist")
     parser.add_argument("--sweep", help="measure the share of durability in this config")
     parser.add_argument("--data-dir", type=Path, default=Path())
     arguments = parser.parse_args()
@@ -127,7 +127,7 @@ def main() -> None:
         if not (folder / "run" / LEDGER).exists():
             begin = time.perf_counter()
             _, tasks = make_run(folder)
-            print(f"made a run of {tasks:,} tasks in {time.perf_counter() - begin:.0f} s")
+            print(f"created a run of {tasks:,} tasks in {time.perf_counter() - begin:.0f} s")
         files = sum(1 for path in (folder / "run").rglob("*") if path.is_file())
         for line in ("resume run", "resume run --verify full", "verify run", "status run"):
             begin = time.perf_counter()

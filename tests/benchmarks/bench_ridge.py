@@ -1,4 +1,4 @@
-"""The ridge path of many samples by iterations, against one tridiagonalisation.
+"""Compare iterations with a tridiagonalisation for the ridge path of many samples.
 
     python tests/benchmarks/bench_ridge.py --data-dir DIR [--samples 6000] [--without-tridiagonal]
 
@@ -31,7 +31,7 @@ ROWS = 500
 
 
 def protein(data_dir: Path, samples: int) -> tuple[Floats, Floats]:
-    """Standardised features and labels of randomly chosen rows."""
+    """Return standardised features and labels of randomly chosen rows."""
     with gzip.open(data_dir / "large" / "casp_protein.csv.gz", "rt") as file:
         table = np.loadtxt(file, delimiter=",", skiprows=1)
     table = table[np.random.default_rng(0).permutation(len(table))[:samples]]
@@ -40,7 +40,7 @@ def protein(data_dir: Path, samples: int) -> tuple[Floats, Floats]:
 
 
 def centered_kernel(features: Floats) -> Floats:
-    """The mean of the Gaussian kernels, each centered and scaled to trace one; computed in blocks of rows."""
+    """Return the mean of the Gaussian kernels, each centered and scaled to trace one, computed in blocks of rows."""
     n, squares = len(features), (features**2).sum(axis=1)
     kernel, means = np.empty((n, n)), np.empty((GAUSSIANS, n))
     scales = np.ones(GAUSSIANS)

@@ -1,11 +1,11 @@
-"""One worker against two on the statistics of a large dataset: tiles and reduce, through the real pipeline.
+"""Compare two workers with one on the statistics of a large dataset, the stages `tiles` and `reduce` of the pipeline.
 
     python tests/benchmarks/bench_scaling.py [--rows 20000] [--folder DIR] [--repeats 3] [--saturation]
 
-Prints what the machine can do at most (one process and two at once, without the pipeline), then the runs against it.
-A run of 20,000 rows and 4 kernels writes 6.9 GB to the folder, and removes it. Seconds go from the first task that is
-sent to the last that is written down; the start of workers is not in them. With --saturation, also at how many workers
-the driver or the store is the limit.
+Prints the limits of the machine (for one process and for two, without the pipeline), then the runs relative to them.
+A run of 20,000 rows and 4 kernels writes 6.9 GB to the folder, and removes them. Times are those from the submission of
+the first task to the ledger entry of the last one, without the start of workers. With --saturation, it also prints the
+number of workers at which the driver or the store becomes the bottleneck.
 """
 
 import argparse
@@ -40,16 +40,16 @@ from tests.benchmarks.saturation import GB, Kind, print_saturation
 KERNELS = 4
 GOAL = 1.7
 STATISTICS_STAGES = ("tiles", "reduce")
-# Rows of the sweeps whose fits are timed for --saturation; a fit grows with their cube.
+# Rows of the sweeps whose fits are timed for --saturation; the time of a fit grows with their cube.
 FIT_ROWS = (1000, 4000)
-# Enough for what came in together to be written down together, as it is with many.
+# Enough for several results to arrive at a time and share a write of the ledger, as with many workers.
 DRIVER_WORKERS = 8
 DRIVER_TASKS = 1000
 
 
 @dataclass(frozen=True)
 class Measured:
-    """One run of some stages."""
+    """Measurements of a run of some stages."""
 
     seconds: float
     tiles: int
@@ -58,7 +58,7 @@ class Measured:
     finished: dict[str, TaskReport]
 
     def of(self, stage: str) -> list[float]:
-        """The seconds of each task of a stage."""
+        """Return the seconds of each task of a stage."""
         return [entry.seconds for name, entry in self.finished.items() if name.startswith(f"{stage}/")]
 
 
@@ -69,8 +69,8 @@ def sweep(rows: int) -> Config:
 
 
 def measure(config: Config, folder: Path, workers: int, stages: Iterable[str]) -> Measured:
-    """Run some stages of a sweep, in a directory that is removed."""
-    os.sync()  # what an earlier run left to write is not ours to wait for
+    """Run some stages of a sweep in a temporary directory."""
+    os.sync()  # do not measure pending writes of an earlier run
     with tempfile.TemporaryDirectory(dir=folder) as temporary:
         root = Path(temporary)
         samples = {dataset.name: load_samples(config, dataset, folder) for dataset in config.dataset}
@@ -92,8 +92,8 @@ def measure(config: Config, folder: Path, workers: int, stages: Iterable[str]) -
 
 
 def print_limits(folder: Path, side: int) -> dict[str, dict[int, float]]:
-    """What one process and two can do; gives the rates."""
-    print(f"{'at most, GB/s':14} {'1':>7} {'2':>7}  ratio")
+    """Print and return the rates of one process and of two."""
+    print(f"{'limits, GB/s':14} {'1':>7} {'2':>7}  ratio")
     rates: dict[str, dict[int, float]] = {}
     for probe in (limits.expm1, limits.copy, limits.tile, limits.store, limits.disk):
         of = rates[probe.__name__] = {n: limits.measured_rate(probe, n, folder, side, KERNELS) for n in (1, 2)}
@@ -102,14 +102,14 @@ def print_limits(folder: Path, side: int) -> dict[str, dict[int, float]]:
 
 
 def print_run(workers: int, run: Measured, rates: dict[str, dict[int, float]]) -> None:
-    """A run, and how far it is from what computing and writing each tile in turn takes at best."""
+    """Print the times of a run, and their ratio to the time that computing and writing all tiles needs at least."""
     tasks = run.of("tiles")
     best = run.stored / rates["tile"][workers] + run.stored / rates["store"][workers]
     print(
         f"{workers} worker(s): {run.seconds:6.1f} s, {run.stored / GB:.2f} GB, "
         f"{run.stored / run.seconds / GB:.2f} GB/s; "
         f"{len(tasks)} tasks of {statistics.median(tasks):.2f} s ({min(tasks):.2f} to {max(tasks):.2f}), "
-        f"{sum(tasks) / run.tiles * 1000:.1f} ms a tile; reduce {sum(run.of('reduce')):.2f} s; "
+        f"{sum(tasks) / run.tiles * 1000:.1f} ms per tile; reduce {sum(run.of('reduce')):.2f} s; "
         f"{run.seconds / best:.2f} times the limit of {best:.1f} s",
         flush=True,
     )

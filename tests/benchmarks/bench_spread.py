@@ -1,4 +1,4 @@
-"""Run fits that no worker can hold: four workers of 1 GiB each, and kernels of 12,000 training samples (1.1 GiB).
+"""Run fits that exceed the memory of each worker: four workers of 1 GiB, and 12,000 training samples (1.1 GiB).
 
     PIPELINE_DATA_DIR=DIR python tests/benchmarks/bench_spread.py [ROWS] [MEMORY]
 
@@ -52,7 +52,7 @@ ERRORS = ["train_error", "validation_error", "test_error"]
 
 @dataclass
 class Measured:
-    """What the runs of one problem have found."""
+    """Measurements of the runs of one problem."""
 
     seconds: float
     """Time of the undisturbed run."""
@@ -92,31 +92,31 @@ def command(folder: Path, root: Path, *options: str) -> "subprocess.Popen[str]":
 
 
 def end(process: "subprocess.Popen[str]") -> None:
-    """Wait for the end of a run, which must succeed."""
+    """Wait until a run ends; raise an error if it failed."""
     output, _ = process.communicate()
     if process.returncode:
         raise RuntimeError(output)
 
 
 def finished(root: Path) -> int:
-    """Number of finished tasks of the stage `fits`."""
+    """Return the number of finished tasks of the stage `fits`."""
     ledger = root / "ledger.jsonl"
     return ledger.read_text().count('"fits/') if ledger.exists() else 0
 
 
 def wait_for(holds: Callable[[], bool], process: "subprocess.Popen[str]") -> None:
-    """Wait until something holds, or the run has ended."""
+    """Wait until a condition holds, or the run has ended."""
     while not holds() and process.poll() is None:
         time.sleep(0.1)
 
 
 def solving(client: Client) -> dict[str, bool]:
-    """Whether each worker runs a task of the stage `fits`; the others may hold panels of its kernel."""
+    """Return whether each worker runs a task of the stage `fits`; the others may hold panels of its kernel."""
     return {address: any(str(key).startswith("fits-") for key in keys) for address, keys in client.processing().items()}
 
 
 def kill(client: Client, process: "subprocess.Popen[str]", solves: bool) -> None:
-    """Kill a worker while there is a solve: one that runs its task, or, if there is any, one that does not."""
+    """Kill a worker during a solve: one that runs its task, or, if `solves` is false, another one if there is any."""
     wait_for(lambda: any(solving(client).values()), process)
     time.sleep(DELAY_S)
     found = solving(client)

@@ -1,4 +1,4 @@
-"""Support vector machines by working sets against libsvm: time and duality gaps, on one thread.
+"""Compare the working-set solver of support vector machines with libsvm: time and duality gaps, on one thread.
 
     OPENBLAS_NUM_THREADS=1 python tests/benchmarks/bench_svm.py DATA_DIR [--rows 4000 8000] [--part 0.5]
 

@@ -1,4 +1,4 @@
-"""The pipeline against a plain script, start-up included, in one run on one machine.
+"""Compare the pipeline with a plain script, including their start-up, in one run on one machine.
 
     python tests/benchmarks/bench_sweeps.py SWEEP --data-dir DIR [--repeats 3]
 
@@ -20,7 +20,7 @@ HERE = Path(__file__).parent
 KINEMATICS = str(HERE / "kinematics-4000.toml")
 TWO_STAGE = 'methods=["unif", "align", "alignf", "best-kernel"]'
 NO_BASELINES = "baselines=false"
-# sweep: what the pipeline runs, and the plain script
+# Arguments of `pipeline run` and of the plain script for each sweep.
 SWEEPS = {
     "gaussian": (
         ["paper-gaussian", "--set", TWO_STAGE, "--set", NO_BASELINES],

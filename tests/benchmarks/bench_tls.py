@@ -1,4 +1,4 @@
-"""What encryption costs a local run: the same start-up and the same empty tasks with TLS and in the clear, in turns."""
+"""Measure the cost of encryption in a local run: start-up and empty tasks, with and without TLS in turn."""
 
 import argparse
 import logging
@@ -22,7 +22,7 @@ from tests.benchmarks.driver_cost import measure_driver
 
 @contextmanager
 def open_plain(profile: Profile, _logs: Path) -> Iterator[Cluster]:
-    """Start workers that talk in the clear, and a client that connects to the scheduler as they do."""
+    """Start workers and a client whose connections are not encrypted."""
     count, memory = profile.implementation.worker_limits()
     settings = own_settings(profile) | {"distributed.worker.multiprocessing-method": START_METHOD}
     with (
@@ -41,13 +41,13 @@ def open_plain(profile: Profile, _logs: Path) -> Iterator[Cluster]:
 
 
 OPEN: dict[str, Callable[[Profile, Path], AbstractContextManager[Cluster]]] = {
-    "in the clear": open_plain,
+    "unencrypted": open_plain,
     "TLS": open_cluster,
 }
 
 
 def start_up(kind: str, workers: int) -> float:
-    """Seconds until all workers are connected, the process that they are forked from being warm."""
+    """Return the seconds until all workers are connected; the process from which they are forked runs already."""
     begin = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder, OPEN[kind](Profile(jobs=workers), Path(folder)) as cluster:
         cluster.client.wait_for_workers(workers)
@@ -69,15 +69,15 @@ def main() -> None:
             seconds = start_up(kind, arguments.workers)
             with patch("tests.benchmarks.driver_cost.open_cluster", OPEN[kind]):
                 cost = measure_driver(arguments.tasks // 2, arguments.tasks // 2, 1, arguments.workers)
-            if repeat:  # the first of each imports
+            if repeat:  # the first round imports modules
                 starts[kind].append(seconds)
                 walls[kind].append(1e3 * cost.seconds / cost.tasks)
-                cpus[kind].append(1e3 * cost.cpu_a_task)
-    for name, unit, values in (("start-up", "s", starts), ("a task, wall", "ms", walls), ("a task, CPU", "ms", cpus)):
+                cpus[kind].append(1e3 * cost.cpu_per_task)
+    for name, unit, values in (("start-up", "s", starts), ("task, wall", "ms", walls), ("task, CPU", "ms", cpus)):
         plain, tls = (min(values[kind]) for kind in OPEN)
-        differences = [one - other for one, other in zip(values["TLS"], values["in the clear"], strict=True)]
+        differences = [one - other for one, other in zip(values["TLS"], values["unencrypted"], strict=True)]
         print(
-            f"{name}: at least {plain:.3f} {unit} in the clear, {tls:.3f} {unit} with TLS "
+            f"{name}: minimum {plain:.3f} {unit} unencrypted, {tls:.3f} {unit} with TLS "
             f"({100 * (tls / plain - 1):+.1f} %); the median difference of a pair is "
             f"{statistics.median(differences):+.3f} {unit}, from {min(differences):+.3f} to {max(differences):+.3f}"
         )

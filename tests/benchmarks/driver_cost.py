@@ -1,4 +1,4 @@
-"""What a task costs the driver's process, which holds the scheduler too: seconds by where they go, and memory."""
+"""Measure the time per task and the memory of the driver's process, which contains the scheduler."""
 
 import os
 import tempfile
@@ -25,9 +25,9 @@ from kernel_pipeline.store.ledger import Ledger
 from kernel_pipeline.store.local_storage import LocalStorage
 from tests.benchmarks.empty_tasks import empty_plan
 
-SECONDS_BETWEEN_SAMPLES = 0.05
+SAMPLING_INTERVAL_S = 0.05
 PAGE = os.sysconf("SC_PAGE_SIZE")
-# What the driver's own thread does; the time of an inner part is not counted in the outer one.
+# Parts of the work of the driver's own thread; the time of an inner part is not included in that of the outer one.
 PARTS = {
     "submit": (Execution, "_submit"),
     "process": (Execution, "_process"),
@@ -38,35 +38,35 @@ PARTS = {
 
 @dataclass
 class DriverCost:
-    """Of one run of empty tasks."""
+    """Cost of one run of empty tasks."""
 
     tasks: int
     workers: int
     seconds: float = 0.0
     cpu: float = 0.0
-    """Seconds of a core, of all threads of the process: one at a time, since they share an interpreter."""
+    """CPU seconds of all threads of the process; they run one at a time, since they share an interpreter."""
     loop_cpu: float = 0.0
-    """Of them, those of the event loop: the scheduler, and the client's messages."""
+    """The part of `cpu` that the event loop uses, for the scheduler and for messages of the client."""
     wall: dict[str, float] = field(default_factory=lambda: dict.fromkeys(PARTS, 0.0))
-    """Seconds that the driver's thread spends in each part, waiting for the event loop included."""
+    """Seconds of the driver's thread in each part, including waits for the event loop."""
     own_cpu: dict[str, float] = field(default_factory=lambda: dict.fromkeys(PARTS, 0.0))
-    """Seconds of a core that it spends there itself."""
+    """CPU seconds of the driver's thread in each part."""
     appends: int = 0
     peak: int = 0
-    """Bytes, of the process at any moment, the writing of tables included."""
+    """Peak memory of the process in bytes, including the writing of tables."""
     growth: list[tuple[int, int]] = field(default_factory=list)
-    """(tasks finished, resident bytes) as the run goes on."""
-    most_known: int = 0
-    """The most tasks that the scheduler was seen to know at once."""
+    """Pairs of finished tasks and resident bytes during the run."""
+    max_known: int = 0
+    """Largest observed number of tasks in the scheduler."""
 
     @property
-    def cpu_a_task(self) -> float:
-        """Seconds of a core that a task costs the process: it cannot serve more tasks than one in so long."""
+    def cpu_per_task(self) -> float:
+        """CPU seconds per task; the process cannot handle tasks at a higher rate than one in this time."""
         return self.cpu / self.tasks
 
     @property
-    def seconds_a_sync(self) -> float:
-        """Of the ledger; all that came in meanwhile shares the next one."""
+    def seconds_per_sync(self) -> float:
+        """Seconds per sync of the ledger; all entries that arrive meanwhile share the next sync."""
         return self.wall["ledger fsync"] / self.appends
 
 
@@ -96,15 +96,15 @@ def measure_driver(tiles: int, cells: int, datasets: int, workers: int | None) -
             with _sampled(cost, lambda: (len(run.finished.tasks), len(local.scheduler.tasks))), _timed(cost):
                 execution.run()
         if interrupt.requested:
-            raise KeyboardInterrupt  # half a run measures nothing
-        run.tables()  # by the same process, whose memory is measured
+            raise KeyboardInterrupt  # an incomplete run is not a measurement
+        run.tables()  # in this process, since its memory is measured
         ledger.close()
     cost.peak = peak[0]
     return cost
 
 
 def accept_workers(_workers: Collection[str]) -> None:
-    """Workers that were forked from us need no check."""
+    """Accept all workers, since those that are forked from this process need no check."""
 
 
 def _no_samples(name: str) -> PreparedDataset:
@@ -113,7 +113,7 @@ def _no_samples(name: str) -> PreparedDataset:
 
 @contextmanager
 def _timed(cost: DriverCost) -> Iterator[None]:
-    """Note where the time goes, of this thread by part and of the event loop."""
+    """Measure the time of each part of this thread, and that of the event loop."""
     running: list[str] = []
 
     def timed(part: str, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -150,15 +150,15 @@ def _timed(cost: DriverCost) -> Iterator[None]:
 
 
 @contextmanager
-def _sampled(cost: DriverCost, look: Callable[[], tuple[int, int]]) -> Iterator[None]:
-    """Look now and then at the memory, at how many tasks are finished and at how many the scheduler knows."""
+def _sampled(cost: DriverCost, observe: Callable[[], tuple[int, int]]) -> Iterator[None]:
+    """Sample the memory, the number of finished tasks and the number of tasks in the scheduler."""
     ended = threading.Event()
 
     def sample() -> None:
-        while not ended.wait(SECONDS_BETWEEN_SAMPLES):
-            finished, known = look()
+        while not ended.wait(SAMPLING_INTERVAL_S):
+            finished, known = observe()
             cost.growth.append((finished, int(Path("/proc/self/statm").read_text().split()[1]) * PAGE))
-            cost.most_known = max(cost.most_known, known)
+            cost.max_known = max(cost.max_known, known)
 
     sampler = threading.Thread(target=sample)
     sampler.start()

@@ -1,7 +1,7 @@
-"""A sweep of any size whose tasks do nothing, yet are named, told apart and reported as the real ones are.
+"""A sweep of any size whose tasks do nothing, but have the names, identities and reports of real tasks.
 
-What they report has the size of a real report: the digests of a tile and its sums, a path of 16 values. The combined
-kernels are left out, so that tiles and cells can be counted as one likes.
+The reports have the size of real ones: the digests of a tile and its sums, or a path of 16 values. There are no
+combined kernels, so that the numbers of tiles and cells are independent.
 """
 
 from dataclasses import dataclass
@@ -64,7 +64,7 @@ class EmptyFit(FitTask):
 
 
 def empty_plan(tiles: int, cells: int, datasets: int) -> Plan:
-    """So many tasks of one tile and so many cells, dealt to datasets, with the tasks that lie between them."""
+    """Return a plan with tasks of one tile each, with cells, and with the tasks between them, spread over datasets."""
     names = [f"made-{number}" for number in range(datasets)]
     family = {"family": "gaussian", "log2_gamma": [-1, 2]}
     made = {"source": "synthetic", "task": TASK, "rows": 1000, "kernels": [family]}

@@ -1,6 +1,6 @@
-"""What this machine can do at most, by one process and by several at once: none of it runs through the pipeline.
+"""Measure the limits of this machine with one process and with several at a time, without the pipeline.
 
-All rates are bytes of Gram matrices a second, so that they can be compared with each other and with a run.
+All rates are bytes of Gram matrices per second, so that they can be compared with each other and with a run.
 """
 
 import multiprocessing
@@ -22,13 +22,13 @@ from kernel_pipeline.tasks.kernels.family import Samples
 from kernel_pipeline.tasks.kernels.gaussian import GaussianFamily
 from kernel_pipeline.tasks.statistics.sums import Sums, add_tile
 
-SECONDS = 3.0
+DURATION_S = 3.0
 # Time for all processes to get ready before the first one is measured.
-SECONDS_BEFORE = 2.5
+PREPARATION_S = 2.5
 FOLDS, FEATURES = 5, 10
 CACHED = 1 << 15
 LARGE = 1 << 23
-# Chunks that are written in turn, so that the system has to keep so many.
+# Number of chunks that are written in turn, so that the system has to keep all of them.
 CHUNKS = 64
 
 Steps = Generator[int, None, None]
@@ -36,7 +36,7 @@ Probe = Callable[[Path, int, int], Steps]
 
 
 def expm1(_folder: Path, _tile: int, kernels: int) -> Steps:
-    """One `expm1` an entry serves a family of any number of kernels."""
+    """Compute one `expm1` per entry, which serves a family with any number of kernels."""
     values, out = np.linspace(-3.0, 0.0, CACHED), np.empty(CACHED)
     while True:
         np.expm1(values, out=out)
@@ -44,7 +44,7 @@ def expm1(_folder: Path, _tile: int, kernels: int) -> Steps:
 
 
 def copy(_folder: Path, _tile: int, _kernels: int) -> Steps:
-    """Memory to memory."""
+    """Copy an array in memory."""
     values, out = np.ones(LARGE), np.empty(LARGE)
     while True:
         np.copyto(out, values)
@@ -52,7 +52,7 @@ def copy(_folder: Path, _tile: int, _kernels: int) -> Steps:
 
 
 def tile(_folder: Path, side: int, kernels: int) -> Steps:
-    """All arithmetic of a tile: distances, kernels and sums."""
+    """Compute a tile: distances, kernels and sums."""
     rng = np.random.default_rng(0)
     samples = FOLDS * side
     features, targets = rng.random((samples, FEATURES)), rng.standard_normal((samples, 1))
@@ -65,7 +65,7 @@ def tile(_folder: Path, side: int, kernels: int) -> Steps:
 
 
 def store(folder: Path, side: int, kernels: int) -> Steps:
-    """Chunks with their checksums, written and read back for their digests; the system may keep them in memory."""
+    """Write chunks with checksums, and read them back for their digests; the system may keep them in memory."""
     made, values = RunStore(LocalStorage(folder)), np.ones((kernels, side, side))
     made.create(GRAM, "probe", (kernels, side, CHUNKS * side), values.shape, "a probe")
     for number in count():
@@ -74,7 +74,7 @@ def store(folder: Path, side: int, kernels: int) -> Steps:
 
 
 def disk(folder: Path, _tile: int, _kernels: int) -> Steps:
-    """Plain files, each flushed to the disk."""
+    """Write plain files, and flush each of them to the disk."""
     content = bytes(8 * LARGE)
     with (folder / "probe").open("wb", buffering=0) as file:
         while True:
@@ -85,9 +85,9 @@ def disk(folder: Path, _tile: int, _kernels: int) -> Steps:
 
 
 def measured_rate(probe: Probe, processes: int, folder: Path, side: int, kernels: int) -> float:
-    """Bytes a second of a probe, all processes together."""
+    """Return the rate of a probe in bytes per second, summed over all processes."""
     context = multiprocessing.get_context("spawn")
-    begin = time.time() + SECONDS_BEFORE
+    begin = time.time() + PREPARATION_S
     with patch.dict(os.environ, ENVIRONMENT), ProcessPoolExecutor(processes, mp_context=context) as pool:
         parts = [pool.submit(_rate, probe, folder, side, kernels, begin) for _ in range(processes)]
         return sum(part.result() for part in parts)
@@ -96,10 +96,10 @@ def measured_rate(probe: Probe, processes: int, folder: Path, side: int, kernels
 def _rate(probe: Probe, folder: Path, side: int, kernels: int, begin: float) -> float:
     with tempfile.TemporaryDirectory(dir=folder) as own:
         steps = probe(Path(own), side, kernels)
-        next(steps)  # pages are handed out and libraries are loaded
+        next(steps)  # allocate the memory and load the libraries
         time.sleep(max(0.0, begin - time.time()))
         start, done = time.perf_counter(), 0
-        while time.perf_counter() - start < SECONDS:
+        while time.perf_counter() - start < DURATION_S:
             done += next(steps)
         seconds = time.perf_counter() - start
         steps.close()

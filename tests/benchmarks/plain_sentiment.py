@@ -1,4 +1,4 @@
-"""The script that a researcher writes in an afternoon: the rank-one sweep with numpy, scipy and scikit-learn alone.
+"""A simple script for the rank-one sweep, which uses only numpy, scipy and scikit-learn.
 
     python tests/benchmarks/plain_sentiment.py books DIR
 
@@ -27,7 +27,7 @@ GAP = 1e-6
 
 
 def l2_krr(X: Floats, y: Floats, ridge: float = 1.0) -> Iterator[tuple[Floats, Floats]]:
-    """Weights and dual coefficients for every Lambda (Cortes, Mohri and Rostamizadeh 2009), warm started."""
+    """Yield weights and dual coefficients for each Lambda (Cortes, Mohri and Rostamizadeh 2009), with warm starts."""
     alpha = y / (1.0 + ridge)
     for bound in LAMBDAS:
         while True:
@@ -86,7 +86,7 @@ def rmse(predicted: Floats, target: Floats) -> float:
 
 
 def best(found: list[list[float]]) -> float:
-    """The test error where the validation error is least; the first, most regularised, of equals."""
+    """Return the test error of the smallest validation error; of equal ones, the first, which is most regularised."""
     return min(found, key=lambda errors: errors[0])[1]
 
 

@@ -1,4 +1,4 @@
-"""A sweep over Gaussian kernels with numpy, scipy and scikit-learn alone, as a researcher writes it in an afternoon.
+"""A simple script for a sweep over Gaussian kernels, which uses only numpy, scipy and scikit-learn.
 
     python tests/benchmarks/plain_sweep.py SAMPLES.npz
 

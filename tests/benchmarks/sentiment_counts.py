@@ -1,4 +1,4 @@
-"""Bigram counts of one domain of the sentiment reviews, dealt into folds; read without the pipeline's own code."""
+"""Bigram counts and folds of one domain of the sentiment reviews, read without the code of the pipeline."""
 
 import gzip
 from collections import Counter
@@ -14,10 +14,10 @@ FOLDS = 5
 
 
 def read_reviews(folder: Path, domain: str) -> tuple[list[Counter[str]], Floats]:
-    """The bigrams of each review and its rating, the positive file first."""
+    """Return the bigrams of each review and its rating; the positive file comes first."""
     reviews, ratings = [], []
     for side in ("positive", "negative"):
-        # Split at blanks alone: latin-1 has other white space, which belongs to words here.
+        # Split at spaces only: latin-1 has other white space, which belongs to words here.
         with gzip.open(folder / f"sentiment/processed_acl/{domain}/{side}.review.gz", "rt", encoding="latin-1") as file:
             for line in file:
                 words = (word.rpartition(":") for word in line.rstrip("\n").split(" "))
@@ -27,12 +27,12 @@ def read_reviews(folder: Path, domain: str) -> tuple[list[Counter[str]], Floats]
 
 
 def count_bigrams(folder: Path, domain: str, top: int | None = None) -> tuple[scipy.sparse.csr_array, Floats, Integers]:
-    """Counts, ratings and folds of the shuffled reviews.
+    """Return counts, ratings and folds of the shuffled reviews.
 
     Parameters
     ----------
     top
-        So many of the most frequent bigrams of the domain, ties by text; all without it.
+        Number of the most frequent bigrams of the domain to use, with ties ordered by text; all if None.
     """
     reviews, ratings = read_reviews(folder, domain)
     total: Counter[str] = Counter()

@@ -1,10 +1,10 @@
-"""Addresses at which processes of this test listen."""
+"""Addresses at which the processes of a test listen."""
 
 import psutil
 
 
 def listening() -> set[str]:
-    """The addresses at which this process and all that it started listen."""
+    """Return the addresses at which this process and its child processes listen."""
     this = psutil.Process()
     return {
         f"{connection.laddr.ip}:{connection.laddr.port}"

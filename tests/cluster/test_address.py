@@ -40,13 +40,13 @@ def test_another_host_without_encryption_is_rejected(address: str, tmp_path: Pat
 @pytest.mark.parametrize(
     "address", ["http://host:1", "tcp://host", "tls://:8786", "ftp://", "tcp://host:99999", "tcp://[::1"]
 )
-def test_an_address_that_no_scheduler_can_have_is_rejected(address: str) -> None:
+def test_invalid_address_is_rejected(address: str) -> None:
     with pytest.raises(ProfileError, match="tls://HOST:PORT"):
         scheduler_address(AddressProfile(address=address))
 
 
 @pytest.mark.parametrize("content", ["", "{}", "[]", "no json", '{"address": 7}'])
-def test_a_file_that_is_no_scheduler_file_is_rejected(content: str, tmp_path: Path) -> None:
+def test_file_that_is_not_a_scheduler_file_is_rejected(content: str, tmp_path: Path) -> None:
     file = tmp_path / "scheduler.json"
     file.write_text(content)
     with pytest.raises(ProfileError, match="scheduler"):
@@ -75,7 +75,7 @@ def connection(profile: AddressProfile) -> Client:
 
 @pytest.fixture
 def connections() -> Iterator[list[Client]]:
-    """All clients that are made, in their order."""
+    """All clients that are created, in order."""
     made: list[Client] = []
 
     def connect(*arguments: Any, **options: Any) -> Client:
@@ -86,7 +86,7 @@ def connections() -> Iterator[list[Client]]:
         yield made
 
 
-def test_a_connection_serves_the_checks_and_the_run(tmp_path: Path, connections: list[Client]) -> None:
+def test_checks_and_run_share_a_connection(tmp_path: Path, connections: list[Client]) -> None:
     with scheduler() as started:
         profile = AddressProfile(address=started.scheduler_address)
         assert worker_limits(profile) == worker_limits(profile)
@@ -95,7 +95,7 @@ def test_a_connection_serves_the_checks_and_the_run(tmp_path: Path, connections:
             assert opened.client is connections[0]
             assert len(connections) == 1
         assert connections[0].status == "closed"
-        with open_cluster(profile, tmp_path) as again:  # as a run does that repairs its arrays
+        with open_cluster(profile, tmp_path) as again:  # like a run that repairs its arrays
             assert again.client.submit(int, "7").result() == 7
     assert len(connections) == 2
 

@@ -1,4 +1,4 @@
-"""What all backends have in common, and what is rejected before anything is started."""
+"""Common behaviour of all backends, and requests that are rejected before anything is started."""
 
 import subprocess
 import sys
@@ -24,7 +24,7 @@ def test_every_backend_states_keys_that_its_profiles_have() -> None:
 
 
 @pytest.mark.parametrize("used", ["", "slurm"])
-def test_a_name_of_a_built_in_backend_is_taken_whether_it_was_used_or_not(used: str) -> None:
+def test_name_of_a_built_in_backend_is_reserved_before_and_after_its_use(used: str) -> None:
     code = (
         "from kernel_pipeline.cluster.backend import REGISTERED, Backend, backend_names, find_backend, register\n"
         f"{used!r} and find_backend({used!r})\n"
@@ -85,7 +85,7 @@ def test_a_profile_has_the_fields_of_its_backend() -> None:
         ("mpi", "dask_mpi", "mpi"),
     ],
 )
-def test_a_missing_extra_is_one_sentence(
+def test_missing_extra_is_reported_in_one_sentence(
     cluster: str, module: str, extra: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -105,7 +105,7 @@ def test_a_rejected_cluster_leaves_nothing_behind(
     assert not list(tmp_path.iterdir())
 
 
-def test_a_network_interface_that_is_missing_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_network_interface_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     profile = tmp_path / "mine.toml"
     profile.write_text('backend = "slurm"\nmemory = "1 GiB"\nwalltime = "1:00:00"\ninterface = "ib9"\n')

@@ -1,4 +1,4 @@
-"""The driver as a job of Slurm."""
+"""The driver as a Slurm job."""
 
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from kernel_pipeline.cluster.slurm import Driver, SlurmProfile
 TIMED: dict[str, Any] = {"memory": "4 GiB", "walltime": "4:00:00", "queue": "long", "account": "me"}
 
 
-def test_the_driver_as_a_job_goes_back_to_the_queue_when_its_time_is_up(tmp_path: Path) -> None:
+def test_driver_job_is_requeued_before_its_wall_time_ends(tmp_path: Path) -> None:
     profile = SlurmProfile(**TIMED, driver=Driver(cores=3, memory="1 GB"))
     text = batch.driver_script(profile, ["run it", "--now"], tmp_path)
     lines = text.splitlines()
@@ -25,12 +25,12 @@ def test_the_driver_as_a_job_goes_back_to_the_queue_when_its_time_is_up(tmp_path
     assert lines[-1] == "exit $code"
 
 
-def test_a_driver_has_a_wall_time_of_its_own(tmp_path: Path) -> None:
+def test_driver_can_have_a_separate_wall_time(tmp_path: Path) -> None:
     profile = SlurmProfile(**TIMED, driver=Driver(walltime="24:00:00"))
     assert "#SBATCH --time=24:00:00" in batch.driver_script(profile, ["run"], tmp_path)
 
 
-def test_a_script_holds_nothing_of_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_script_contains_no_environment_variables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "planted-secret")
     assert "planted-secret" not in batch.driver_script(SlurmProfile(**TIMED), ["pipeline"], tmp_path)
 
@@ -43,7 +43,7 @@ def test_submit_needs_slurm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert not list(tmp_path.iterdir())
 
 
-def test_a_host_without_slurm_is_named_as_the_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_host_without_slurm_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(ClusterError, match=r"sbatch cannot be run .* on a host of the Slurm cluster"):
         batch.submit(tmp_path / "script.sh")

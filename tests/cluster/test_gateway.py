@@ -1,4 +1,4 @@
-"""The requests to a Dask Gateway, tested without one."""
+"""The requests to a Dask Gateway, tested with a mock."""
 
 import sys
 from pathlib import Path
@@ -18,7 +18,7 @@ ADDRESS = "https://gateway.example"
 
 @pytest.fixture
 def gateway(monkeypatch: pytest.MonkeyPatch) -> MagicMock:
-    """Stands in for dask-gateway."""
+    """A mock of dask-gateway."""
     made = MagicMock()
     made.return_value.__enter__.return_value = made
     made.new_cluster.return_value.__enter__.return_value = made.cluster
@@ -28,7 +28,7 @@ def gateway(monkeypatch: pytest.MonkeyPatch) -> MagicMock:
 
 
 def opened(tmp_path: Path, **values: Any) -> int:
-    """Open and close a cluster; gives the number of its workers."""
+    """Open and close a cluster; return the number of its workers."""
     profile = parse_profile({"backend": "gateway", "address": ADDRESS, **values}, "a test")
     with open_cluster(profile, tmp_path) as cluster:
         assert cluster.workers == worker_limits(profile)[0]
@@ -48,14 +48,14 @@ def test_the_gateway_adapts_between_minimum_and_maximum(tmp_path: Path, gateway:
     gateway.cluster.scale.assert_not_called()
 
 
-def test_what_the_gateway_refuses_is_said(tmp_path: Path, gateway: MagicMock) -> None:
+def test_error_of_the_gateway_is_reported(tmp_path: Path, gateway: MagicMock) -> None:
     gateway.new_cluster.side_effect = ValueError("no such option")
     with pytest.raises(ClusterError, match=f"the gateway {ADDRESS} did not start a cluster: no such option"):
         opened(tmp_path, jobs=1)
 
 
 @pytest.mark.usefixtures("gateway")
-def test_a_foreign_gateway_in_the_clear_is_refused() -> None:
+def test_unencrypted_gateway_on_another_host_is_refused() -> None:
     def limits(**values: Any) -> tuple[int, int | None]:
         return worker_limits(parse_profile({"backend": "gateway", "jobs": 2, **values}, "a test"))
 
@@ -68,6 +68,6 @@ def test_a_foreign_gateway_in_the_clear_is_refused() -> None:
         limits()
 
 
-def test_a_cluster_of_no_workers_cannot_be_asked_for() -> None:
+def test_request_for_no_workers_is_refused() -> None:
     with pytest.raises(ProfileError, match=r"must be \[minimum, maximum\] numbers of jobs"):
         parse_profile({"backend": "gateway", "adapt": [0, 5]}, "a test")

@@ -1,4 +1,4 @@
-"""Jobs that start, end and are rejected, with stand-ins for the queue and for dask-jobqueue."""
+"""Jobs that start, end and are rejected, with mocks of the queue and of dask-jobqueue."""
 
 import asyncio
 import time
@@ -16,14 +16,14 @@ from kernel_pipeline.cluster.slurm import SlurmProfile
 
 
 class Queue:
-    """Takes some jobs at a time; also stands in for the cluster and the client."""
+    """A mock queue, which accepts a limited number of jobs; also used as the cluster and the client."""
 
-    def __init__(self, takes: int) -> None:
-        self.takes = takes
+    def __init__(self, capacity: int) -> None:
+        self.capacity = capacity
         self.workers: dict[str, Any] = {}
         self.worker_spec: dict[str, Any] = {}
-        self.at_work: set[str] = set()
-        """Names of jobs whose workers are there."""
+        self.connected: set[str] = set()
+        """Names of jobs whose workers are connected."""
         self.listed: dict[str, str] = {}
         self.submitted = 0
 
@@ -32,7 +32,7 @@ class Queue:
         while len(self.workers) < jobs:
             if (name := f"job-{number}") not in self.workers:
                 self.submitted += 1
-                rejection = "too many jobs" if len(self.listed) >= self.takes else ""
+                rejection = "too many jobs" if len(self.listed) >= self.capacity else ""
                 job_id = "" if rejection else str(self.submitted)
                 if not rejection:
                     self.listed[job_id] = "PENDING Resources"
@@ -56,7 +56,7 @@ class Queue:
         return iter(())
 
     def scheduler_info(self, n_workers: int) -> dict[str, Any]:
-        return {"workers": {name: {"name": name} for name in self.at_work}}
+        return {"workers": {name: {"name": name} for name in self.connected}}
 
 
 def supervised(queue: Queue, monkeypatch: pytest.MonkeyPatch, jobs: int) -> Jobs:
@@ -68,46 +68,46 @@ def supervised(queue: Queue, monkeypatch: pytest.MonkeyPatch, jobs: int) -> Jobs
     return made
 
 
-def test_a_queue_that_takes_fewer_jobs_than_asked_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    queue = Queue(takes=2)
+def test_run_waits_for_a_queue_that_accepts_only_some_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
+    queue = Queue(capacity=2)
     jobs = supervised(queue, monkeypatch, 5)
     for _ in range(10 * MAX_FAILED_STARTS):
         jobs.replace_lost()
-    assert queue.submitted == 5, "what was refused is asked for again at once"
+    assert queue.submitted == 5, "rejected jobs are not submitted again at once"
     assert jobs.pending_reason() == (
         "the queue reports: 1 PENDING Resources; 2 PENDING Resources; Slurm rejected the other jobs: too many jobs"
     )
 
 
-def test_refused_jobs_are_asked_for_again_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
-    queue = Queue(takes=2)
+def test_rejected_jobs_are_submitted_again_after_an_interval(monkeypatch: pytest.MonkeyPatch) -> None:
+    queue = Queue(capacity=2)
     jobs = supervised(queue, monkeypatch, 3)
-    queue.takes = 3
+    queue.capacity = 3
     for job in queue.workers.values():
         job.rejected_at -= RESUBMIT_INTERVAL_S + 1
     jobs.replace_lost()
     assert list(queue.listed) == ["1", "2", "4"]
 
 
-def test_a_queue_that_takes_nothing_is_said_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_queue_that_accepts_no_job_is_reported_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ClusterError, match="Slurm rejected the job: too many jobs"):
-        supervised(Queue(takes=0), monkeypatch, 3)
+        supervised(Queue(capacity=0), monkeypatch, 3)
 
 
-def test_a_job_that_is_gone_is_replaced_and_the_others_stay(monkeypatch: pytest.MonkeyPatch) -> None:
-    queue = Queue(takes=9)
+def test_lost_job_is_replaced_and_the_others_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    queue = Queue(capacity=9)
     jobs = supervised(queue, monkeypatch, 2)
-    queue.at_work = {"job-0", "job-1"}
+    queue.connected = {"job-0", "job-1"}
     jobs.replace_lost()
-    queue.at_work = {"job-1"}
+    queue.connected = {"job-1"}
     jobs.replace_lost()
     assert sorted(queue.listed) == ["2", "3"]
     jobs.replace_lost()
-    assert sorted(queue.listed) == ["2", "3"], "a new job of an old name is left to wait"
+    assert sorted(queue.listed) == ["2", "3"], "a new job with an old name is not replaced"
 
 
-def test_jobs_that_end_before_their_workers_come_end_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    queue = Queue(takes=9)
+def test_jobs_that_end_before_their_workers_connect_stop_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    queue = Queue(capacity=9)
     jobs = supervised(queue, monkeypatch, 2)
 
     def lose_all() -> None:
@@ -120,8 +120,8 @@ def test_jobs_that_end_before_their_workers_come_end_the_run(monkeypatch: pytest
         lose_all()
 
 
-def test_a_closed_job_says_so() -> None:
-    """Dask's cluster insists on it at its end, and dask-jobqueue's own jobs do not."""
+def test_closed_job_has_the_status_closed() -> None:
+    """Dask checks the status when it closes a cluster, and the jobs of dask-jobqueue do not set it."""
 
     class Job(ProcessInterface):
         async def start(self) -> None:

@@ -32,7 +32,7 @@ def script(logs: Path, **values: Any) -> str:
         ("sge", "#$", ["-q long", "-P me", "-l h_rt=4:00:00", "--gres=x"]),
     ],
 )
-def test_a_queue_is_told_all_that_the_profile_says(
+def test_script_contains_all_settings_of_the_profile(
     backend: str, directive: str, words: list[str], tmp_path: Path
 ) -> None:
     text = script(tmp_path, backend=backend, directives=["--gres=x"], **TIMED)
@@ -42,7 +42,7 @@ def test_a_queue_is_told_all_that_the_profile_says(
     assert lines.index("module load python") < lines.index("export OMP_NUM_THREADS=1")
 
 
-def test_htcondor_is_told_in_its_own_way(tmp_path: Path) -> None:
+def test_script_of_htcondor_uses_its_own_syntax(tmp_path: Path) -> None:
     text = script(tmp_path, backend="htcondor", directives=["Requirements = Memory > 1"], **COMMON)
     assert "Requirements = Memory > 1" in text
     assert "MY.DaskWorkerCores = 2" in text
@@ -50,7 +50,7 @@ def test_htcondor_is_told_in_its_own_way(tmp_path: Path) -> None:
     assert "module load python; export OMP_NUM_THREADS=1" in text
 
 
-def test_workers_are_one_process_a_core_that_leaves_in_time(tmp_path: Path) -> None:
+def test_each_core_has_a_worker_process_with_a_limited_lifetime(tmp_path: Path) -> None:
     *_, command = script(tmp_path, backend="slurm", **TIMED).splitlines()
     words = shlex.split(command)
     options = dict(pairwise(words))
@@ -63,18 +63,18 @@ def test_workers_are_one_process_a_core_that_leaves_in_time(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("name", ["a run", "R&D", "it's", "100%", "a;b", "$HOME"])
-def test_a_folder_that_a_shell_would_read_otherwise_is_refused(name: str, tmp_path: Path) -> None:
+def test_folder_with_special_characters_of_a_shell_is_refused(name: str, tmp_path: Path) -> None:
     with pytest.raises(ProfileError, match=r"letters, digits .*: choose another directory with --out"):
         script(tmp_path / name, backend="slurm", **TIMED)
 
 
-def test_without_encryption_only_when_asked(tmp_path: Path) -> None:
+def test_encryption_is_disabled_on_request(tmp_path: Path) -> None:
     text = script(tmp_path, backend="slurm", insecure=True, **TIMED)
     assert "tcp://" in text
     assert "tls" not in text
 
 
-def test_nothing_of_a_worker_is_heard_in_the_clear(tmp_path: Path) -> None:
+def test_unencrypted_dashboard_of_a_worker_listens_on_loopback_only(tmp_path: Path) -> None:
     words = script(tmp_path, backend="slurm", **TIMED).split()
     assert words[words.index("--dashboard-address") + 1] == "127.0.0.1:0"
 
@@ -90,6 +90,6 @@ def test_plan_prints_the_script_and_writes_nothing(tmp_path: Path, monkeypatch: 
     assert not list(tmp_path.iterdir())
 
 
-def test_a_script_holds_nothing_of_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_script_contains_no_environment_variables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "planted-secret")
     assert "planted-secret" not in script(tmp_path, backend="slurm", **TIMED)

@@ -12,7 +12,7 @@ PODS: dict[str, Any] = {"backend": "kubernetes", "image": "mine:1", "namespace":
 
 
 @pytest.mark.parametrize(("scale", "pods"), [({}, 1), ({"jobs": 3}, 3), ({"adapt": [2, 9]}, 2)])
-def test_pods_have_the_image_the_resources_and_a_process_a_core(scale: dict[str, Any], pods: int) -> None:
+def test_pods_have_the_image_the_resources_and_one_process_per_core(scale: dict[str, Any], pods: int) -> None:
     profile = parse_profile(PODS | scale, "a test")
     assert isinstance(profile.implementation, Kubernetes)
     asked = profile.implementation.request()

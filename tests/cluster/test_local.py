@@ -16,4 +16,4 @@ def test_processes_listen_on_loopback_and_only_encrypted(tmp_path: Path) -> None
         worker = info["workers"].popitem()
     assert all(address.startswith("tls://127.0.0.1:") for address in (info["address"], worker[0], worker[1]["nanny"]))
     assert opened == {address.removeprefix("tls://") for address in (info["address"], worker[0], worker[1]["nanny"])}
-    assert not list(tmp_path.iterdir()), "no certificate is written where the run is"
+    assert not list(tmp_path.iterdir()), "no certificate is written to the run directory"

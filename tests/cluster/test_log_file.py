@@ -1,4 +1,4 @@
-"""Log files on a disk that takes no more data."""
+"""Log files, also on a full disk."""
 
 import logging
 from pathlib import Path
@@ -11,7 +11,7 @@ FULL = Path("/dev/full")
 
 
 @pytest.mark.skipif(not FULL.exists(), reason="needs /dev/full, a device of Linux on which every write fails")
-def test_a_full_disk_is_ignored_when_a_line_is_written_and_when_the_file_is_closed(
+def test_full_disk_is_ignored_while_writing_and_closing(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     handler = LogFile(FULL)

@@ -1,4 +1,4 @@
-"""Workers that are threads of the driver listen on nothing."""
+"""Workers that are threads of the driver do not listen on any port."""
 
 from pathlib import Path
 from urllib.request import urlopen
@@ -8,7 +8,7 @@ from kernel_pipeline.cluster.profile import Profile
 from tests.cluster.listening import listening
 
 
-def test_threads_listen_on_nothing(tmp_path: Path) -> None:
+def test_threads_do_not_listen_on_any_port(tmp_path: Path) -> None:
     before = listening()
     with open_cluster(Profile(backend="threads", jobs=1), tmp_path) as cluster:
         cluster.client.wait_for_workers(1, timeout=30)

@@ -1,4 +1,4 @@
-"""Answers of workers to the question what they run."""
+"""Comparison of the versions of workers with those of the driver."""
 
 from collections.abc import Mapping
 from types import SimpleNamespace
@@ -11,7 +11,7 @@ from kernel_pipeline.cluster.versions import check_versions, installed
 
 
 def check(answers: Mapping[str, object]) -> None:
-    """Check workers that answer so."""
+    """Check workers that give these answers."""
 
     def run(*_: object, **options: Any) -> dict[str, object]:
         assert options["on_error"] == "return"
@@ -20,16 +20,16 @@ def check(answers: Mapping[str, object]) -> None:
     check_versions(SimpleNamespace(run=run), list(answers))  # type: ignore[arg-type]
 
 
-def test_workers_that_run_the_same_and_those_that_have_left_are_no_trouble() -> None:
+def test_workers_with_equal_versions_and_lost_workers_are_accepted() -> None:
     check({"same": installed(), "left": OSError("closed")})
 
 
-def test_a_worker_that_cannot_even_answer_is_refused() -> None:
+def test_worker_that_cannot_answer_is_refused() -> None:
     with pytest.raises(ClusterError, match=r"the worker old cannot run functions of this driver .*bad marshal data"):
         check({"same": installed(), "old": ValueError("bad marshal data")})
 
 
-def test_workers_that_differ_alike_share_a_column() -> None:
+def test_workers_with_equal_differences_share_a_column() -> None:
     other = installed() | {"numpy": "1.0"}
     with pytest.raises(ClusterError, match="2 of 3 workers") as caught:
         check({"a": other, "b": installed(), "c": other})

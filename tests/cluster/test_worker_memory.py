@@ -1,4 +1,4 @@
-"""The memory of all workers, used from a task of one of them, on a cluster of processes."""
+"""Use of the memory of all workers from a task on one of them, on a cluster of processes."""
 
 import os
 import signal
@@ -55,7 +55,7 @@ def use(code: str) -> tuple[list[Any], list[str]]:
         return [found, *memory.fetch(first)], list(memory.limits())
 
 
-def test_functions_run_on_all_workers_and_nothing_stays_there(client: Client) -> None:
+def test_functions_run_on_all_workers_and_leave_no_results(client: Client) -> None:
     found, workers = client.submit(use, fingerprint(), pure=False).result()
     assert len(workers) == 2
     np.testing.assert_array_equal(found[0], np.arange(4.0) ** 4)
@@ -104,7 +104,7 @@ def stop() -> None:
     raise InterruptedError
 
 
-def wait_in_vain(code: str) -> None:
+def wait_until_stopped(code: str) -> None:
     with worker_memory(code, (), stop):
         pass
 
@@ -120,6 +120,6 @@ def test_a_task_that_waits_for_the_memory_can_be_stopped(client: Client, tmp_pat
     while not (tmp_path / "held").exists():
         time.sleep(0.05)
     with pytest.raises(InterruptedError):
-        client.submit(wait_in_vain, fingerprint(), pure=False).result()
+        client.submit(wait_until_stopped, fingerprint(), pure=False).result()
     (tmp_path / "go").touch()
     assert holder.result()

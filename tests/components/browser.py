@@ -1,4 +1,4 @@
-"""A real browser: headless Chromium, which is driven through its own protocol (Chrome DevTools Protocol)."""
+"""A real browser: headless Chromium, controlled through the Chrome DevTools Protocol."""
 
 import asyncio
 import base64
@@ -31,8 +31,8 @@ OPTIONS = (
     "--remote-debugging-port=0",
 )
 MAX_MESSAGE = 1 << 28
-SECONDS_TO_START = 60
-SECONDS_TO_ANSWER = 60
+START_TIMEOUT_S = 60
+ANSWER_TIMEOUT_S = 60
 
 
 class Page:
@@ -41,7 +41,7 @@ class Page:
     def __init__(self, connection: WebSocketClientConnection) -> None:
         self._connection, self._numbers = connection, itertools.count(1)
         self.events: list[dict[str, Any]] = []
-        """Everything that the browser has reported."""
+        """All events that the browser has sent."""
 
     async def call(self, method: str, **parameters: Any) -> Any:
         """Call a method of the protocol, and return its result."""
@@ -55,7 +55,7 @@ class Page:
             self.events.append(answer)
 
     async def _next(self) -> dict[str, Any]:
-        message = await asyncio.wait_for(self._connection.read_message(), SECONDS_TO_ANSWER)
+        message = await asyncio.wait_for(self._connection.read_message(), ANSWER_TIMEOUT_S)
         assert message is not None, "the browser has closed the connection"
         found: dict[str, Any] = json.loads(message)
         return found
@@ -91,19 +91,19 @@ class Page:
         return base64.b64decode(taken["data"])
 
     def requests(self) -> list[str]:
-        """Addresses that the page has requested."""
+        """Return the addresses that the page has requested."""
         sent = (event for event in self.events if event.get("method") == "Network.requestWillBeSent")
         return [event["params"]["request"]["url"] for event in sent]
 
-    def complaints(self) -> list[dict[str, Any]]:
-        """Everything in the console, and exceptions of scripts."""
+    def console_messages(self) -> list[dict[str, Any]]:
+        """Return all messages in the console, and exceptions of scripts."""
         kinds = ("Log.entryAdded", "Runtime.exceptionThrown", "Runtime.consoleAPICalled")
         return [event for event in self.events if event.get("method") in kinds]
 
 
 @asynccontextmanager
 async def open_browser(folder: Path) -> AsyncIterator[Page]:
-    """Start a browser with a new profile in a folder, and end it afterwards."""
+    """Start a browser with a new profile in a folder, and stop it afterwards."""
     assert CHROMIUM is not None
     profile = folder / "profile"
     process = subprocess.Popen(
@@ -119,7 +119,7 @@ async def open_browser(folder: Path) -> AsyncIterator[Page]:
             yield Page(connection)
         finally:
             connection.close()
-            while await connection.read_message() is not None:  # until the browser has closed it too
+            while await connection.read_message() is not None:  # until the browser has closed it, too
                 pass
     finally:
         process.terminate()
@@ -127,7 +127,7 @@ async def open_browser(folder: Path) -> AsyncIterator[Page]:
 
 
 async def _port(file: Path) -> int:
-    for _ in range(10 * SECONDS_TO_START):
+    for _ in range(10 * START_TIMEOUT_S):
         if file.exists() and (lines := file.read_text().splitlines()):
             return int(lines[0])
         await asyncio.sleep(0.1)
@@ -138,6 +138,6 @@ def _page_address(port: int) -> str:
     """Return the address of the protocol of the first page."""
     from urllib.request import urlopen
 
-    with urlopen(f"http://127.0.0.1:{port}/json/list", timeout=SECONDS_TO_ANSWER) as answer:
+    with urlopen(f"http://127.0.0.1:{port}/json/list", timeout=ANSWER_TIMEOUT_S) as answer:
         pages = [page for page in json.load(answer) if page["type"] == "page"]
     return str(pages[0]["webSocketDebuggerUrl"])

@@ -1,4 +1,4 @@
-"""Real components: a test whose component is missing says how to get it."""
+"""Tests with real components; if a component is missing, the reason of the skip says how to install it."""
 
 from tests.faults.conftest import undisturbed
 

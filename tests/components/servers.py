@@ -1,4 +1,4 @@
-"""Schedulers and workers as someone else starts them: processes of their own, which no run may end."""
+"""External schedulers and workers: separate processes, which no run may stop."""
 
 import json
 import os
@@ -13,18 +13,18 @@ from typing import Self
 from tests.faults.harness import wait_until
 
 SOURCE = Path(__file__).parents[2]
-SECONDS_TO_START = 60
+START_TIMEOUT_S = 60
 
 
 class Servers:
-    """One scheduler and its workers, in a folder for what they say; they end with the block.
+    """A scheduler and its workers, with a folder for their logs; they are stopped at the end of the block.
 
     Parameters
     ----------
     security
-        Options of certificates that all of them get.
+        Options with certificates for all processes.
     environment
-        Variables that all of them get.
+        Environment variables for all processes.
     """
 
     def __init__(
@@ -47,46 +47,46 @@ class Servers:
 
     @property
     def address(self) -> str:
-        """Of the scheduler."""
+        """Address of the scheduler."""
         return str(json.loads(self.file.read_bytes())["address"])
 
     @property
     def workers(self) -> dict[str, str]:
-        """The addresses of workers that ever came, by the name that `--name` gave them."""
-        found = re.findall(r"Register worker addr: (\S+) name: (\S+)", self.said("scheduler"))
+        """Addresses of all workers that have connected, by the name given by `--name`."""
+        found = re.findall(r"Register worker addr: (\S+) name: (\S+)", self.log_of("scheduler"))
         return {name: address for address, name in found}
 
     @property
-    def stayed(self) -> bool:
-        """Whether all that was started is still there, and no worker ever left."""
+    def is_intact(self) -> bool:
+        """Whether all processes are still running, and no worker was ever removed."""
         is_alive = all(process.poll() is None for process in self.processes.values())
-        return is_alive and "Remove worker" not in self.said("scheduler")
+        return is_alive and "Remove worker" not in self.log_of("scheduler")
 
     def start_scheduler(self, host: str = "127.0.0.1", port: int = 0, within: Sequence[str] = ()) -> None:
-        """Start the scheduler and wait until it has an address; `within` begins a command that runs it elsewhere."""
+        """Start the scheduler and wait until it has an address; `within` is the start of its command."""
         self.file.unlink(missing_ok=True)
         place = ("--host", host, "--port", str(port), "--scheduler-file", str(self.file))
         self._start("scheduler", [*within, *_dask("scheduler"), *place, "--no-dashboard"], {})
-        assert wait_until(self._has_address, SECONDS_TO_START), self.said("scheduler")
+        assert wait_until(self._has_address, START_TIMEOUT_S), self.log_of("scheduler")
 
     def start_worker(
         self, name: str, *options: str, environment: Mapping[str, str] | None = None, within: Sequence[str] = ()
     ) -> None:
-        """Start a worker of one thread; `name` is that of its log."""
+        """Start a worker with one thread; `name` is the name of its log."""
         small = ("--nthreads", "1", "--no-nanny", "--no-dashboard")
         self._start(name, [*within, *_dask("worker"), self.address, *small, *options], environment or {})
 
     def wait_for_workers(self, count: int) -> None:
-        """Wait until so many workers are there."""
-        assert wait_until(lambda: len(self.workers) >= count, SECONDS_TO_START), self.said("scheduler")
+        """Wait until this number of workers have connected."""
+        assert wait_until(lambda: len(self.workers) >= count, START_TIMEOUT_S), self.log_of("scheduler")
 
     def kill(self, name: str) -> None:
-        """End one at once."""
+        """Kill a process."""
         self.processes[name].kill()
         self.processes[name].wait()
 
-    def said(self, name: str) -> str:
-        """What one has said."""
+    def log_of(self, name: str) -> str:
+        """Return the log of a process."""
         return (self._folder / f"{name}.log").read_text()
 
     def _has_address(self) -> bool:

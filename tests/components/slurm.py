@@ -1,4 +1,4 @@
-"""A real Slurm, asked by its own commands."""
+"""Helpers that use the commands of a real Slurm cluster."""
 
 import subprocess
 from pathlib import Path
@@ -18,7 +18,7 @@ PROFILE: dict[str, Any] = {
 
 
 def slurm(*command: str) -> str:
-    """What a command of Slurm says; empty if there is none."""
+    """Return the output of a Slurm command; empty if the command is missing or fails."""
     try:
         return subprocess.run(command, capture_output=True, text=True, timeout=30, check=True).stdout.strip()
     except (OSError, subprocess.SubprocessError):
@@ -26,7 +26,7 @@ def slurm(*command: str) -> str:
 
 
 def queue(name: str = "") -> list[str]:
-    """The numbers of jobs in the queue, or of those whose names begin so."""
+    """Return the ids of the jobs in the queue whose names start with `name`."""
     jobs = (line.split() for line in slurm("squeue", "--noheader", "--format=%A %j").splitlines())
     return [number for number, found in jobs if found.startswith(name)]
 
@@ -38,11 +38,11 @@ def write_profile(folder: Path, **changes: Any) -> Path:
 
 
 def worker_processes(root: Path) -> list[psutil.Process]:
-    """Return the processes of the workers of a run, and those that watch over them."""
+    """Return the processes of the workers of a run, including their nannies."""
     commands = {process: process.info["cmdline"] or [] for process in psutil.process_iter(["cmdline"])}
     return [
         member
         for process, command in commands.items()
-        if "distributed.cli.dask_worker" in command and str(root) in " ".join(command)  # where its certificates are
+        if "distributed.cli.dask_worker" in command and str(root) in " ".join(command)  # the path of its certificates
         for member in (process, *process.children(recursive=True))
     ]

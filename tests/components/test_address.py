@@ -1,4 +1,4 @@
-"""Schedulers that are already there: by address, by scheduler file, with TLS; and all that may be wrong with them."""
+"""Runs on external schedulers, given by address or scheduler file, with and without TLS; and errors of such runs."""
 
 import os
 import re
@@ -15,18 +15,18 @@ from distributed.security import Security
 
 from kernel_pipeline.stages.task import STAGES
 from tests.components.servers import SOURCE, Servers
-from tests.faults.harness import assert_same, command, done_by, wait_until, write_config
+from tests.faults.harness import assert_same, command, finished_names, wait_until, write_config
 from tests.faults.inject import ALWAYS, TASK, Fault, assert_undisturbed, faulty
 from tests.helpers.sweeps import start
 
 pytestmark = pytest.mark.components
 
-# Tasks take so much longer, so that a run can be met in the middle.
+# Slows tasks down, so that a run can be stopped in the middle.
 SLOWER = Fault(TASK, "sleep", times=ALWAYS, seconds=0.1)
 ENOUGH_LINES = 8
-SECONDS_TO_REFUSE = 30
+REFUSAL_TIMEOUT_S = 30
 LAYOUT = {"pipeline": "", "cluster": "cluster", "configs": "configs", "tasks": "tasks"}
-"""The folders of the source tree, and where they go in the package."""
+"""Folders of the source tree, and their places in the package."""
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Servers]:
-    """A scheduler with two workers, which take their time."""
+    """A scheduler with two slow workers."""
     folder = tmp_path_factory.mktemp("servers")
     with Servers(folder / "logs", environment=faulty([SLOWER], folder / "notes")) as servers:
         servers.start_scheduler()
@@ -57,7 +57,7 @@ def end(process: subprocess.Popen[str], seconds: float = 120) -> subprocess.Comp
 
 
 def assert_refused(done: subprocess.CompletedProcess[str], code: int, *words: str) -> None:
-    """One message that says why, no traceback, and its exit code."""
+    """Check the exit code, and that there is one error message with these words and no traceback."""
     assert done.returncode == code, done.stderr
     assert "Traceback" not in done.stdout + done.stderr
     assert done.stderr.startswith("Error: "), done.stderr
@@ -66,7 +66,7 @@ def assert_refused(done: subprocess.CompletedProcess[str], code: int, *words: st
 
 
 def certificates(folder: Path) -> dict[str, str]:
-    """The files of new certificates."""
+    """Create certificates, and return their files."""
     made = Security.temporary().get_tls_config_for_role("client")
     folder.mkdir()
     files = {"ca": "ca_file", "cert": "cert", "key": "key"}
@@ -76,7 +76,7 @@ def certificates(folder: Path) -> dict[str, str]:
 
 
 def tls_profile(path: Path, address: str, files: dict[str, str]) -> Path:
-    """A profile of a scheduler that asks for certificates."""
+    """Write a profile of a scheduler that requires certificates."""
     path.write_text(
         f'backend = "address"\naddress = "{address}"\n[tls]\n'
         + "".join(f'{name} = "{file}"\n' for name, file in files.items())
@@ -85,7 +85,7 @@ def tls_profile(path: Path, address: str, files: dict[str, str]) -> Path:
 
 
 def changed_source(folder: Path) -> Path:
-    """This package with a line more."""
+    """Copy this package, and add a line to one of its files."""
     package = folder / "kernel_pipeline"
     for name, place in LAYOUT.items():
         shutil.copytree(SOURCE / name, package / place, ignore=shutil.ignore_patterns("__pycache__"))
@@ -94,8 +94,8 @@ def changed_source(folder: Path) -> Path:
     return folder
 
 
-def numpy_by_name(folder: Path, version: str) -> Path:
-    """What tells that numpy has another version."""
+def fake_numpy_version(folder: Path, version: str) -> Path:
+    """Write metadata according to which numpy has another version."""
     described = folder / f"numpy-{version}.dist-info/METADATA"
     described.parent.mkdir(parents=True)
     described.write_text(f"Metadata-Version: 2.1\nName: numpy\nVersion: {version}\n")
@@ -103,7 +103,7 @@ def numpy_by_name(folder: Path, version: str) -> Path:
 
 
 def hidden_package(folder: Path) -> Path:
-    """What lets Python not find this package, wherever it is installed."""
+    """Write a `sitecustomize.py` that hides this package from Python, wherever it is installed."""
     folder.mkdir()
     shutil.copy(Path(__file__).with_name("without_package.py"), folder / "sitecustomize.py")
     return folder
@@ -117,44 +117,42 @@ def test_two_runs_at_once_on_one_scheduler_give_the_tables_of_a_local_run(
     for name, process in runs.items():
         done = end(process)
         assert done.returncode == 0, done.stderr
-        assert_undisturbed(folder / name, undisturbed)  # workers have closed their logs of it
+        assert_undisturbed(folder / name, undisturbed)  # the workers have closed the log files of the run
         assert list((folder / name / "logs").glob("worker-*.log"))
-    assert servers.stayed
+    assert servers.is_intact
 
 
 @pytest.mark.slow
-def test_a_run_that_was_stopped_goes_on_with_the_same_workers(
-    folder: Path, undisturbed: Path, servers: Servers
-) -> None:
+def test_stopped_run_is_resumed_with_the_same_workers(folder: Path, undisturbed: Path, servers: Servers) -> None:
     root = folder / "run"
     process = run(servers.address, "run", folder)
-    assert wait_until(lambda: len(done_by(root)) >= ENOUGH_LINES, 60)
+    assert wait_until(lambda: len(finished_names(root)) >= ENOUGH_LINES, 60)
     process.send_signal(signal.SIGINT)
     stopped = end(process)
     assert stopped.returncode == 130, stopped.stderr
-    before = done_by(root)
-    assert before < done_by(undisturbed)
+    before = finished_names(root)
+    assert before < finished_names(undisturbed)
     done = end(run(servers.address, "run", folder))
     assert done.returncode == 0, done.stderr
     assert_undisturbed(root, undisturbed)
-    assert servers.stayed
+    assert servers.is_intact
 
 
 @pytest.mark.slow
-def test_a_run_outlives_its_scheduler(folder: Path, undisturbed: Path) -> None:
+def test_run_that_lost_its_scheduler_is_resumed_on_another(folder: Path, undisturbed: Path) -> None:
     root = folder / "run"
     with Servers(folder / "first", environment=faulty([SLOWER], folder / "notes")) as servers:
         servers.start_scheduler()
         servers.start_worker("worker")
         address = servers.address
         process = run(address, "run", folder)
-        assert wait_until(lambda: len(done_by(root)) >= ENOUGH_LINES, 60)
+        assert wait_until(lambda: len(finished_names(root)) >= ENOUGH_LINES, 60)
         servers.kill("scheduler")
-        lost = end(process, SECONDS_TO_REFUSE)
+        lost = end(process, REFUSAL_TIMEOUT_S)
     assert_refused(lost, 5, "the connection to the scheduler was lost", "same command resumes")
     assert not (root / "lock").exists()
-    before = done_by(root)
-    assert before < done_by(undisturbed)
+    before = finished_names(root)
+    assert before < finished_names(undisturbed)
     with Servers(folder / "second") as servers:
         servers.start_scheduler(port=int(address.rpartition(":")[2]))
         servers.start_worker("worker")
@@ -163,7 +161,7 @@ def test_a_run_outlives_its_scheduler(folder: Path, undisturbed: Path) -> None:
     assert_undisturbed(root, undisturbed)
 
 
-def test_a_scheduler_with_tls_is_reached_by_a_profile_and_by_dask_s_own_settings(
+def test_scheduler_with_tls_is_reached_by_a_profile_or_by_dask_settings(
     folder: Path, undisturbed: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     files = certificates(folder / "certificates")
@@ -182,12 +180,12 @@ def test_a_scheduler_with_tls_is_reached_by_a_profile_and_by_dask_s_own_settings
         monkeypatch.setenv("DASK_DISTRIBUTED__COMM__TLS__CLIENT__CERT", files["cert"])
         monkeypatch.setenv("DASK_DISTRIBUTED__COMM__TLS__CLIENT__KEY", files["key"])
         by_settings = run(address, "by-settings", folder)
-        assert_refused(end(without, SECONDS_TO_REFUSE), 2, f"{address} needs certificates", "[tls]")
-        assert_refused(end(wrong, SECONDS_TO_REFUSE), 5, f"cannot connect to the scheduler {address}", "certificate")
+        assert_refused(end(without, REFUSAL_TIMEOUT_S), 2, f"{address} needs certificates", "[tls]")
+        assert_refused(end(wrong, REFUSAL_TIMEOUT_S), 5, f"cannot connect to the scheduler {address}", "certificate")
         for process in (by_profile, by_settings):
             done = end(process)
             assert done.returncode == 0, done.stderr
-        assert servers.stayed
+        assert servers.is_intact
     assert_same(folder / "by-profile", undisturbed)
     assert_same(folder / "by-settings", undisturbed)
     assert not (folder / "without").exists()
@@ -195,16 +193,16 @@ def test_a_scheduler_with_tls_is_reached_by_a_profile_and_by_dask_s_own_settings
 
 
 @pytest.mark.slow
-def test_where_nobody_listens_one_message_says_so_and_nothing_is_written(folder: Path) -> None:
+def test_unreachable_scheduler_gives_one_message_and_nothing_is_written(folder: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))  # without listening
         address = f"tcp://127.0.0.1:{taken.getsockname()[1]}"
-        refused = end(run(address, "run", folder), SECONDS_TO_REFUSE)
+        refused = end(run(address, "run", folder), REFUSAL_TIMEOUT_S)
     assert_refused(refused, 5, f"cannot connect to the scheduler {address}")
     assert not (folder / "run").exists()
 
 
-def test_work_goes_to_another_host_in_the_clear_only_when_told(folder: Path) -> None:
+def test_unencrypted_connection_to_another_host_requires_insecure(folder: Path) -> None:
     refused = command("run", folder / "tiny.toml", "--cluster", "tcp://192.0.2.1:8786", "--out", folder / "run")
     assert refused.exit_code == 2, refused.output
     assert "tcp://192.0.2.1:8786 is on another host" in refused.stderr
@@ -215,7 +213,7 @@ def test_work_goes_to_another_host_in_the_clear_only_when_told(folder: Path) -> 
 def test_workers_with_other_versions_are_refused_with_a_table_before_any_task(folder: Path) -> None:
     paths = {
         "other-source": [changed_source(folder / "changed")],
-        "other-numpy": [numpy_by_name(folder / "numpy", "1.0"), SOURCE],
+        "other-numpy": [fake_numpy_version(folder / "numpy", "1.0"), SOURCE],
         "no-package": [hidden_package(folder / "hidden")],
         "same": [SOURCE],
     }
@@ -227,7 +225,7 @@ def test_workers_with_other_versions_are_refused_with_a_table_before_any_task(fo
         servers.wait_for_workers(len(paths))
         names = {address: name for name, address in servers.workers.items()}
         refused = end(run(servers.address, "run", folder))
-        assert servers.stayed
+        assert servers.is_intact
     assert_refused(refused, 5, "3 of 4 workers have other versions than this driver")
     table = [re.split(r"\s{2,}", line.strip()) for line in refused.stderr.splitlines() if line.startswith("  ")]
     columns = [names.get(head, head) for head in table[0]]
@@ -241,7 +239,7 @@ def test_workers_with_other_versions_are_refused_with_a_table_before_any_task(fo
     }
     assert rows["numpy"]["other-numpy"] == "1.0"
     assert rows["kernel-pipeline"]["no-package"] == rows["source of kernel-pipeline"]["no-package"] == "none"
-    assert not any(name.startswith(STAGES) for name in done_by(folder / "run"))
+    assert not any(name.startswith(STAGES) for name in finished_names(folder / "run"))
 
 
 @pytest.mark.slow
@@ -255,6 +253,6 @@ def test_workers_that_do_not_see_the_run_directory_are_refused(folder: Path) -> 
         servers.start_worker("blind", within=("unshare", "--mount", "sh", "-c", hidden, "sh"))
         servers.wait_for_workers(1)
         refused = end(run(servers.address, "shared/run", folder))
-        assert servers.stayed
+        assert servers.is_intact
     assert_refused(refused, 5, "1 of 1 workers cannot read the arrays in shared/run", "--out")
-    assert not any(name.startswith(STAGES) for name in done_by(shared / "run"))
+    assert not any(name.startswith(STAGES) for name in finished_names(shared / "run"))

@@ -24,8 +24,8 @@ pytestmark = [
     ),
 ]
 
-SECONDS_TO_START = 60
-SECONDS_TO_RUN = 120
+START_TIMEOUT_S = 60
+RUN_TIMEOUT_S = 120
 SETTINGS = """
 c.DaskGateway.backend_class = "dask_gateway_server.backends.local.UnsafeLocalBackend"
 c.DaskGateway.authenticator_class = "dask_gateway_server.auth.SimpleAuthenticator"
@@ -46,7 +46,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def gateway(tmp_path: Path) -> Iterator[tuple[str, psutil.Process]]:
-    """A gateway: its address and its process."""
+    """A running gateway: its address and its process."""
     address, place = f"127.0.0.1:{free_port()}", tmp_path / "gateway"
     place.mkdir()
     settings = place / "settings.py"
@@ -54,10 +54,10 @@ def gateway(tmp_path: Path) -> Iterator[tuple[str, psutil.Process]]:
     server = [sys.executable, "-m", "dask_gateway_server", "--config", str(settings)]
     with (place / "log").open("wb") as log, subprocess.Popen(server, cwd=place, stdout=log, stderr=log) as process:
         try:
-            assert wait_until(lambda: listens(address), SECONDS_TO_START), (place / "log").read_text()
+            assert wait_until(lambda: listens(address), START_TIMEOUT_S), (place / "log").read_text()
             yield f"http://{address}", psutil.Process(process.pid)
         finally:
-            process.terminate()  # it ends its proxy, and all clusters
+            process.terminate()  # which also stops its proxy and all clusters
 
 
 def free_port() -> int:
@@ -79,7 +79,7 @@ def profile(folder: Path, address: str) -> Path:
 
 
 def started_by(gateway: psutil.Process) -> list[str]:
-    """The commands of schedulers and workers that a gateway has running."""
+    """Return the commands of the running schedulers and workers of a gateway."""
     commands = []
     for process in gateway.children(recursive=True):
         with suppress(psutil.Error):
@@ -87,20 +87,20 @@ def started_by(gateway: psutil.Process) -> list[str]:
     return [command for command in commands if "-m dask " in command]
 
 
-def test_a_cluster_is_started_and_ended_and_gives_the_tables_of_a_local_run(
+def test_run_starts_and_stops_a_cluster_and_gives_the_tables_of_a_local_run(
     folder: Path, undisturbed: Path, gateway: tuple[str, psutil.Process]
 ) -> None:
     address, process = gateway
     running = start("run", "tiny.toml", "--cluster", profile(folder, address), "--out", "run", cwd=folder)
-    assert wait_until(lambda: len(started_by(process)) > 1, SECONDS_TO_START)
-    _, errors = running.communicate(timeout=SECONDS_TO_RUN)
+    assert wait_until(lambda: len(started_by(process)) > 1, START_TIMEOUT_S)
+    _, errors = running.communicate(timeout=RUN_TIMEOUT_S)
     assert running.returncode == 0, errors
     assert errors == ""
     assert_undisturbed(folder / "run", undisturbed)
     assert wait_until(lambda: not started_by(process), 10)
 
 
-def test_a_gateway_that_is_not_there_is_one_message(folder: Path) -> None:
+def test_unreachable_gateway_gives_one_message(folder: Path) -> None:
     address = f"http://127.0.0.1:{free_port()}"
     refused = pipeline("run", "tiny.toml", "--cluster", profile(folder, address), "--out", "run", cwd=folder)
     assert refused.returncode == 5, refused.stderr

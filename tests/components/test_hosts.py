@@ -11,7 +11,7 @@ from typing import Self
 import pytest
 
 from tests.components.servers import Servers
-from tests.faults.harness import command, done_by, wait_until, write_config
+from tests.faults.harness import command, finished_names, wait_until, write_config
 from tests.faults.inject import ALWAYS, TASK, Fault, assert_undisturbed, faulty
 from tests.helpers.sweeps import start
 
@@ -21,14 +21,14 @@ pytestmark = [
 ]
 
 SLOWER = Fault(TASK, "sleep", times=ALWAYS, seconds=0.3)
-# The shortest that Dask allows; a host that is cut off is given up after it.
+# The shortest timeouts that Dask allows, after which a disconnected host is given up.
 TIMEOUTS = {"DASK_DISTRIBUTED__COMM__TIMEOUTS__TCP": "12s", "DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL": "20s"}
 ENOUGH_LINES = 8
-SECONDS_TO_RUN = 150
+RUN_TIMEOUT_S = 150
 
 
 class Hosts:
-    """Hosts on a private switch, which no other network reaches; they vanish with the block."""
+    """Hosts on a private switch without other connections; they are deleted at the end of the block."""
 
     def __init__(self, count: int) -> None:
         self._switch = f"pipeline-{os.getpid()}-switch"
@@ -60,11 +60,11 @@ class Hosts:
         return f"10.77.0.{number + 1}"
 
     def on(self, number: int) -> tuple[str, ...]:
-        """What begins a command that is to run on a host."""
+        """Return the start of a command that runs on a host."""
         return ("ip", "netns", "exec", self._names[number])
 
     def cut(self, number: int) -> None:
-        """Pull the plug of a host."""
+        """Disconnect a host from the switch."""
         _ip("-n", self._switch, "link", "set", f"port{number}", "down")
 
 
@@ -79,7 +79,7 @@ def hosts() -> Iterator[Hosts]:
 
 
 @pytest.mark.slow
-def test_a_run_outlives_a_host_that_is_cut_off(tmp_path: Path, undisturbed: Path, hosts: Hosts) -> None:
+def test_run_survives_a_host_that_is_disconnected(tmp_path: Path, undisturbed: Path, hosts: Hosts) -> None:
     config, root = write_config(tmp_path), tmp_path / "run"
     slowly = faulty([SLOWER], tmp_path / "notes")
     with Servers(tmp_path / "servers", environment=slowly | TIMEOUTS) as servers:
@@ -92,12 +92,12 @@ def test_a_run_outlives_a_host_that_is_cut_off(tmp_path: Path, undisturbed: Path
         assert refused.exit_code == 2, refused.output
         assert "is on another host, and tcp:// is neither encrypted" in refused.stderr
         process = start(*arguments, "--insecure", cwd=tmp_path, within=hosts.on(0))
-        assert wait_until(lambda: len(done_by(root)) >= ENOUGH_LINES, 60)
+        assert wait_until(lambda: len(finished_names(root)) >= ENOUGH_LINES, 60)
         hosts.cut(2)
-        before = done_by(root)
-        _, errors = process.communicate(timeout=SECONDS_TO_RUN)
+        before = finished_names(root)
+        _, errors = process.communicate(timeout=RUN_TIMEOUT_S)
         assert process.returncode == 0, errors
         assert errors == ""
-        assert f"Remove worker addr: tcp://{hosts.address(2)}" in servers.said("scheduler")
-    assert before < done_by(undisturbed)
+        assert f"Remove worker addr: tcp://{hosts.address(2)}" in servers.log_of("scheduler")
+    assert before < finished_names(undisturbed)
     assert_undisturbed(root, undisturbed)

@@ -1,4 +1,4 @@
-"""The processes that mpirun started: a scheduler, the driver and workers."""
+"""Runs in processes that mpirun starts: a scheduler, the driver and workers."""
 
 import os
 import shutil
@@ -21,16 +21,16 @@ pytestmark = [
     ),
 ]
 
-# Open MPI runs as root, and more processes than there are cores, only where it is told to.
+# Open MPI requires these variables to run as root and to start more processes than there are cores.
 PERMISSIONS = {
     "OMPI_ALLOW_RUN_AS_ROOT": "1",
     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
     "OMPI_MCA_rmaps_base_oversubscribe": "1",
     "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
 }
-# Dask itself then refuses to speak in the clear.
+# With this setting, Dask refuses unencrypted connections.
 ENCRYPTED = {"DASK_DISTRIBUTED__COMM__REQUIRE_ENCRYPTION": "True"}
-SECONDS = 120
+TIMEOUT_S = 120
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def mpirun(processes: int, *arguments: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
-    """Run a command in so many processes, until all have ended."""
+    """Run a command in a number of processes, and wait until all have ended."""
     command = ["mpirun", "-n", str(processes), sys.executable, "-m", "kernel_pipeline", *map(str, arguments)]
     environment = os.environ | PERMISSIONS | ENCRYPTED | {"PYTHONPATH": str(SOURCE), "PYTHONSAFEPATH": "1"}
     return subprocess.run(
@@ -49,12 +49,12 @@ def mpirun(processes: int, *arguments: str | Path, cwd: Path) -> subprocess.Comp
         env=environment,
         capture_output=True,
         text=True,
-        timeout=SECONDS,
-        start_new_session=True,  # what mpirun does to its group does not reach this process
+        timeout=TIMEOUT_S,
+        start_new_session=True,  # signals of mpirun to its process group do not reach this process
     )
 
 
-def test_a_run_and_what_is_left_of_it_give_the_tables_of_a_local_run(folder: Path, undisturbed: Path) -> None:
+def test_run_and_resumed_run_give_the_tables_of_a_local_run(folder: Path, undisturbed: Path) -> None:
     root = folder / "run"
     done = mpirun(4, "run", "tiny.toml", "--cluster", "mpi", "--out", "run", cwd=folder)
     assert done.returncode == 0, done.stderr
@@ -79,7 +79,7 @@ def test_two_processes_are_too_few(folder: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_mistake_ends_all_processes_with_one_message(folder: Path) -> None:
+def test_config_error_ends_all_processes_with_one_message(folder: Path) -> None:
     mistake = ("--set", "protocol.folds=1")
     refused = mpirun(4, "run", "tiny.toml", "--cluster", "mpi", "--out", "run", *mistake, cwd=folder)
     assert refused.returncode == 2, refused.stderr

@@ -1,4 +1,4 @@
-"""Reports in a real browser: of the shipped sweeps, and of a partly finished run with failures."""
+"""Reports of the shipped sweeps, and of a partly finished run with failures, in a real browser."""
 
 import asyncio
 import os
@@ -30,11 +30,11 @@ SMALLER = {
         *(f"--set=dataset.{name}.rows=150" for name in ("books", "dvd", "electronics", "kitchen")),
     ],
 }
-"""Sweeps with the figures of the whole ones, in less time."""
-LEAST_LETTERS = 8.0
-"""Smallest letters in pixels."""
-LEAST_CONTRAST = 3.0
-"""Smallest contrast of texts and of lines with the background: the level AA of WCAG 2.2 for graphics."""
+"""Settings that shorten the sweeps and keep all of their figures."""
+MIN_FONT_SIZE = 8.0
+"""Smallest allowed font size in pixels."""
+MIN_CONTRAST = 3.0
+"""Smallest allowed contrast of texts and lines with the background: the level AA of WCAG 2.2 for graphics."""
 
 FIGURES = """[...document.querySelectorAll("figure")].map((figure) => {
   const svg = figure.querySelector("svg"), box = svg.getBoundingClientRect(), drawn = svg.getBBox();
@@ -108,9 +108,9 @@ def browse(folder: Path, work: Callable[[Page], Awaitable[T]]) -> T:
     return asyncio.run(run())
 
 
-def check_quiet(page: Page, report: Path) -> None:
-    """The page has requested nothing but itself and data in itself, and nothing is wrong with it."""
-    assert page.complaints() == []
+def check_requests_and_console(page: Page, report: Path) -> None:
+    """Check that the page has requested only itself and embedded data, and that the console is empty."""
+    assert page.console_messages() == []
     assert [url for url in page.requests() if not url.startswith("data:")] == [report.absolute().as_uri()]
 
 
@@ -122,7 +122,7 @@ def check_figures(figures: list[dict[str, Any]], width: int) -> None:
         assert figure["right"] <= width, figure
         assert figure["drawn"] > 1000, figure
         assert figure["parts"] > 3, figure
-        assert figure["letters"] >= LEAST_LETTERS, figure
+        assert figure["letters"] >= MIN_FONT_SIZE, figure
 
 
 @pytest.mark.parametrize("width", [400, 1600])
@@ -134,11 +134,11 @@ def test_the_page_is_readable_and_complete(report: Path, width: int, dark: bool,
         assert await page.evaluate("document.documentElement.scrollWidth") <= width
         contrasts = await page.evaluate(CONTRASTS)
         assert contrasts["body"] > 7
-        assert min(contrasts.values()) >= LEAST_CONTRAST, contrasts
+        assert min(contrasts.values()) >= MIN_CONTRAST, contrasts
         background = await page.evaluate("getComputedStyle(document.body).backgroundColor")
         assert (sum(map(int, re.findall(r"\d+", background)[:3])) < 3 * 80) == dark
         assert await page.screenshot()
-        check_quiet(page, report)
+        check_requests_and_console(page, report)
 
     browse(tmp_path, work)
 
@@ -153,12 +153,12 @@ def test_contents_links_and_sorting_work(report: Path, tmp_path: Path) -> None:
         assert found["up"] == sorted(found["up"])
         assert found["down"] == sorted(found["up"], reverse=True)
         assert (found["first"], found["second"]) == ("ascending", "descending")
-        check_quiet(page, report)
+        check_requests_and_console(page, report)
 
     browse(tmp_path, work)
 
 
-def test_the_page_works_without_scripts_and_on_paper(report: Path, tmp_path: Path) -> None:
+def test_the_page_works_without_scripts_and_in_print(report: Path, tmp_path: Path) -> None:
     async def work(page: Page) -> None:
         await page.open(report, scripts=False)
         document = await page.call("DOM.getDocument")
@@ -171,6 +171,6 @@ def test_the_page_works_without_scripts_and_on_paper(report: Path, tmp_path: Pat
         printed = await page.pdf()
         assert printed.startswith(b"%PDF")
         assert len(re.findall(rb"/Type\s*/Page\b", printed)) >= 2
-        check_quiet(page, report)
+        check_requests_and_console(page, report)
 
     browse(tmp_path, work)

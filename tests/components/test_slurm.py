@@ -1,4 +1,4 @@
-"""A sweep on a real Slurm of two nodes: jobs that come and go, a node that dies, a driver that is a job itself."""
+"""Sweeps on a real Slurm cluster of two nodes: jobs that are replaced, a node that dies, the driver as a job."""
 
 import os
 import signal
@@ -11,24 +11,24 @@ import psutil
 import pytest
 
 from tests.components.slurm import queue, slurm, worker_processes, write_profile
-from tests.faults.harness import TINY, assert_same, done_by, wait_until, write_config
+from tests.faults.harness import TINY, assert_same, finished_names, wait_until, write_config
 from tests.faults.inject import ALWAYS, TASK, Fault, FaultyRun, run_with
 from tests.faults.stale import CHANGED, FAULTS, TILES
 from tests.helpers.sweeps import pipeline
 
-THROW_AWAY = "PIPELINE_TEST_SLURM"
+IS_DISPOSABLE = "PIPELINE_TEST_SLURM"
 
 pytestmark = [
     pytest.mark.components,
     pytest.mark.timeout(480),
     pytest.mark.skipif(
-        THROW_AWAY not in os.environ or len(slurm("sinfo", "--noheader", "--Node", "--format=%N").split()) < 2,
-        reason="needs a Slurm of two nodes, whose jobs may be cancelled and nodes killed: start one, and say "
-        f"so by the environment variable {THROW_AWAY}=1",
+        IS_DISPOSABLE not in os.environ or len(slurm("sinfo", "--noheader", "--Node", "--format=%N").split()) < 2,
+        reason="needs a Slurm cluster of two nodes, whose jobs may be cancelled and nodes killed: start one, and set "
+        f"the environment variable {IS_DISPOSABLE}=1",
     ),
 ]
 
-SECONDS_TO_FORGET_A_JOB = 5
+REQUEUE_DELAY_S = 5
 WORKER, DRIVER = "pipeline-worker", "pipeline-driver"
 SLOW = Fault(at=TASK, do="sleep", seconds=1.0, times=ALWAYS)
 
@@ -62,12 +62,12 @@ def test_any_number_of_jobs_gives_the_tables_of_a_local_run(
 
 
 @pytest.mark.slow
-def test_keys_of_a_run_are_for_its_owner_only_and_go_with_it(tmp_path: Path, undisturbed: Path) -> None:
+def test_keys_of_a_run_are_private_and_removed_at_its_end(tmp_path: Path, undisturbed: Path) -> None:
     write_config(tmp_path)
     write_profile(tmp_path)
     logs = tmp_path / "run" / "logs"
     with FaultyRun("run", "tiny.toml", "--cluster", "queue.toml", "--out", "run", cwd=tmp_path, faults=[SLOW]) as run:
-        assert wait_until(lambda: len(done_by(tmp_path / "run")) > 4, 60)
+        assert wait_until(lambda: len(finished_names(tmp_path / "run")) > 4, 60)
         (folder,) = logs.glob(".certificates-*")
         assert folder.stat().st_mode & 0o777 == 0o700
         assert {path.stat().st_mode & 0o777 for path in folder.iterdir()} == {0o600}
@@ -92,31 +92,31 @@ def test_a_cancelled_job_is_replaced(tmp_path: Path, undisturbed: Path) -> None:
     write_config(tmp_path)
     write_profile(tmp_path)
     with FaultyRun("run", "tiny.toml", "--cluster", "queue.toml", "--out", "run", cwd=tmp_path, faults=[SLOW]) as run:
-        assert wait_until(lambda: len(done_by(tmp_path / "run")) > 4, 60)
+        assert wait_until(lambda: len(finished_names(tmp_path / "run")) > 4, 60)
         before = queue(WORKER)
         slurm("scancel", before[0])
-        assert wait_until(lambda: bool(set(queue(WORKER)) - set(before)), 60), "no job took its place"
+        assert wait_until(lambda: bool(set(queue(WORKER)) - set(before)), 60), "the job was not replaced"
         assert run.end().returncode == 0
     assert_same(tmp_path / "run", undisturbed)
     assert f"job {before[0]} of worker" in driver_log(tmp_path / "run")
 
 
 @pytest.mark.slow
-def test_jobs_that_adapt_come_with_work_and_are_replaced(tmp_path: Path, undisturbed: Path) -> None:
+def test_adaptive_jobs_are_submitted_and_replaced(tmp_path: Path, undisturbed: Path) -> None:
     write_config(tmp_path)
     path = write_profile(tmp_path, adapt=[1, 3])
     path.write_text(path.read_text().replace("jobs = 2\n", ""))
     with FaultyRun("run", "tiny.toml", "--cluster", "queue.toml", "--out", "run", cwd=tmp_path, faults=[SLOW]) as run:
-        assert wait_until(lambda: len(queue(WORKER)) > 1, 60), "work brought no more jobs"
+        assert wait_until(lambda: len(queue(WORKER)) > 1, 60), "the number of jobs did not grow"
         before = queue(WORKER)
         slurm("scancel", *before)
-        assert wait_until(lambda: bool(set(queue(WORKER)) - set(before)), 60), "no job took their place"
+        assert wait_until(lambda: bool(set(queue(WORKER)) - set(before)), 60), "the jobs were not replaced"
         assert run.end(150).returncode == 0
     assert_same(tmp_path / "run", undisturbed)
 
 
 @pytest.mark.slow
-def test_a_node_dies(tmp_path: Path, undisturbed: Path) -> None:
+def test_run_survives_a_node_that_dies(tmp_path: Path, undisturbed: Path) -> None:
     write_config(tmp_path)
     write_profile(tmp_path)
     pid_file = slurm("scontrol", "show", "config").partition("SlurmdPidFile")[2].split()[1]
@@ -124,7 +124,7 @@ def test_a_node_dies(tmp_path: Path, undisturbed: Path) -> None:
     slurmd = psutil.Process(int(Path(pid_file.replace("%n", node)).read_text()))
     command = slurmd.cmdline()
     with FaultyRun("run", "tiny.toml", "--cluster", "queue.toml", "--out", "run", cwd=tmp_path, faults=[SLOW]) as run:
-        assert wait_until(lambda: len(done_by(tmp_path / "run")) > 4, 60)
+        assert wait_until(lambda: len(finished_names(tmp_path / "run")) > 4, 60)
         lost = slurm("squeue", "--noheader", "--format=%A", f"--nodelist={node}").split()
         assert lost
         steps = [
@@ -154,24 +154,24 @@ def test_a_task_of_a_driver_that_was_killed_writes_nothing_for_the_next_one(tmp_
         held = worker_processes(tmp_path / "run")
         assert held
         for process in held:
-            process.suspend()  # as on a node that has lost its network: they notice nothing
+            process.suspend()  # as on a node that has lost its network
         os.kill(killed.process.pid, signal.SIGKILL)
         killed.process.communicate()
         write_config(tmp_path, CHANGED)
         with FaultyRun(*arguments, "--accept-changes", cwd=tmp_path, faults=FAULTS) as run:
-            assert wait_until(lambda: TILES in done_by(tmp_path / "run"), 120)
-            killed.let_go()
+            assert wait_until(lambda: TILES in finished_names(tmp_path / "run"), 120)
+            killed.release()
             for process in held:
                 process.resume()
             done = run.end()
     assert done.returncode == 0, done.stderr
-    assert "differs from the ledger" not in done.stdout, "it wrote, and was noticed only by who read it"
+    assert "differs from the ledger" not in done.stdout, "the stale task wrote its chunk, and only a reader noticed"
     assert pipeline("run", "tiny.toml", "--workers", "2", "--out", "fresh", cwd=tmp_path).returncode == 0
     assert_same(tmp_path / "run", tmp_path / "fresh")
 
 
 @pytest.mark.slow
-def test_a_queue_without_room_is_said_with_its_reason_and_can_be_left(tmp_path: Path) -> None:
+def test_reason_of_pending_jobs_is_reported_and_the_run_can_be_stopped(tmp_path: Path) -> None:
     write_config(tmp_path)
     write_profile(tmp_path)
     nodes = ",".join(sorted(set(slurm("sinfo", "--noheader", "--Node", "--format=%N").split())))
@@ -202,8 +202,8 @@ def test_a_queue_without_room_is_said_with_its_reason_and_can_be_left(tmp_path: 
 
 
 @pytest.mark.slow
-def test_a_submitted_sweep_ends_by_itself_through_many_wall_times(tmp_path: Path, undisturbed: Path) -> None:
-    """The driver and its workers get a minute at a time, for a sweep that takes longer."""
+def test_submitted_sweep_is_completed_over_several_wall_times(tmp_path: Path, undisturbed: Path) -> None:
+    """The wall time of the driver and its workers is one minute, less than the sweep takes."""
     write_config(tmp_path)
     write_profile(tmp_path, walltime="0:01:00")
     slow = Fault(at=TASK, do="sleep", seconds=3.0, times=ALWAYS)
@@ -222,33 +222,33 @@ def test_a_submitted_sweep_ends_by_itself_through_many_wall_times(tmp_path: Path
 
     output = tmp_path / "run" / "logs" / f"submitted-{job}.out"
 
-    lives: set[int] = set()
+    released: set[int] = set()
 
     def is_over() -> bool:
-        """Slurm holds a job that was requeued for two minutes; the nodes have forgotten it after some seconds."""
+        """Check the output; start a requeued job after a few seconds, since Slurm holds it for two minutes."""
         said = output.read_text() if output.exists() else ""
-        life = said.count("tasks are left")
-        if life and life not in lives and slurm("squeue", "--noheader", f"--jobs={job}", "--states=PENDING"):
-            lives.add(life)
-            time.sleep(SECONDS_TO_FORGET_A_JOB)
+        starts = said.count("tasks are left")
+        if starts and starts not in released and slurm("squeue", "--noheader", f"--jobs={job}", "--states=PENDING"):
+            released.add(starts)
+            time.sleep(REQUEUE_DELAY_S)
             slurm("scontrol", "update", f"JobId={job}", "StartTime=now")
         return "Done in" in said
 
     assert wait_until(is_over, 300), slurm("squeue")
     assert wait_until(lambda: not queue(), 60), slurm("squeue")
     said = output.read_text()
-    assert said.count("tasks to do") >= 2, "the job had one life only"
+    assert said.count("tasks to do") >= 2, "the job was not requeued"
     assert_same(tmp_path / "run", undisturbed)
     assert "tasks are done" in pipeline("status", "run", cwd=tmp_path).stdout
 
 
 @pytest.mark.slow
-def test_a_submitted_sweep_can_be_stopped_and_goes_on(tmp_path: Path, undisturbed: Path) -> None:
+def test_submitted_sweep_can_be_stopped_and_resumed(tmp_path: Path, undisturbed: Path) -> None:
     write_config(tmp_path)
     write_profile(tmp_path)
     submit = ("submit", "tiny.toml", "--cluster", "queue.toml", "--out", "run")
     assert run_with(*submit, cwd=tmp_path, faults=[SLOW])[1].returncode == 0
-    assert wait_until(lambda: len(done_by(tmp_path / "run")) > 4, 90)
+    assert wait_until(lambda: len(finished_names(tmp_path / "run")) > 4, 90)
     (job,) = queue(DRIVER)
     slurm("scancel", job)
     assert wait_until(lambda: not queue(), 60), slurm("squeue")
@@ -260,7 +260,7 @@ def test_a_submitted_sweep_can_be_stopped_and_goes_on(tmp_path: Path, undisturbe
 
 
 @pytest.mark.slow
-def test_jobs_that_always_end_at_once_end_the_run(tmp_path: Path) -> None:
+def test_jobs_that_always_end_at_once_stop_the_run(tmp_path: Path) -> None:
     write_config(tmp_path)
     write_profile(tmp_path, setup=["exit 1"])
     done = pipeline("run", "tiny.toml", "--cluster", "queue.toml", "--out", "run", cwd=tmp_path)
@@ -278,7 +278,7 @@ def test_jobs_that_always_end_at_once_end_the_run(tmp_path: Path) -> None:
     ],
 )
 @pytest.mark.slow
-def test_what_the_queue_refuses_is_said_in_its_words(
+def test_rejection_by_the_queue_is_reported_verbatim(
     changes: dict[str, str], arguments: list[str], code: int, words: list[str], tmp_path: Path
 ) -> None:
     write_config(tmp_path, TINY)

@@ -1,4 +1,4 @@
-"""Python without this package: copied to `sitecustomize.py` of a worker, which Python imports as it starts."""
+"""Hide this package from Python: copied to the `sitecustomize.py` of a worker, which Python imports at startup."""
 
 import importlib.metadata
 import sys
@@ -11,7 +11,7 @@ known_version = importlib.metadata.version
 
 
 class Without(PathFinder):
-    """Finds what is on the path, but for this package."""
+    """Path finder that does not find this package."""
 
     @classmethod
     def find_spec(
@@ -21,13 +21,13 @@ class Without(PathFinder):
 
 
 def version(distribution_name: str) -> str:
-    """As of all that is installed, but for this package."""
+    """Return the version of a distribution as if this package were not installed."""
     if distribution_name == "kernel-pipeline":
         raise importlib.metadata.PackageNotFoundError(distribution_name)
     return known_version(distribution_name)
 
 
-# An editable install has a finder of its own.
+# Editable installs add a separate finder.
 others = [finder for finder in sys.meta_path if "editable" not in getattr(finder, "__module__", "")]
 sys.meta_path = [Without if finder is PathFinder else finder for finder in others]
 importlib.metadata.version = version

@@ -9,7 +9,7 @@ from tests.helpers.sweeps import pipeline
 
 @pytest.fixture(scope="session")
 def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A finished run that nothing went wrong with; its config, `tiny.toml`, lies beside it. To be copied only."""
+    """A finished run without faults, with its config `tiny.toml` beside it. Tests copy it and must not change it."""
     folder = tmp_path_factory.mktemp("undisturbed")
     write_config(folder)
     done = pipeline("run", "tiny.toml", "--workers", "2", "--out", "run", cwd=folder)

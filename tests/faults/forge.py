@@ -1,4 +1,4 @@
-"""Ways to forge a run directory. Each takes the directory and a folder outside it that must not change."""
+"""Functions that forge a run directory; each takes the directory and a folder outside it that must not change."""
 
 import json
 import os
@@ -24,7 +24,7 @@ ESCAPE = "\x1b]0;owned\x07"
 
 
 class Payload:
-    """Leaves a file behind when it is unpickled."""
+    """Object that creates a file when it is unpickled."""
 
     def __init__(self, canary: Path) -> None:
         self.canary = canary
@@ -34,19 +34,19 @@ class Payload:
 
 
 def line_of(body: str) -> bytes:
-    """Return a ledger line whose checksum is right, from a JSON object without its closing brace."""
+    """Return a ledger line with a valid checksum, built from a JSON object without its closing brace."""
     content = body.encode()
     return content + b', "check": "' + content_digest(content).encode() + b'"}\n'
 
 
 def entries(root: Path) -> dict[str, dict[str, Any]]:
-    """Return the latest line of each name in the ledger."""
+    """Return the latest ledger entry of each name."""
     found = [json.loads(line) for line in (root / "ledger.jsonl").read_bytes().splitlines()]
     return {entry["name"]: {key: value for key, value in entry.items() if key != "check"} for entry in found}
 
 
 def write_entries(root: Path, *forged: dict[str, Any]) -> None:
-    """Write a ledger in which entries are replaced, or added."""
+    """Rewrite the ledger with these entries replaced or added."""
     by_name = {entry["name"]: entry for entry in forged}
     found = entries(root) | by_name
     lines = [line_of(json.dumps(entry).removesuffix("}")) for entry in found.values()]
@@ -68,7 +68,7 @@ def change(name: str, **changes: Any) -> Forgery:
 
 
 def add(name: str, result: dict[str, Any] | None = None, digests: dict[str, str] | None = None) -> Forgery:
-    """Add an entry."""
+    """Add an entry to the ledger."""
 
     def forge(root: Path, _outside: Path) -> None:
         entry = {"name": name, "identity": "", "digests": digests or {}, "result": result or {}}
@@ -78,7 +78,7 @@ def add(name: str, result: dict[str, Any] | None = None, digests: dict[str, str]
 
 
 def raw_line(text: str) -> Forgery:
-    """Append a line with a right checksum."""
+    """Append a line with a valid checksum to the ledger."""
 
     def forge(root: Path, _outside: Path) -> None:
         with (root / "ledger.jsonl").open("ab") as ledger:
@@ -88,7 +88,7 @@ def raw_line(text: str) -> Forgery:
 
 
 def restored(key: str) -> Forgery:
-    """Let the ledger ask for one more file to be restored."""
+    """Add a file to those that the ledger says must be restored."""
 
     def forge(root: Path, outside: Path) -> None:
         entry = entries(root)["sweep"]
@@ -101,7 +101,7 @@ def restored(key: str) -> Forgery:
 
 
 def other_config(old: str, new: str) -> Forgery:
-    """Change the text of the config that the ledger holds."""
+    """Change the text of the config that is stored in the ledger."""
 
     def forge(root: Path, _outside: Path) -> None:
         entry = entries(root)["sweep"]
@@ -130,7 +130,7 @@ def moved(key: str) -> Forgery:
 
 
 def linked(key: str) -> Forgery:
-    """Put a link to a file of someone else in the place of a file."""
+    """Replace a file by a link to a file outside the directory."""
 
     def forge(root: Path, outside: Path) -> None:
         (root / key).unlink(missing_ok=True)
@@ -141,7 +141,7 @@ def linked(key: str) -> Forgery:
 
 
 def fifo(key: str) -> Forgery:
-    """Put a FIFO in the place of a file."""
+    """Replace a file by a FIFO."""
 
     def forge(root: Path, _outside: Path) -> None:
         (root / key).unlink(missing_ok=True)
@@ -161,7 +161,7 @@ def written(key: str, content: str) -> Forgery:
 
 
 def sparse(key: str, size: int, without: str = "") -> Forgery:
-    """Let a file claim a size, without the disk space."""
+    """Extend a file to a size without using disk space."""
 
     def forge(root: Path, _outside: Path) -> None:
         if without:
@@ -173,7 +173,7 @@ def sparse(key: str, size: int, without: str = "") -> Forgery:
 
 
 def huge_chunk(root: Path, _outside: Path) -> None:
-    """Let a chunk, and the ledger's digest of it, claim 64 GiB."""
+    """Extend a chunk to 64 GiB, and record this size in its digest in the ledger."""
     size = 64 * GIB
     with (root / CHUNK).open("r+b") as file:
         file.truncate(size)
@@ -181,7 +181,7 @@ def huge_chunk(root: Path, _outside: Path) -> None:
 
 
 def described(key: str = ARRAY, **changes: Any) -> Forgery:
-    """Change the description of an array, with the right digest in the ledger, and let tasks be left that read it."""
+    """Change the metadata of an array and its digest in the ledger, and forget the tasks that read the array."""
 
     def forge(root: Path, _outside: Path) -> None:
         path = root / key / "zarr.json"
@@ -194,7 +194,7 @@ def described(key: str = ARRAY, **changes: Any) -> Forgery:
 
 
 def forged_result(name: str, result: dict[str, Any]) -> Forgery:
-    """Change the result of a task, and let the tables be built anew."""
+    """Change the result of a task, and forget the tables so that they are written again."""
 
     def forge(root: Path, outside: Path) -> None:
         change(name, result=result)(root, outside)
@@ -203,16 +203,16 @@ def forged_result(name: str, result: dict[str, Any]) -> Forgery:
     return forge
 
 
-def forget(root: Path, *beginnings: str) -> None:
-    """Take out of the ledger what begins so."""
-    kept = [entry for name, entry in entries(root).items() if not name.startswith(beginnings)]
+def forget(root: Path, *prefixes: str) -> None:
+    """Remove the entries whose names start with one of the prefixes from the ledger."""
+    kept = [entry for name, entry in entries(root).items() if not name.startswith(prefixes)]
     (root / "ledger.jsonl").unlink()
     (root / "ledger.jsonl").touch()
     write_entries(root, *kept)
 
 
 def pickled(root: Path, outside: Path) -> None:
-    """Describe an array as zarr v2 with a codec of pickles, whose chunk runs code when it is decoded."""
+    """Replace arrays by zarr v2 arrays with a pickle codec, whose chunks run code when they are decoded."""
     entry = entries(root)[DATA]
     for name, values in (("features", [50, 4]), ("targets", [50, 1])):
         array = f"data.zarr/wave/{name}"
@@ -232,22 +232,22 @@ def pickled(root: Path, outside: Path) -> None:
             (root / key).unlink()
             del entry["digests"][key]
         payload = pickle.dumps(Payload(outside.parent / "canary"))
-        chunk = payload + google_crc32c.value(payload).to_bytes(4, "little")  # behind its end pickle reads nothing
+        chunk = payload + google_crc32c.value(payload).to_bytes(4, "little")  # pickle ignores bytes after its end
         for key, written in ((f"{array}/.zarray", content), (f"{array}/0.0", chunk)):
             (root / key).write_bytes(written)
-            entry["digests"][key] = f"{written[-4:].hex()}:{len(written)}"  # as a quick check sees it
+            entry["digests"][key] = f"{written[-4:].hex()}:{len(written)}"  # what a quick check compares
     write_entries(root, entry)
     forget(root, "tables", "tiles/", "reduce/", "weights/", "combine/", "fits/")
 
 
 def many_rows(root: Path, _outside: Path) -> None:
-    """Let the info of a dataset claim rows that are not there."""
+    """Record more rows for a dataset than it has."""
     info = entries(root)[DATA]["result"]["outline"]
     change(DATA, result={"outline": info | {"rows": 10**9}})(root, root)
 
 
-def alarming_words(root: Path, _outside: Path) -> None:
-    """Put control sequences of terminals into all that commands show."""
+def control_sequences(root: Path, _outside: Path) -> None:
+    """Put terminal control sequences into all texts that commands print."""
     change(TILES, failed=f"failed: {ESCAPE}")(root, root)
     (root / "lock").write_text(json.dumps({"host": f"other{ESCAPE}", "pid": 7, "since": ESCAPE}))
     (root / "results" / f"mine{ESCAPE}").touch()

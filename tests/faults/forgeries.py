@@ -1,4 +1,4 @@
-"""The forged run directories that the commands are tried on, by name."""
+"""Forged run directories on which the commands are tested, by name."""
 
 import shutil
 from pathlib import Path
@@ -15,8 +15,8 @@ from tests.faults.forge import (
     TILES,
     Forgery,
     add,
-    alarming_words,
     change,
+    control_sequences,
     described,
     fifo,
     forged_result,
@@ -38,7 +38,7 @@ CONFIG: dict[str, Any] = {
     "methods": ["unif", "alignf"],
     "protocol": {"folds": 3},
     "fit": {"krr": {"from": -8, "to": 0, "step": 4}},
-    "storage": {"tile": 30, "keep_combined": True},  # so that tests can damage them
+    "storage": {"tile": 30, "keep_combined": True},  # so that tests can damage the combined kernels
     "dataset": [
         {
             "name": "wave",
@@ -120,40 +120,40 @@ FIFOS: dict[str, Forgery] = {
 }
 DESCRIPTIONS: dict[str, Forgery] = {
     "an array of pickles": pickled,
-    "an array with a codec that is not ours": described(
+    "an array with an unsupported codec": described(
         codecs=[{"name": "bytes", "configuration": {"endian": "little"}}, {"name": "numcodecs.zlib"}]
     ),
-    "an array of another type": described(data_type="float32"),
+    "an array of another data type": described(data_type="float32"),
     "an array with another fill value": described(fill_value=0.0),
     "an array with other chunks": described(
         chunk_grid={"name": "regular", "configuration": {"chunk_shape": [2, 50, 50]}}
     ),
-    "a description that is no object": described(attributes=[], shape="all"),
-    "a description that is nested deeply": written(f"{ARRAY}/zarr.json", DEEP),
+    "a description that is not an object": described(attributes=[], shape="all"),
+    "a deeply nested description": written(f"{ARRAY}/zarr.json", DEEP),
 }
 RESULTS: dict[str, Forgery] = {
     "a fit whose path is not an object": forged_result(FIT, {"path": 3}),
-    "a fit whose path has lists of other lengths": forged_result(FIT, {"path": {"values": [[1.0]], "test_errors": []}}),
+    "a fit whose path has lists of unequal size": forged_result(FIT, {"path": {"values": [[1.0]], "test_errors": []}}),
     "weights without their kernels": forged_result("weights/wave/regression/alignf/0-2", {"trials": {"0": {}}}),
     "degenerate kernels that do not exist": forged_result(
         "reduce/wave/regression", {"flat": {"count": 1, "first": [[99, [0]]]}}
     ),
 }
 JSONS: dict[str, Forgery] = {
-    "a ledger line that is nested deeply": raw_line(LINE + DEEP),
+    "a deeply nested ledger line": raw_line(LINE + DEEP),
     "a ledger line with a huge number": raw_line(LINE + "9" * 10_000),
-    "a ledger line with other types": raw_line(LINE.replace('"digests": {}', '"digests": ["x"]') + "{}"),
+    "a ledger line with wrong types": raw_line(LINE.replace('"digests": {}', '"digests": ["x"]') + "{}"),
     "a ledger line without a result": raw_line(LINE + "null"),
-    "an environment that is nested deeply": written("environment.json", DEEP),
+    "a deeply nested environment": written("environment.json", DEEP),
     "an environment with a huge format": written("environment.json", '{"format": 1e999}'),
-    "a lock that is nested deeply": written("lock", DEEP),
-    "a lock with other types": written("lock", '{"host": [], "pid": "x", "since": {}}'),
-    "an info with other types": change(DATA, result={"outline": {"rows": "many"}}),
-    "tables of no sweep": change("tables", result={"sweep": []}),
+    "a deeply nested lock": written("lock", DEEP),
+    "a lock with wrong types": written("lock", '{"host": [], "pid": "x", "since": {}}'),
+    "an info with wrong types": change(DATA, result={"outline": {"rows": "many"}}),
+    "tables without a sweep": change("tables", result={"sweep": []}),
     "a sweep without files": change("sweep", result={"files": {}}),
-    "a config that is nested deeply": other_config('name = "small"', f'name = "small"\nx = {DEEP}'),
+    "a deeply nested config": other_config('name = "small"', f'name = "small"\nx = {DEEP}'),
     **RESULTS,
-    "control characters in all that is shown": alarming_words,
+    "control characters in all printed texts": control_sequences,
 }
 IN_PROCESS = KEYS | NAMES | LINKS | FIFOS | DESCRIPTIONS | JSONS
 
@@ -174,7 +174,7 @@ SIZES: dict[str, Forgery] = {
 
 
 def prepare(base: Path, folder: Path, forgery: Forgery) -> tuple[Path, Path]:
-    """Copy a finished run, and a neighbour outside it, and forge the copy; gives the run and what is outside."""
+    """Copy a finished run and forge the copy; return it and a folder outside it, which holds another run."""
     outside = folder / "outside"
     (outside / "folder").mkdir(parents=True)
     (outside / "folder/kept.txt").write_text("kept")
@@ -186,6 +186,6 @@ def prepare(base: Path, folder: Path, forgery: Forgery) -> tuple[Path, Path]:
 
 
 def arguments(command: str, root: Path, config: Path) -> list[str]:
-    """Return the command line that tries a command on a directory."""
+    """Return the arguments that run a command on a directory."""
     places = {"ROOT": str(root), "ABOVE": str(root.parent), "CONFIG": str(config)}
     return [places.get(part, part) for part in COMMANDS[command]]

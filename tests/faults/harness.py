@@ -1,4 +1,4 @@
-"""What the fault tests share: a small sweep with every kind of task, and what must hold of a run afterwards."""
+"""Helpers of the fault tests: a small sweep with every kind of task, and checks of a run after a fault."""
 
 import json
 import random
@@ -26,7 +26,7 @@ TINY: dict[str, Any] = {
     "methods": ["unif", "alignf", "l2-krr", "each-kernel"],
     "protocol": {"folds": 3},
     "fit": {"krr": {"from": -12, "to": 0, "step": 6}, "l2-krr": {"from": 0, "to": 4, "step": 2}},
-    "storage": {"tile": 40, "keep_combined": True},  # so that tests can damage them
+    "storage": {"tile": 40, "keep_combined": True},  # so that tests can damage the combined kernels
     "dataset": [
         {
             "name": "wave",
@@ -53,38 +53,38 @@ def write_config(folder: Path, values: dict[str, Any] = TINY) -> Path:
 
 
 def tables(root: Path) -> dict[str, bytes]:
-    """Every result table but the one of seconds, which may differ from run to run."""
+    """Return the content of every result table except the timings, which differ between runs."""
     return {path.name: path.read_bytes() for path in (root / "results").iterdir() if path.name != "timings.csv"}
 
 
 def lines(root: Path) -> Counter[str]:
-    """How often the ledger has each name."""
+    """Count the ledger lines of each name."""
     content = (root / "ledger.jsonl").read_bytes().split(b"\n")[:-1]
     return Counter(json.loads(line)["name"] for line in content)
 
 
-def done_by(root: Path) -> set[str]:
-    """The names of what is finished."""
+def finished_names(root: Path) -> set[str]:
+    """Return the names that have a line in the ledger; there are none before the run starts."""
     return set(lines(root)) if (root / "ledger.jsonl").exists() else set()
 
 
 def assert_same_and_tidy(root: Path, reference: Path) -> None:
-    """The tables of an undisturbed run to the byte, and nothing left over."""
+    """Check that the tables equal those of the reference byte for byte, and that nothing is left over."""
     assert tables(root) == tables(reference)
     assert not list(root.rglob("*.partial"))
     assert not (root / "lock").exists()
-    assert strays(root) == []
+    assert leftover_processes(root) == []
     verified = pipeline("verify", root, cwd=root.parent)
     assert verified.returncode == 0, verified.stdout + verified.stderr
 
 
-def strays(root: Path) -> list[str]:
-    """Processes that still work for a run: those with one of its files open, or that name it."""
-    wait_until(lambda: not _strays(root), 10)
-    return _strays(root)
+def leftover_processes(root: Path) -> list[str]:
+    """Return the processes that still have a file of the run open after a grace period."""
+    wait_until(lambda: not _processes_with_open_files(root), 10)
+    return _processes_with_open_files(root)
 
 
-def _strays(root: Path) -> list[str]:
+def _processes_with_open_files(root: Path) -> list[str]:
     found = []
     for process in psutil.process_iter(["pid", "cmdline"]):
         try:
@@ -97,7 +97,7 @@ def _strays(root: Path) -> list[str]:
 
 
 def wait_until(holds: Callable[[], bool], seconds: float) -> bool:
-    """Whether something comes to hold in time."""
+    """Wait until a condition holds, and return whether it does before the timeout."""
     end = time.monotonic() + seconds
     while not holds():
         if time.monotonic() > end:
@@ -107,12 +107,12 @@ def wait_until(holds: Callable[[], bool], seconds: float) -> bool:
 
 
 def command(*arguments: str | Path) -> Result:
-    """A command that starts no worker, in this process: the same words and exit code, at a tenth of the cost."""
+    """Run a command that starts no worker in this process, which takes a tenth of the time."""
     return CliRunner().invoke(main, [str(argument) for argument in arguments])
 
 
 def assert_same(root: Path, reference: Path) -> None:
-    """As `assert_same_and_tidy`, but for processes: what a command that has ended well leaves in a directory."""
+    """Check the same as `assert_same_and_tidy`, except for leftover processes."""
     assert tables(root) == tables(reference)
     assert not list(root.rglob("*.partial"))
     assert not (root / "lock").exists()
@@ -121,32 +121,32 @@ def assert_same(root: Path, reference: Path) -> None:
 
 
 def added(root: Path, reference: Path) -> dict[str, int]:
-    """How many lines more than another ledger this one has, by name, but for the tables'."""
+    """Count the lines by which this ledger exceeds the reference, by name and without those of the tables."""
     return dict(lines(root) - lines(reference) - Counter({"tables": 9}))
 
 
 def rewrite_ledger(root: Path, keep: Callable[[str], bool]) -> None:
-    """Leave out the lines of the ledger whose names are not to be kept."""
+    """Keep only the ledger lines whose names satisfy `keep`."""
     ledger = root / "ledger.jsonl"
     kept = [line for line in ledger.read_bytes().splitlines(True) if keep(json.loads(line)["name"])]
     ledger.write_bytes(b"".join(kept))
 
 
 def listing(root: Path) -> dict[str, tuple[int, bytes]]:
-    """Every file of a directory: when it was last written, and what it holds."""
+    """Return the modification time and the content of every file in a directory."""
     files = (path for path in root.rglob("*") if path.is_file())
     return {str(path.relative_to(root)): (path.stat().st_mtime_ns, path.read_bytes()) for path in files}
 
 
 def flip(path: Path, place: int) -> None:
-    """Turn one bit of a file."""
+    """Flip one bit of a file."""
     content = bytearray(path.read_bytes())
     content[place] ^= 4
     path.write_bytes(content)
 
 
 def swap(one: Path, other: Path) -> None:
-    """Let two files change places."""
+    """Exchange the contents of two files."""
     first, second = one.read_bytes(), other.read_bytes()
     assert first != second
     one.write_bytes(second)
@@ -154,19 +154,25 @@ def swap(one: Path, other: Path) -> None:
 
 
 class CrashError(BaseException):
-    """The end of a process, which nothing catches."""
+    """Simulated death of a process, which no code catches."""
 
 
 @contextmanager
 def no_workers(
-    order: random.Random | None = None, most: int | None = None, before_task: Callable[[int], None] = lambda _: None
+    order: random.Random | None = None,
+    max_batches: int | None = None,
+    before_task: Callable[[int], None] = lambda _: None,
 ) -> Iterator[None]:
-    """Let runs do their tasks in this process, in any order that stages allow; after so many, they die.
+    """Execute the tasks of runs in this process, without workers.
 
     Parameters
     ----------
+    order
+        Source of a random order of the tasks, among those whose inputs are ready.
+    max_batches
+        Number of batches after which the process dies; None if it does not.
     before_task
-        What others do meanwhile, given how many tasks are done.
+        Function that is called before each batch with the number of finished batches.
     """
 
     def run_here(run: Run, todo: set[str]) -> None:
@@ -182,8 +188,8 @@ def no_workers(
             before_task(done)
             entries = run_tasks(batch, run.store.fresh_copy(), [run.inputs_of(task) for task in batch])
             done += 1
-            if most is not None and done > most:
-                raise CrashError  # what was just written has no line
+            if max_batches is not None and done > max_batches:
+                raise CrashError  # what was just written has no ledger line
             run.record(entries)
             schedule.finish(batch, {entry.name: entry.result for entry in entries})
 

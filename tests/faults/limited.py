@@ -1,4 +1,4 @@
-"""Run commands one after the other in a process whose memory is limited; prints a JSON object for each."""
+"""Run commands one after the other in a process with limited memory, and print a JSON object for each."""
 
 import json
 import resource
@@ -10,24 +10,24 @@ from pathlib import Path
 from tests.faults.harness import command, no_workers
 
 GIB = 1 << 30
-SECONDS = 30
+TIMEOUT_S = 30
 
 
 def limit_memory() -> None:
-    """Allow as much memory as makes 1 GiB with what the process already uses."""
+    """Limit the memory of this process to 1 GiB, including what it already uses."""
     pages, resident = map(int, Path("/proc/self/statm").read_text().split()[:2])
     size = resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, 2 * ((pages - resident) * size + GIB,))
 
 
 def main() -> None:
-    """Read command lines as a JSON list of lists. The first is not limited: it imports what the others need."""
-    signal.signal(signal.SIGALRM, lambda *_: sys.exit("a command takes too long"))
+    """Run command lines from a JSON list of lists; the first, which imports the modules, has no memory limit."""
+    signal.signal(signal.SIGALRM, lambda *_: sys.exit("a command exceeded the time limit"))
     with no_workers():
         for number, arguments in enumerate(json.load(sys.stdin)):
             if number == 1:
                 limit_memory()
-            signal.alarm(SECONDS)
+            signal.alarm(TIMEOUT_S)
             begin = time.monotonic()
             done = command(*arguments)
             failed = done.exception and not isinstance(done.exception, SystemExit)

@@ -1,4 +1,4 @@
-"""A task that is held before its write while its driver ends and another one takes over the run directory."""
+"""A task that waits before its write while its driver ends and another driver takes over the run directory."""
 
 import copy
 import signal
@@ -11,13 +11,13 @@ from tests.faults.inject import ALWAYS, CHUNK, TASK, Fault
 from tests.helpers.sweeps import start
 
 HELD = Fault(CHUNK, "wait", of="gram.zarr wave/gram", seconds=120.0)
-# So that the held task can write while others are still to read what it writes.
+# Tasks are slow, so that the held task writes while others have yet to read what it writes.
 SLOWER = Fault(TASK, "sleep", times=ALWAYS, seconds=0.3)
 FAULTS = (HELD, SLOWER)
 TILES = "tiles/wave/0"
 CHANGED = copy.deepcopy(TINY)
 CHANGED["dataset"][0]["kernels"] = [{"family": "gaussian", "log2_gamma": [-5, -2]}]
-# Between two Ctrl-C; a second one right after the first may be the same warning.
+# Pause between two signals: a second one right after the first may count as the same request.
 SECONDS_BETWEEN_SIGNALS = 1.5
 
 
@@ -27,7 +27,7 @@ class Scene:
     Parameters
     ----------
     notes
-        Where the processes of workers, which have `FAULTS`, leave word.
+        Folder in which the worker processes, which have `FAULTS`, record their calls.
     """
 
     def __init__(self, folder: Path, cluster: str, notes: Path) -> None:
@@ -44,7 +44,7 @@ class Scene:
         assert wait_until((self.notes / "waiting").exists, 90)
         return driver
 
-    def let_go(self) -> None:
+    def release(self) -> None:
         """Let the held task write."""
         (self.notes / "go").touch()
 
@@ -54,18 +54,18 @@ class Scene:
         return self.run("--accept-changes")
 
     def started(self) -> int:
-        """How many tasks have begun."""
+        """Return the number of tasks that have started."""
         return len(list(self.notes.glob(f"{FAULTS.index(SLOWER)}-*")))
 
 
 def end(process: subprocess.Popen[str], seconds: float = 120) -> subprocess.CompletedProcess[str]:
-    """Wait for the end of a command."""
+    """Wait until a command ends."""
     output, errors = process.communicate(timeout=seconds)
     return subprocess.CompletedProcess(process.args, process.returncode, output, errors)
 
 
 def stop_at_once(driver: subprocess.Popen[str], number: signal.Signals = signal.SIGINT) -> None:
-    """End a driver: by SIGKILL, or by a signal that it has to get twice."""
+    """Stop a driver immediately: by SIGKILL, or by sending another signal twice."""
     driver.send_signal(number)
     if number != signal.SIGKILL:
         time.sleep(SECONDS_BETWEEN_SIGNALS)

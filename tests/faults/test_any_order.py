@@ -7,14 +7,22 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.harness import assert_same, assert_same_and_tidy, command, done_by, lines, no_workers, wait_until
+from tests.faults.harness import (
+    assert_same,
+    assert_same_and_tidy,
+    command,
+    finished_names,
+    lines,
+    no_workers,
+    wait_until,
+)
 from tests.helpers.sweeps import pipeline, start
 
 pytestmark = pytest.mark.faults
 
 
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2))])
-def test_tasks_that_end_in_any_order_give_the_same_tables(undisturbed: Path, tmp_path: Path, seed: int) -> None:
+def test_any_order_of_tasks_gives_the_same_tables(undisturbed: Path, tmp_path: Path, seed: int) -> None:
     with no_workers(random.Random(seed)):
         done = command("run", undisturbed.parent / "tiny.toml", "--out", tmp_path / "run")
     assert done.exit_code == 0, done.output
@@ -23,14 +31,14 @@ def test_tasks_that_end_in_any_order_give_the_same_tables(undisturbed: Path, tmp
 
 
 @pytest.mark.slow
-def test_four_workers_and_after_a_kill_one_give_the_same_tables_as_two(undisturbed: Path, tmp_path: Path) -> None:
+def test_run_killed_and_resumed_with_fewer_workers_gives_the_same_tables(undisturbed: Path, tmp_path: Path) -> None:
     root, arguments = tmp_path / "run", ("run", undisturbed.parent / "tiny.toml", "--out", tmp_path / "run")
     process = start(*arguments, "--workers", "4", cwd=tmp_path)
-    assert wait_until(lambda: any(name.startswith("fits/") for name in done_by(root)), 60)
+    assert wait_until(lambda: any(name.startswith("fits/") for name in finished_names(root)), 60)
     os.killpg(process.pid, signal.SIGKILL)
     process.communicate()
-    before = done_by(root)
-    assert "tables" not in before, "it was to be killed in mid-run"
+    before = finished_names(root)
+    assert "tables" not in before, "the run ended before it was killed"
     done = pipeline(*arguments, "--workers", "1", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert_same_and_tidy(root, undisturbed)

@@ -1,4 +1,4 @@
-"""Stopping is bounded, and answered at once, whatever the run waits for."""
+"""A request to stop is acknowledged at once and takes bounded time, whatever the run waits for."""
 
 import json
 import os
@@ -17,7 +17,7 @@ from kernel_pipeline.cluster import Cluster
 from kernel_pipeline.run.interrupt import Interrupt
 from kernel_pipeline.run.worker_pool import WorkerPool
 from tests.benchmarks.driver_cost import accept_workers
-from tests.faults.harness import done_by, wait_until, write_config
+from tests.faults.harness import finished_names, wait_until, write_config
 from tests.faults.inject import TASK, Fault, FaultyRun
 
 pytestmark = pytest.mark.faults
@@ -34,7 +34,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def scheduler(folder: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """A scheduler of its own process, with one worker; its file is `s.json`."""
+    """A scheduler in a separate process, with one worker and the scheduler file `s.json`."""
     file = folder / "s.json"
     parts = [
         ("scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard"),
@@ -54,7 +54,7 @@ def scheduler(folder: Path) -> Iterator[subprocess.Popen[bytes]]:
         process.wait()
 
 
-def test_the_first_signal_is_answered_by_its_handler() -> None:
+def test_first_signal_is_acknowledged_by_the_handler() -> None:
     said: list[str] = []
     with Interrupt(said.append, owns_process=True) as interrupt:
         os.kill(os.getpid(), signal.SIGTERM)
@@ -64,7 +64,7 @@ def test_the_first_signal_is_answered_by_its_handler() -> None:
         assert interrupt.requested
 
 
-def test_a_program_that_uses_the_library_keeps_its_own_handler_of_sigterm() -> None:
+def test_use_as_a_library_keeps_the_sigterm_handler_of_the_program() -> None:
     before = signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)
     with Interrupt():
         assert signal.getsignal(signal.SIGTERM) is before[0]
@@ -72,7 +72,7 @@ def test_a_program_that_uses_the_library_keeps_its_own_handler_of_sigterm() -> N
     assert (signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)) == before
 
 
-def test_tasks_in_flight_are_counted_and_abandoned_in_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_running_tasks_are_reported_and_abandoned_after_the_grace_period(monkeypatch: pytest.MonkeyPatch) -> None:
     said: list[str] = []
     now = [1000.0]
     monkeypatch.setattr("kernel_pipeline.run.interrupt.time", MagicMock(monotonic=lambda: now[0]))
@@ -90,7 +90,7 @@ def test_tasks_in_flight_are_counted_and_abandoned_in_the_end(monkeypatch: pytes
     ]
 
 
-def test_a_scheduler_that_does_not_answer_is_reported_and_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unresponsive_scheduler_is_reported_without_blocking(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kernel_pipeline.run.worker_pool.ANSWER_TIMEOUT_S", 0.02)
     monkeypatch.setattr("kernel_pipeline.run.worker_pool.FROZEN_AFTER_S", 0.1)
     thaw, said = threading.Event(), list[str]()
@@ -113,11 +113,11 @@ def test_a_scheduler_that_does_not_answer_is_reported_and_not_waited_for(monkeyp
     assert len(said) == 1
 
 
-def test_a_run_that_is_told_twice_stops_within_seconds(folder: Path) -> None:
+def test_second_signal_stops_the_run_within_seconds(folder: Path) -> None:
     with FaultyRun(*RUN, cwd=folder, faults=[HELD]) as run:
         assert wait_until(lambda: run.calls() == 2, 60)
         os.killpg(run.process.pid, signal.SIGTERM)
-        time.sleep(1.5)  # both are one warning otherwise
+        time.sleep(1.5)  # signals in quick succession count as one request
         begin = time.monotonic()
         os.killpg(run.process.pid, signal.SIGTERM)
         stopped = run.end(30)
@@ -125,11 +125,11 @@ def test_a_run_that_is_told_twice_stops_within_seconds(folder: Path) -> None:
     assert stopped.returncode == 130
     assert "Stopped. The same command resumes the run." in stopped.stderr
     assert "2 tasks are still running; at most 30 s left" in stopped.stdout
-    assert seconds < 10, "5 s, and some for a machine with more to do"
+    assert seconds < 10, "expected 5 s, with a margin for a busy machine"
 
 
 @pytest.mark.slow
-def test_tasks_that_do_not_end_are_abandoned(folder: Path) -> None:
+def test_tasks_that_do_not_finish_are_abandoned(folder: Path) -> None:
     with FaultyRun(*RUN, cwd=folder, faults=[HELD]) as run:
         assert wait_until(lambda: run.calls() == 2, 60)
         os.kill(run.process.pid, signal.SIGTERM)
@@ -138,7 +138,7 @@ def test_tasks_that_do_not_end_are_abandoned(folder: Path) -> None:
     assert stopped.stdout.count("2 tasks are still running; at most") == 3
     assert "2 tasks did not finish within 30 s and are abandoned" in stopped.stdout
     assert "of 31 tasks are left. `pipeline resume run`, or the same command, resumes the run" in stopped.stderr
-    assert not any(name.startswith("fits/wave") for name in done_by(folder / "run"))
+    assert not any(name.startswith("fits/wave") for name in finished_names(folder / "run"))
     assert not (folder / "run/lock").exists()
 
 
@@ -151,7 +151,7 @@ def test_a_frozen_scheduler_is_reported_and_the_run_can_be_stopped(
     output = folder / "output.txt"
     with FaultyRun("run", "tiny.toml", "--cluster", address, "--out", "run", cwd=folder) as run:
         collector = threading.Thread(target=lambda: output.write_text(run.process.stdout.read()))  # type: ignore[union-attr]
-        assert wait_until(lambda: len(done_by(folder / "run")) > 3, 60)
+        assert wait_until(lambda: len(finished_names(folder / "run")) > 3, 60)
         scheduler.send_signal(signal.SIGSTOP)
         time.sleep(45)
         run.process.send_signal(signal.SIGINT)

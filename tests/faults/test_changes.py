@@ -1,4 +1,4 @@
-"""Config or data that have changed since: refused by name, or, if accepted, just what depends on them is done."""
+"""Changed configs or data are refused by name; if accepted, only the tasks that depend on the change are executed."""
 
 import copy
 import os
@@ -70,7 +70,7 @@ def put(path: str, value: object) -> Callable[[dict[str, Any]], None]:
     return change
 
 
-# field: how it is changed, what a refusal says of it, and the tasks that are then to do
+# Field: how it is changed, how the refusal describes the change, and which tasks have to be executed again.
 CHANGES: dict[str, tuple[Callable[[dict[str, Any]], None], str, Callable[[str], bool]]] = {
     "seed": (put("seed", 1), "seed: 0 -> 1", every_task),
     "name": (put("name", "after"), "name: before -> after", no_task),
@@ -100,7 +100,7 @@ CHANGES: dict[str, tuple[Callable[[dict[str, Any]], None], str, Callable[[str], 
         "dataset[0].kernels[0].log2_gamma: [-3, -2] -> [-3, -1]",
         of("/wave/"),
     ),
-    "a family split in two": (  # the same kernels, but for the last digits
+    "a family split in two": (  # the same kernels, up to rounding
         put("dataset.0.kernels", [{"family": "gaussian", "log2_gamma": [gamma, gamma]} for gamma in (-3, -2)]),
         "dataset[0].kernels[0].log2_gamma: [-3, -2] -> [-3, -3]",
         of("/wave/"),
@@ -134,7 +134,7 @@ def root(before: Path, tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("field", CHANGES)
-def test_a_changed_field_is_refused_by_name_and_once_accepted_just_the_right_tasks_run(
+def test_changed_field_is_refused_and_if_accepted_only_dependent_tasks_run(
     root: Path, before: Path, tmp_path: Path, field: str
 ) -> None:
     change, words, again = CHANGES[field]
@@ -156,7 +156,7 @@ def test_a_changed_field_is_refused_by_name_and_once_accepted_just_the_right_tas
 
 
 @pytest.mark.parametrize("field", ["seed", "rows"])
-def test_an_accepted_change_that_dies_before_its_data_are_stored_goes_on(
+def test_accepted_change_that_crashes_before_its_data_are_stored_is_resumed(
     root: Path, tmp_path: Path, field: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     values = copy.deepcopy(BEFORE)
@@ -181,7 +181,7 @@ def test_an_accepted_change_that_dies_before_its_data_are_stored_goes_on(
     assert_same(root, tmp_path / "fresh")
 
 
-def test_what_was_left_out_and_comes_back_is_not_done_again(root: Path, before: Path, tmp_path: Path) -> None:
+def test_removed_parts_that_are_added_back_are_not_recomputed(root: Path, before: Path, tmp_path: Path) -> None:
     fewer = write(tmp_path / "fewer.toml", BEFORE | {"methods": ["unif"], "dataset": BEFORE["dataset"][:1]})
     with no_workers():
         for config in (fewer, before.parent / "before.toml"):
@@ -190,7 +190,7 @@ def test_what_was_left_out_and_comes_back_is_not_done_again(root: Path, before: 
     assert_same(root, before)
 
 
-def test_words_that_mean_the_same_go_on_without_a_question(root: Path, before: Path, tmp_path: Path) -> None:
+def test_equivalent_config_resumes_without_a_refusal(root: Path, before: Path, tmp_path: Path) -> None:
     same = {key: BEFORE[key] for key in reversed(BEFORE)} | {"description": "other words", "protocol": {"folds": 4.0}}
     untouched = listing(root)
     with no_workers():
@@ -200,7 +200,7 @@ def test_words_that_mean_the_same_go_on_without_a_question(root: Path, before: P
     assert changed <= {"logs/driver.log"}
 
 
-def test_with_workers_too_one_more_method_and_another_grid_run_just_their_tasks(
+def test_added_method_and_changed_grid_run_only_their_tasks_on_workers(
     root: Path, before: Path, tmp_path: Path
 ) -> None:
     values = copy.deepcopy(BEFORE) | {"methods": [*BEFORE["methods"], "alignf"]}
@@ -220,13 +220,13 @@ def test_with_workers_too_one_more_method_and_another_grid_run_just_their_tasks(
 
 
 def table(path: Path, offset: float) -> None:
-    """Write a file of data, always of the same size and time."""
+    """Write a data file whose size and modification time do not depend on the values."""
     rows = (f"{number % 7}.0,{(number * 5) % 11:02d}.0,{(number % 7) * 2 + offset:04.1f}" for number in range(40))
     path.write_text("\n".join(rows) + "\n")
     os.utime(path, (1_700_000_000, 1_700_000_000))
 
 
-def test_data_that_changed_under_the_same_name_and_time_are_noticed(tmp_path: Path) -> None:
+def test_changed_data_of_equal_name_size_and_time_are_detected(tmp_path: Path) -> None:
     data = {"name": "table", "source": "file", "path": "table.csv", "format": "csv", "task": "regression"}
     values = BEFORE | {"methods": ["unif"], "dataset": [data | {"kernels": [{"family": "rank-one"}]}, FLOWERS]}
     config, root, source = write(tmp_path / "data.toml", values), tmp_path / "run", tmp_path / "table.csv"
@@ -238,13 +238,13 @@ def test_data_that_changed_under_the_same_name_and_time_are_noticed(tmp_path: Pa
         refused = command("run", config, "--out", root)
         assert refused.exit_code == 4
         assert "the data of 'table' have changed" in refused.output
-        assert command("resume", root).exit_code == 0  # which needs the source no more
+        assert command("resume", root).exit_code == 0  # it does not need the source
         assert tables_are_untouched(root, untouched)
         lost = root / "data.zarr/table/targets/c/0/0"
         lost.unlink()
         for arguments in (("resume", root), ("verify", root, "--repair")):
             found = command(*arguments)
-            assert found.exit_code == 4, "the lost data cannot be had from a source that changed"
+            assert found.exit_code == 4, "lost data cannot be restored from a changed source"
             assert "the data of 'table' have changed" in found.output
         table(source, 0.0)
         assert command("verify", root, "--repair").exit_code == 0

@@ -1,4 +1,4 @@
-"""Whatever happens to a stored file is noticed, named, and computed again: that file, and nothing else."""
+"""Any damage to a stored file is detected and named, and only this file is computed again."""
 
 import json
 import shutil
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.faults
 CHECKSUM = 4
 DATA, COLUMNS, TILES, REDUCE = "data/wave", "data/columns", "tiles/wave/0", "reduce/wave/regression"
 ALIGNF, UNIF = "weights/wave/regression/alignf/0-2", "combine/wave/regression/unif/0"
-# A chunk of each kind, one that it may change places with, and what writes it.
+# One chunk of each kind, a chunk to exchange it with, and the task that writes it.
 CHUNKS = {
     "gram": ("gram.zarr/wave/gram/c/0/0/1", "gram.zarr/wave/gram/c/0/0/2", TILES),
     "sums": ("statistics.zarr/wave/sums/{sums}", "statistics.zarr/wave/sums/{other sums}", TILES),
@@ -75,7 +75,7 @@ DESCRIPTIONS: dict[str, Callable[[Path], None]] = {
 
 
 def chunk(root: Path, kind: str, which: int = 0) -> str:
-    """The key of a chunk; of the sums, whose arrays are the program's own, two that differ."""
+    """Return the key of a chunk; chunks of the sums are searched for, since the names of their arrays may change."""
     key = CHUNKS[kind][which]
     if "{" not in key:
         return key
@@ -85,7 +85,7 @@ def chunk(root: Path, kind: str, which: int = 0) -> str:
 
 
 def assert_named(root: Path, *keys: str) -> str:
-    """Verify names just these files, and changes nothing."""
+    """Check that `verify` names exactly these files and changes nothing; return its output."""
     before = listing(root)
     found = command("verify", root)
     assert found.exit_code == 4, found.output
@@ -109,7 +109,7 @@ def test_verify_names_a_damaged_chunk_and_no_other(root: Path, kind: str) -> Non
 
 
 @pytest.mark.parametrize("kind", CHUNKS)
-def test_verify_names_both_of_two_chunks_that_changed_places(root: Path, kind: str) -> None:
+def test_verify_names_both_of_two_swapped_chunks(root: Path, kind: str) -> None:
     one, other = chunk(root, kind), chunk(root, kind, 1)
     swap(root / one, root / other)
     said = assert_named(root, one, other)
@@ -137,7 +137,7 @@ def test_verify_names_an_edited_description_a_foreign_file_and_a_damaged_table(r
 
 
 def damage_all_kinds(root: Path, first: int) -> set[str]:
-    """Damage a chunk of every kind, each in its own way, exchange two, and spoil a description; gives the keys."""
+    """Damage a chunk of each kind in a different way, swap two chunks, and edit a description; return the keys."""
     damages = list(DAMAGES.values())
     keys = {chunk(root, kind) for kind in CHUNKS}
     for number, key in enumerate(sorted(keys)):
@@ -152,7 +152,7 @@ def damage_all_kinds(root: Path, first: int) -> set[str]:
 AGAIN = {DATA: 1, COLUMNS: 1, TILES: 1, REDUCE: 1, ALIGNF: 1, UNIF: 1, "combine/wave/regression/alignf/0": 1}
 
 
-def test_repair_mends_every_kind_of_damage_at_once_and_only_that(root: Path, undisturbed: Path) -> None:
+def test_repair_fixes_every_kind_of_damage_and_nothing_else(root: Path, undisturbed: Path) -> None:
     keys = damage_all_kinds(root, 0)
     flip(root / "results/path.csv", 50)
     keys |= {"results/path.csv"}
@@ -166,7 +166,7 @@ def test_repair_mends_every_kind_of_damage_at_once_and_only_that(root: Path, und
 
 
 @pytest.mark.parametrize(("how", "first"), [("run", 3), ("resume", 6)])
-def test_a_full_check_before_a_run_goes_on_mends_likewise(root: Path, undisturbed: Path, how: str, first: int) -> None:
+def test_full_check_before_a_run_is_resumed_repairs_damage(root: Path, undisturbed: Path, how: str, first: int) -> None:
     damage_all_kinds(root, first)
     arguments = ("run", "tiny.toml", "--out", root) if how == "run" else ("resume", root)
     done = pipeline(*arguments, "--verify", "full", cwd=root.parent)
@@ -176,7 +176,7 @@ def test_a_full_check_before_a_run_goes_on_mends_likewise(root: Path, undisturbe
     assert added(root, undisturbed) == AGAIN
 
 
-def test_damage_that_a_quick_check_misses_is_healed_when_a_task_reads_it(root: Path, undisturbed: Path) -> None:
+def test_damage_missed_by_a_quick_check_is_repaired_when_a_task_reads_it(root: Path, undisturbed: Path) -> None:
     again = "fits/wave/regression/unif/0"
     rewrite_ledger(root, lambda name: name != again)
     flip(root / "combined.zarr/wave/regression/unif/c/0/0/1", 6000)
@@ -188,7 +188,7 @@ def test_damage_that_a_quick_check_misses_is_healed_when_a_task_reads_it(root: P
     assert added(root, undisturbed) == {UNIF: 1}
 
 
-def test_damage_that_a_quick_check_misses_is_healed_when_the_tables_read_it(root: Path, undisturbed: Path) -> None:
+def test_damage_missed_by_a_quick_check_is_repaired_when_the_tables_read_it(root: Path, undisturbed: Path) -> None:
     rewrite_ledger(root, lambda name: name != "tables")
     shutil.rmtree(root / "results")
     flip(root / "statistics.zarr/wave/regression/alignment/c/1/0", 9)
@@ -199,9 +199,9 @@ def test_damage_that_a_quick_check_misses_is_healed_when_the_tables_read_it(root
     assert added(root, undisturbed) == {REDUCE: 1}
 
 
-def test_a_line_for_a_chunk_that_is_not_there_is_a_missing_chunk(root: Path) -> None:
+def test_ledger_entry_of_an_absent_chunk_is_reported_as_missing(root: Path) -> None:
     ledger = Ledger(LocalStorage(root))
-    entry = ledger.read().tasks["fits/wave/regression/l2-krr/0"]  # on which nothing builds
+    entry = ledger.read().tasks["fits/wave/regression/l2-krr/0"]  # no task depends on it
     absent = "weights.zarr/wave/regression/l2-krr/c/9/0"
     size = next(iter(entry.digests.values())).partition(":")[2]
     ledger.append(replace(entry, digests=entry.digests | {absent: f"00000000:{size}"}))

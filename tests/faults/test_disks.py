@@ -1,4 +1,4 @@
-"""Disks that fill up, refuse or vanish while a run goes on: said in words, and the same command goes on."""
+"""Disks that fill up, become read-only or vanish during a run: the message is clear and the same command resumes."""
 
 import os
 import shutil
@@ -12,31 +12,31 @@ import pytest
 from kernel_pipeline.run.foreign_files import foreign_files
 from kernel_pipeline.store.ledger import Ledger
 from kernel_pipeline.store.local_storage import LocalStorage
-from tests.faults.harness import assert_same, command, done_by, rewrite_ledger, strays, wait_until
+from tests.faults.harness import assert_same, command, finished_names, leftover_processes, rewrite_ledger, wait_until
 from tests.helpers.sweeps import entries_of, pipeline, start
 
 pytestmark = pytest.mark.faults
 
 PAGE = 4096
-# More than lock, logs and ledger grow by until a stage has begun, and less than what each stage writes.
-SPARE = 6
+# Number of pages: more than lock, logs and ledger need until a stage has started, fewer than each stage writes.
+SPARE_PAGES = 6
 STAGES = ("tiles", "reduce", "weights", "combine", "fits")
 
 
 @pytest.fixture
 def disk(tmp_path: Path) -> Iterator[Path]:
-    """A small disk of its own."""
+    """A small file system."""
     place = tmp_path / "disk"
     place.mkdir()
     mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", place], capture_output=True, text=True)
     if mounted.returncode:
-        pytest.skip(f"needs to mount a tmpfs, so run it as root of a machine that allows it: {mounted.stderr.strip()}")
+        pytest.skip(f"needs root and permission to mount a tmpfs: {mounted.stderr.strip()}")
     yield place
     subprocess.run(["umount", "--lazy", place], check=True)
 
 
 def fill(disk: Path, leave: int) -> Path:
-    """Fill a disk but for so many pages; gives the file that fills it."""
+    """Fill a disk up to a number of free pages, and return the file that fills it."""
     filler = disk / "filler"
     filler.unlink(missing_ok=True)
     free = os.statvfs(disk)
@@ -45,7 +45,7 @@ def fill(disk: Path, leave: int) -> Path:
 
 
 def forget(root: Path, *stages: str) -> None:
-    """Make a finished run one that has not done these stages of `wave`, nor its tables."""
+    """Remove these stages of `wave`, and the tables, from a finished run."""
     forgotten = [f"{stage}/wave/" for stage in stages]
     for name, entry in entries_of(root).items():
         if name.startswith((*forgotten, "tables")):
@@ -55,7 +55,7 @@ def forget(root: Path, *stages: str) -> None:
 
 
 def pages(root: Path, stage: str) -> int:
-    """What the files of a stage of `wave` take."""
+    """Return the number of pages that the files of a stage of `wave` occupy."""
     sizes = [
         int(digest.rpartition(":")[2])
         for name, entry in entries_of(root).items()
@@ -65,7 +65,7 @@ def pages(root: Path, stage: str) -> int:
     return sum(-(-size // PAGE) for size in sizes)
 
 
-def assert_in_words(done: subprocess.CompletedProcess[str], root: Path) -> None:
+def assert_stopped_with_a_clear_message(done: subprocess.CompletedProcess[str], root: Path) -> None:
     assert done.returncode == 1, done.stdout + done.stderr
     assert "Traceback" not in done.stdout + done.stderr
     assert f"Error: cannot write {root}" in done.stderr
@@ -73,23 +73,25 @@ def assert_in_words(done: subprocess.CompletedProcess[str], root: Path) -> None:
     assert "the same command resumes" in done.stderr
 
 
-def test_a_disk_that_fills_up_in_any_stage_stops_the_run_in_words_and_more_space_lets_it_go_on(
+def test_disk_that_fills_up_in_any_stage_stops_the_run_which_resumes_with_more_space(
     undisturbed: Path, disk: Path
 ) -> None:
     root = shutil.copytree(undisturbed, disk / "run")
     forget(root, *STAGES)
-    wanted = {stage: {name for name in done_by(undisturbed) if name.startswith(f"{stage}/wave/")} for stage in STAGES}
+    wanted = {
+        stage: {name for name in finished_names(undisturbed) if name.startswith(f"{stage}/wave/")} for stage in STAGES
+    }
     for before, stage in zip(("", *STAGES), STAGES, strict=False):
         for left_over in foreign_files(
             LocalStorage(root), LocalStorage(root), Ledger(LocalStorage(root)).named_files()
         ):
-            (root / left_over.key).unlink()  # so that just as much is free as is said here
-        fill(disk, SPARE + pages(undisturbed, before))
+            (root / left_over.key).unlink()  # so that the number of free pages is exact
+        fill(disk, SPARE_PAGES + pages(undisturbed, before))
         done = pipeline("resume", root, "--workers", "1", cwd=disk.parent)
-        assert_in_words(done, root)
+        assert_stopped_with_a_clear_message(done, root)
         if before != "combine":  # fits of single kernels may take the space before the combined kernels
-            assert wanted.get(before, set()) <= done_by(root), f"{before} fits the disk"
-        assert not wanted[stage] <= done_by(root), f"{stage} does not"
+            assert wanted.get(before, set()) <= finished_names(root), f"{before} should fit on the disk"
+        assert not wanted[stage] <= finished_names(root), f"{stage} should not fit on the disk"
         assert not (root / "lock").exists()
     (disk / "filler").unlink()
     done = pipeline("resume", root, cwd=disk.parent)
@@ -97,7 +99,7 @@ def test_a_disk_that_fills_up_in_any_stage_stops_the_run_in_words_and_more_space
     assert_same(root, undisturbed)
 
 
-def test_a_run_on_a_disk_without_a_free_byte_is_refused_in_words(undisturbed: Path, disk: Path) -> None:
+def test_run_on_a_full_disk_is_refused_with_a_clear_message(undisturbed: Path, disk: Path) -> None:
     root = shutil.copytree(undisturbed, disk / "run")
     forget(root, "fits")
     ledger = (root / "ledger.jsonl").read_bytes()
@@ -111,7 +113,7 @@ def test_a_run_on_a_disk_without_a_free_byte_is_refused_in_words(undisturbed: Pa
 
 
 @pytest.mark.parametrize(("stages", "limit"), [(STAGES, 12), (("fits",), 0)], ids=["a chunk", "the ledger"])
-def test_a_file_that_may_not_grow_stops_the_run_in_words(
+def test_file_size_limit_stops_the_run_with_a_clear_message(
     undisturbed: Path, tmp_path: Path, stages: tuple[str, ...], limit: int
 ) -> None:
     root = shutil.copytree(undisturbed, tmp_path / "run")
@@ -126,16 +128,14 @@ def test_a_file_that_may_not_grow_stops_the_run_in_words(
         text=True,
         timeout=100,
     )
-    assert_in_words(done, root)
+    assert_stopped_with_a_clear_message(done, root)
     assert "File too large" in done.stderr
     again = pipeline("resume", root, cwd=tmp_path)
     assert again.returncode == 0, again.stderr
     assert_same(root, undisturbed)
 
 
-def test_a_directory_that_cannot_be_written_to_is_refused_in_words_but_can_be_read(
-    undisturbed: Path, disk: Path
-) -> None:
+def test_read_only_directory_can_be_read_and_is_refused_for_writing(undisturbed: Path, disk: Path) -> None:
     root = shutil.copytree(undisturbed, disk / "run")
     rewrite_ledger(root, lambda name: name != "fits/wave/regression/unif/0")
     subprocess.run(["mount", "-o", "remount,ro", disk], check=True)
@@ -155,13 +155,11 @@ def test_a_directory_that_cannot_be_written_to_is_refused_in_words_but_can_be_re
         assert str(disk) in done.stderr
 
 
-def test_a_run_directory_that_vanishes_stops_the_run_in_words_and_nothing_is_left_in_its_place(
-    undisturbed: Path, tmp_path: Path
-) -> None:
+def test_run_directory_that_vanishes_stops_the_run_and_is_not_created_again(undisturbed: Path, tmp_path: Path) -> None:
     root = shutil.copytree(undisturbed, tmp_path / "run")
     forget(root, *STAGES)
     process = start("resume", root, "--workers", "1", cwd=tmp_path)
-    assert wait_until(lambda: "tiles/wave/0" in done_by(root), 60)
+    assert wait_until(lambda: "tiles/wave/0" in finished_names(root), 60)
     root.rename(tmp_path / "away")
     output, errors = process.communicate(timeout=60)
     assert process.returncode == 1, output + errors
@@ -169,7 +167,7 @@ def test_a_run_directory_that_vanishes_stops_the_run_in_words_and_nothing_is_lef
     assert errors.startswith("Error: ")
     assert str(root) in errors
     assert not root.exists()
-    assert strays(tmp_path) == []
+    assert leftover_processes(tmp_path) == []
     (tmp_path / "away").rename(root)
     again = pipeline("resume", root, cwd=tmp_path)
     assert again.returncode == 0, again.stderr

@@ -1,11 +1,11 @@
-"""The driver is killed, at every boundary that a run has: its workers vanish, and the next command goes on."""
+"""A driver that is killed at any boundary of a run: its workers end, and the next command resumes the run."""
 
 import signal
 from pathlib import Path
 
 import pytest
 
-from tests.faults.harness import done_by, lines, wait_until, write_config
+from tests.faults.harness import finished_names, lines, wait_until, write_config
 from tests.faults.inject import (
     ALWAYS,
     CHUNK,
@@ -24,10 +24,8 @@ pytestmark = pytest.mark.faults
 
 RUN = ("run", "tiny.toml", "--workers", "2", "--out", "run")
 RESUME = ("resume", "run", "--workers", "2")
-# The sweep and the data of two datasets.
-LINES_BEFORE_TASKS = 3
-# A worker at work, from which nothing calls it away but the end of the driver.
-AT_WORK = 600.0
+# Seconds for which a worker stays busy, unless the driver ends.
+BUSY_S = 600.0
 
 
 @pytest.fixture
@@ -48,8 +46,8 @@ BEFORE, TORN, AFTER = Fault(LEDGER, "kill"), Fault(LEDGER, "tear"), Fault(LEDGER
     [
         pytest.param(
             [
-                Fault(CHUNK, "kill the driver", of="gram.zarr", first=3, seconds=AT_WORK),
-                Fault(TRIALS, "kill the driver", of="weights.zarr wave/regression/alignf", seconds=AT_WORK),
+                Fault(CHUNK, "kill the driver", of="gram.zarr", first=3, seconds=BUSY_S),
+                Fault(TRIALS, "kill the driver", of="weights.zarr wave/regression/alignf", seconds=BUSY_S),
                 Fault(CHUNK, "kill the driver", of="combined.zarr", first=4, after=True),
             ],
             id="at a chunk",
@@ -64,9 +62,9 @@ BEFORE, TORN, AFTER = Fault(LEDGER, "kill"), Fault(LEDGER, "tear"), Fault(LEDGER
         ),
         pytest.param(
             [
-                Fault(FLUSH, "kill", process="driver", first=2),  # within the second file of all, environment.json
+                Fault(FLUSH, "kill", process="driver", first=2),  # during the second file, environment.json
                 Fault(FILE, "kill", of="results/rows.parquet", process="driver", after=True),
-                Fault(FLUSH, "kill", process="driver", first=3),  # within the third table
+                Fault(FLUSH, "kill", process="driver", first=3),  # during the third table
                 Fault(LEDGER, "tear", of="tables", process="driver"),
                 Fault(LEDGER, "kill", of="tables", process="driver", after=True),
             ],
@@ -75,32 +73,32 @@ BEFORE, TORN, AFTER = Fault(LEDGER, "kill"), Fault(LEDGER, "tear"), Fault(LEDGER
         ),
     ],
 )
-def test_a_run_whose_driver_is_killed_time_after_time_goes_on(
+def test_run_whose_driver_is_killed_repeatedly_is_completed(
     folder: Path, undisturbed: Path, faults: list[Fault]
 ) -> None:
     root = folder / "run"
     for number, fault in enumerate(faults):
-        before = done_by(root)
-        # `resume` and the same command go on alike, once anything was begun
+        before = finished_names(root)
+        # once a run has started, `resume` and `run` are equivalent
         command = RESUME if number % 2 and before else RUN
         run, done = run_with(*command, cwd=folder, faults=[fault], notes=folder / str(number))
         assert done.returncode == -signal.SIGKILL, done.stderr
         assert run.calls() >= fault.first
-        assert before <= done_by(root)
-        assert before | done_by(root) == set() or set(lines(root).values()) <= {1}
+        assert before <= finished_names(root)
+        assert before | finished_names(root) == set() or set(lines(root).values()) <= {1}
     _, done = run_with(*RUN, cwd=folder)
     assert done.returncode == 0, done.stderr
     assert_undisturbed(root, undisturbed)
 
 
 @pytest.mark.slow
-def test_a_run_that_gets_a_few_lines_further_each_time_ends(folder: Path, undisturbed: Path) -> None:
+def test_run_that_is_killed_every_few_lines_is_completed(folder: Path, undisturbed: Path) -> None:
     root, further = folder / "run", 6
     attempts, known, code = 0, 0, -signal.SIGKILL
     slower = Fault(TASK, "sleep", times=ALWAYS, seconds=0.1)
 
     def is_time() -> bool:
-        return run.process.poll() is not None or len(done_by(root)) >= known + further
+        return run.process.poll() is not None or len(finished_names(root)) >= known + further
 
     while code == -signal.SIGKILL:
         attempts += 1

@@ -1,4 +1,4 @@
-"""Fits that exceed the memory of a fit: workers and drivers that die in the middle of a solve lose nothing else."""
+"""Fits that exceed the memory limit: a worker or a driver that dies during a solve loses only the current part."""
 
 import random
 import shutil
@@ -8,7 +8,16 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from tests.faults.harness import CrashError, assert_same, command, done_by, lines, no_workers, tables, write_config
+from tests.faults.harness import (
+    CrashError,
+    assert_same,
+    command,
+    finished_names,
+    lines,
+    no_workers,
+    tables,
+    write_config,
+)
 from tests.faults.inject import ALWAYS, TASK, Fault, run_with
 
 pytestmark = pytest.mark.faults
@@ -43,7 +52,7 @@ MACHINE = "fits/sides/classification/unif/1"
 
 @pytest.fixture(scope="module")
 def reference(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A finished run, whose tasks were done one after the other."""
+    """A finished run whose tasks were executed one after the other."""
     folder = tmp_path_factory.mktemp("reference")
     write_config(folder, CONFIG)
     with no_workers():
@@ -59,8 +68,10 @@ def folder(tmp_path: Path) -> Path:
 
 
 def groups(root: Path) -> list[str]:
-    """The tasks that solve groups of small ridges, which were not known in advance."""
-    return sorted(name for name in done_by(root) if name.startswith("fits/wave/regression/unif/0/") and "-" in name)
+    """Return the tasks that solve groups of small ridges, which are not known in advance."""
+    return sorted(
+        name for name in finished_names(root) if name.startswith("fits/wave/regression/unif/0/") and "-" in name
+    )
 
 
 def test_every_value_is_certified(reference: Path) -> None:
@@ -83,18 +94,18 @@ def test_a_driver_that_dies_anywhere_resumes_from_the_last_finished_part(folder:
     root = folder / "run"
     for crash in range(100):
         try:
-            with no_workers(most=3):
+            with no_workers(max_batches=3):
                 done = command("run", folder / "tiny.toml", "--out", root)
             break
         except CrashError:
             assert crash < 99
     assert done.exit_code == 0, done.output
-    assert set(lines(root).values()) <= {1, 2}  # no part was solved twice that had a line
+    assert set(lines(root).values()) <= {1, 2}  # parts that had a line were not solved again
     assert_same(root, reference)
 
 
 @pytest.mark.parametrize("dying", [0, 1])
-def test_workers_that_die_in_mid_solve(folder: Path, reference: Path, dying: int) -> None:
+def test_run_survives_workers_dying_during_a_solve(folder: Path, reference: Path, dying: int) -> None:
     # At most two, since a task that was lost three times with a worker is given up.
     names = [(LARGE, MACHINE), (groups(reference)[0], "fits/wave/regression/unif/2")][dying]
     faults = [Fault(TASK, "kill", of=name, after=True) for name in names]
@@ -104,7 +115,7 @@ def test_workers_that_die_in_mid_solve(folder: Path, reference: Path, dying: int
     assert_same(folder / "run", reference)
 
 
-def test_a_part_that_exhausts_the_memory_fails_its_cell_alone(folder: Path, reference: Path) -> None:
+def test_part_that_exhausts_the_memory_fails_only_its_cell(folder: Path, reference: Path) -> None:
     root, doomed = folder / "run", groups(reference)[0]
     run, done = run_with(*RUN, root, cwd=folder, faults=[Fault(TASK, "kill", of=doomed, times=ALWAYS)])
     assert done.returncode == 3, done.stderr
@@ -119,7 +130,7 @@ def test_a_part_that_exhausts_the_memory_fails_its_cell_alone(folder: Path, refe
     assert tables(root) == tables(reference)
 
 
-def test_coefficients_that_are_damaged_are_computed_again(folder: Path, reference: Path) -> None:
+def test_damaged_coefficients_are_computed_again(folder: Path, reference: Path) -> None:
     root = folder / "run"
     shutil.copytree(reference, root)
     chunk = root / "predictions.zarr/wave/regression/coefficients/unif/c/0/4/0/0"

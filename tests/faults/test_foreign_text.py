@@ -1,4 +1,4 @@
-"""Texts that others wrote: file names, headers and profiles that would become commands, scripts or formulas."""
+"""Untrusted file names, headers and profiles are not interpreted as commands, scripts or formulas."""
 
 import csv
 import json
@@ -26,10 +26,10 @@ def table(path: Path) -> list[dict[str, str]]:
     return list(csv.DictReader(path.read_text().splitlines()))
 
 
-# a file with the name of a shipped config
+# files with the name of a shipped config
 
 
-def test_without_a_name_the_shipped_default_runs_whatever_is_in_the_folder(
+def test_shipped_default_is_used_without_a_name_whatever_files_exist(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -40,9 +40,7 @@ def test_without_a_name_the_shipped_default_runs_whatever_is_in_the_folder(
     assert shown.stderr == ""
 
 
-def test_a_file_with_the_name_of_a_shipped_config_is_read_and_that_is_said(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_file_named_like_a_shipped_config_is_read_with_a_note(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     write_config(tmp_path, config_values() | {"name": "mine"}).rename(tmp_path / "default")
     said = "note: using the file 'default' in this folder, not the shipped config of the same name\n"
@@ -79,7 +77,7 @@ def test_control_characters_in_a_profile_are_refused(changes: dict[str, Any]) ->
     assert "\x1b" not in str(caught.value)
 
 
-def test_lines_of_setup_are_shell_and_may_be_long(tmp_path: Path) -> None:
+def test_setup_may_contain_shell_code_of_several_lines(tmp_path: Path) -> None:
     profile = parse_profile(SLURM | {"setup": ["if true; then\n\tmodule load python\nfi"]}, "the test")
     assert len(profile.setup) == 1
     (tmp_path / "gateway.toml").write_text('backend = "gateway"\naddress = "https://x"\noptions = {a = "b\\nc"}\n')
@@ -118,7 +116,7 @@ def test_control_characters_of_a_file_do_not_reach_the_terminal(
     assert "\x1b" not in done.output
     names = {row["kernel"] for row in table(tmp_path / "run/results/kernels.csv")}
     assert names == {"a", printable(ESCAPE)}
-    # Messages repeat what was given.
+    # Error messages repeat the given value.
     for wrong in ({"positive": [ESCAPE]}, {"target": ESCAPE + "?"}, {"path": ESCAPE}):
         values["dataset"][0] = config_values(**({"path": "data.csv", "target": "y"} | wrong))["dataset"][0]
         refused = command("run", write_config(tmp_path, values), "--out", tmp_path / "other")
@@ -126,12 +124,12 @@ def test_control_characters_of_a_file_do_not_reach_the_terminal(
         assert "\x1b" not in refused.output
 
 
-def test_what_is_printed_on_the_console_has_no_control_characters(capsys: pytest.CaptureFixture[str]) -> None:
+def test_control_characters_are_escaped_on_the_console(capsys: pytest.CaptureFixture[str]) -> None:
     console().print(f"note: {ESCAPE}", markup=False, highlight=False)
     assert capsys.readouterr().out == f"note: {printable(ESCAPE)}\n"
 
 
-def test_a_folder_of_runs_whose_names_hold_control_characters(tmp_path: Path) -> None:
+def test_control_characters_in_names_of_runs_are_escaped(tmp_path: Path) -> None:
     (tmp_path / ESCAPE).mkdir()
     (tmp_path / ESCAPE / "config.toml").write_text("?")
     assert "\x1b" not in command("runs", tmp_path).output
@@ -155,11 +153,11 @@ def test_a_folder_of_runs_whose_names_hold_control_characters(tmp_path: Path) ->
         ("", ""),
     ],
 )
-def test_a_text_that_a_spreadsheet_would_compute_gets_a_quote(text: str, written: str) -> None:
+def test_text_that_a_spreadsheet_would_evaluate_is_quoted(text: str, written: str) -> None:
     assert spreadsheet_safe(text) == written
 
 
-def test_formulas_in_headers_are_texts_in_the_tables(tmp_path: Path) -> None:
+def test_formulas_in_headers_are_text_in_the_tables(tmp_path: Path) -> None:
     rows = "".join(f"{i},{i * i % 7},{(i * 5) % 11}\n" for i in range(12))
     put(tmp_path, f"\"=cmd|' /C calc'!A0\",-5,y\n{rows}", "data.csv")
     rank_one = [{"family": "rank-one"}]
@@ -170,7 +168,7 @@ def test_formulas_in_headers_are_texts_in_the_tables(tmp_path: Path) -> None:
     kernels = {row["kernel"] for row in table(tmp_path / "run/results/kernels.csv")}
     assert kernels == {"'=cmd|' /C calc'!A0", "-5"}
     described = json.loads((tmp_path / "run/statistics.zarr/things/regression/trace/zarr.json").read_text())
-    assert described["attributes"]["kernels"][0] == "=cmd|' /C calc'!A0", "arrays have the names as they are"
+    assert described["attributes"]["kernels"][0] == "=cmd|' /C calc'!A0", "arrays keep the original names"
     for path in (tmp_path / "run/results").glob("*.csv"):
         assert not any(cell.startswith(("=", "@")) for row in table(path) for cell in row.values()), path
     assert "status" in pq.read_schema(tmp_path / "run/results/rows.parquet").names

@@ -1,4 +1,4 @@
-"""Forged run directories: commands refuse or ignore what is forged, change nothing outside, and run no code."""
+"""Commands refuse or ignore forged parts of run directories, change nothing outside them, and run no code."""
 
 import signal
 from collections.abc import Iterator
@@ -13,11 +13,11 @@ from tests.faults.harness import command, no_workers, write_config
 
 pytestmark = pytest.mark.faults
 
-SECONDS = 20
+TIMEOUT_S = 20
 
 
 class HangError(BaseException):
-    """A command that does not come back."""
+    """A command that exceeds the time limit."""
 
 
 @contextmanager
@@ -26,7 +26,7 @@ def no_hang() -> Iterator[None]:
         raise HangError
 
     before = signal.signal(signal.SIGALRM, ring)
-    signal.alarm(SECONDS)
+    signal.alarm(TIMEOUT_S)
     try:
         yield
     finally:
@@ -35,7 +35,7 @@ def no_hang() -> Iterator[None]:
 
 
 def everything(folder: Path) -> dict[str, tuple[int, int, bytes]]:
-    """Return kind, time and content of all that is below a folder, without following links."""
+    """Return mode, modification time and content of everything below a folder, without following links."""
     found = {}
     for path in sorted(folder.rglob("*")):
         about = path.lstat()
@@ -48,7 +48,7 @@ def everything(folder: Path) -> dict[str, tuple[int, int, bytes]]:
 
 @pytest.fixture(scope="module")
 def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A finished run; its config lies beside it. To be copied only."""
+    """A finished run with its config beside it. Tests copy it and must not change it."""
     folder = tmp_path_factory.mktemp("base")
     config = write_config(folder, CONFIG)
     with no_workers():
@@ -72,13 +72,13 @@ def test_a_forged_directory_harms_nothing(
         except HangError:
             failures.append(f"{name} hangs")
             continue
-        said = f"{name} says {done.output[-300:]!r}"
+        said = f"{name} prints {done.output[-300:]!r}"
         if done.exception and not isinstance(done.exception, SystemExit):
             failures.append(f"{said} and ends in {done.exception!r}")
         elif done.exit_code not in (0, 3, 4):
             failures.append(f"{said} and exits with {done.exit_code}")
         if everything(outside) != before:
-            failures.append(f"{name} changes what is outside")
+            failures.append(f"{name} changes files outside the directory")
         if name in READING and everything(root) != inside:
             failures.append(f"{name} changes the directory")
         if (tmp_path / name / "canary").exists():
@@ -101,7 +101,7 @@ def test_a_forged_result_is_computed_again(base: Path, tmp_path: Path, forgery: 
 
 
 @pytest.mark.parametrize("forgery", KEYS | NAMES)
-def test_a_ledger_that_names_what_no_run_names_is_refused(base: Path, tmp_path: Path, forgery: str) -> None:
+def test_ledger_with_names_that_no_run_uses_is_refused(base: Path, tmp_path: Path, forgery: str) -> None:
     root, _ = prepare(base, tmp_path, IN_PROCESS[forgery])
     for name in ("status", "verify", "resume", "clean"):
         done = command(*arguments(name, root, base.parent / "tiny.toml"))

@@ -1,4 +1,4 @@
-"""Forged run directories that claim huge sizes: commands refuse them within 1 GiB of memory."""
+"""Commands refuse run directories with forged huge sizes, and use less than 1 GiB of memory."""
 
 import json
 import os
@@ -14,7 +14,7 @@ from tests.faults.harness import command, no_workers, write_config
 pytestmark = pytest.mark.faults
 
 
-def test_sizes_that_a_directory_claims_do_not_take_memory(tmp_path: Path) -> None:
+def test_forged_sizes_do_not_exhaust_the_memory(tmp_path: Path) -> None:
     config = write_config(tmp_path, CONFIG)
     with no_workers():
         done = command("run", config, "--out", tmp_path / "run")
@@ -26,7 +26,7 @@ def test_sizes_that_a_directory_claims_do_not_take_memory(tmp_path: Path) -> Non
         lines.append(arguments(name, root, config))
     limited = [sys.executable, "-m", "tests.faults.limited"]
     top = Path(__file__).parents[2]  # not the working directory, which other tests may have changed
-    environment = os.environ | {"PYTHONPATH": str(top)}  # also if the working directory is not searched for modules
+    environment = os.environ | {"PYTHONPATH": str(top)}  # the working directory may not be on the path
     done_all = subprocess.run(
         limited, input=json.dumps(lines), capture_output=True, text=True, check=False, cwd=top, env=environment
     )

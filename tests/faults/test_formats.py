@@ -1,4 +1,4 @@
-"""What a directory says of itself, damaged, lost, or of another version of this software; and one of today's format."""
+"""Config, environment and ledger of a directory: damaged, lost, or written by another version of this software."""
 
 import json
 import shutil
@@ -21,7 +21,7 @@ FIT = "fits/wave/regression/unif/0"
 
 
 def assert_refused(root: Path, *words: str) -> None:
-    """All commands that read a directory refuse it in these words, and change nothing."""
+    """Check that all commands that read a directory refuse it with these messages and change nothing."""
     before = listing(root)
     for name in ("verify", "status", "resume"):
         found = command(name, root)
@@ -42,21 +42,21 @@ def assert_refused(root: Path, *words: str) -> None:
     ],
 )
 @pytest.mark.parametrize("name", ["config.toml", "environment.json"])
-def test_a_damaged_config_or_environment_is_named_and_restored_by_what_goes_on(
+def test_damaged_config_or_environment_is_named_and_restored_on_resume(
     root: Path, undisturbed: Path, name: str, damage: Callable[[Path], None]
 ) -> None:
     damage(root / name)
     found = command("verify", root)
     assert found.exit_code == 4
     assert f"{name} is " in found.output
-    assert command("status", root).exit_code == 0  # the ledger has it too
+    assert command("status", root).exit_code == 0  # the ledger holds a copy
     resumed = command("resume", root)
     assert resumed.exit_code == 0, resumed.output
     assert f"{name} differs from the ledger, and is restored" in resumed.output
     assert (root / name).read_bytes() == (undisturbed / name).read_bytes()
 
 
-def test_config_and_environment_are_restored_to_the_byte_and_no_task_runs(root: Path, undisturbed: Path) -> None:
+def test_config_and_environment_are_restored_exactly_without_running_tasks(root: Path, undisturbed: Path) -> None:
     flip(root / "config.toml", 30)
     (root / "environment.json").unlink()
     repaired = pipeline("verify", root, "--repair", cwd=root.parent)
@@ -68,9 +68,7 @@ def test_config_and_environment_are_restored_to_the_byte_and_no_task_runs(root: 
     assert added(root, undisturbed) == {}
 
 
-def test_garbage_and_a_changed_number_in_the_ledger_are_refused_and_what_they_spoke_of_is_done_again(
-    root: Path, undisturbed: Path
-) -> None:
+def test_garbage_and_changed_numbers_in_the_ledger_are_refused_and_repaired(root: Path, undisturbed: Path) -> None:
     ledger = root / "ledger.jsonl"
     content = ledger.read_bytes().splitlines(True)
     number = next(number for number, line in enumerate(content, 1) if json.loads(line)["name"] == FIT)
@@ -89,7 +87,7 @@ def test_garbage_and_a_changed_number_in_the_ledger_are_refused_and_what_they_sp
     assert_same(root, undisturbed)
 
 
-def test_lines_of_the_ledger_that_are_lost_come_back_by_repair(root: Path, undisturbed: Path) -> None:
+def test_lost_ledger_lines_are_restored_by_repair(root: Path, undisturbed: Path) -> None:
     lost = ("sweep", "data/wave", "combine/wave/regression/unif/0")
     content = (root / "ledger.jsonl").read_bytes().splitlines(True)
     spoilt = [line.replace(b"0", b"1", 1) if json.loads(line)["name"] in lost else line for line in content]
@@ -101,14 +99,12 @@ def test_lines_of_the_ledger_that_are_lost_come_back_by_repair(root: Path, undis
     assert added(root, undisturbed) == {}
 
 
-def test_a_torn_last_line_is_as_if_the_task_had_not_run_and_a_line_twice_is_harmless(
-    root: Path, undisturbed: Path
-) -> None:
+def test_task_of_a_torn_last_line_runs_again_and_duplicate_lines_are_harmless(root: Path, undisturbed: Path) -> None:
     content = (root / "ledger.jsonl").read_bytes().splitlines(True)
     others = [line for line in content if json.loads(line)["name"] not in (FIT, "tables")]
     torn = next(line for line in content if json.loads(line)["name"] == FIT)[:-30]
     (root / "ledger.jsonl").write_bytes(b"".join((*others, others[3], others[9], torn)))
-    shutil.rmtree(root / "results")  # which come after the last task
+    shutil.rmtree(root / "results")  # which are written after the last task
     assert command("verify", root).exit_code == 0
     assert "1 are left: 1 not run yet" in command("status", root).output
     done = pipeline("resume", root, cwd=root.parent)
@@ -117,7 +113,7 @@ def test_a_torn_last_line_is_as_if_the_task_had_not_run_and_a_line_twice_is_harm
     assert added(root, undisturbed) == {json.loads(others[n])["name"]: 1 for n in (3, 9)}
 
 
-def test_a_lost_ledger_is_damage_and_everything_is_done_again(root: Path, undisturbed: Path) -> None:
+def test_lost_ledger_is_damage_and_everything_is_recomputed(root: Path, undisturbed: Path) -> None:
     (root / "ledger.jsonl").unlink()
     before = listing(root)
     found = command("verify", root)
@@ -138,7 +134,7 @@ def test_a_run_whose_first_line_is_lost_is_still_listed(root: Path) -> None:
 
 
 def unpack(name: str, folder: Path) -> Path:
-    """Unpack a finished run as it was left when its format was new; tests/assets/make_run.py made it."""
+    """Unpack a finished run that tests/assets/make_run.py created when its format was current."""
     with zipfile.ZipFile(ASSETS / name) as packed:
         packed.extractall(folder)
     return folder / "small-run"
@@ -150,7 +146,7 @@ def unpacked(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize(("name", "version"), [("run.zip", None), *EARLIER.items()])
-def test_a_directory_that_an_earlier_day_left_is_read_as_ever(name: str, version: int | None, tmp_path: Path) -> None:
+def test_directory_of_an_earlier_version_can_be_read(name: str, version: int | None, tmp_path: Path) -> None:
     unpacked = unpack(name, tmp_path)
     before = listing(unpacked)
     status = command("status", unpacked)
@@ -186,7 +182,7 @@ def test_damage_in_a_directory_of_an_earlier_format_is_found(name: str, version:
 
 
 @pytest.mark.parametrize("name", EARLIER)
-def test_a_run_of_an_earlier_format_is_computed_again_when_it_is_resumed(name: str, tmp_path: Path) -> None:
+def test_run_of_an_earlier_format_is_recomputed_when_resumed(name: str, tmp_path: Path) -> None:
     unpacked = unpack(name, tmp_path)
     before = lines(unpacked)
     done = pipeline("resume", unpacked, "--workers", "1", cwd=tmp_path)
@@ -199,8 +195,8 @@ def test_a_run_of_an_earlier_format_is_computed_again_when_it_is_resumed(name: s
     assert "earlier version" not in command("status", unpacked).output
 
 
-def newer(root: Path) -> None:
-    """Make a directory one of a later version, whose ledger has lines of another kind."""
+def make_newer(root: Path) -> None:
+    """Turn a directory into one of a newer format, whose ledger lines have another field."""
     facts = json.loads((root / "environment.json").read_text()) | {"format": 99}
     (root / "environment.json").write_text(json.dumps(facts))
     content = (root / "ledger.jsonl").read_bytes().splitlines()
@@ -208,7 +204,7 @@ def newer(root: Path) -> None:
 
 
 def test_a_directory_of_a_newer_format_is_refused_with_a_clear_message(unpacked: Path) -> None:
-    newer(unpacked)
+    make_newer(unpacked)
     assert_refused(unpacked, "has format 99, which a newer version of this software wrote", "Update this software")
     listed = command("runs", unpacked.parent)
     assert listed.exit_code == 0
@@ -217,7 +213,7 @@ def test_a_directory_of_a_newer_format_is_refused_with_a_clear_message(unpacked:
 
 @pytest.mark.parametrize("arguments", [("run", "default", "--accept-changes", "--out"), ("verify", "--repair")])
 def test_a_directory_of_a_newer_format_is_not_written_to(unpacked: Path, arguments: tuple[str, ...]) -> None:
-    newer(unpacked)
+    make_newer(unpacked)
     before = listing(unpacked)
     done = pipeline(*arguments, unpacked, cwd=unpacked.parent)
     assert done.returncode == 4, done.stdout + done.stderr

@@ -1,4 +1,4 @@
-"""Input that asks for more memory than there is, or that a library cannot take: one message, before work begins."""
+"""Input that needs too much memory, or that a library cannot handle, is refused before any work starts."""
 
 import subprocess
 import sys
@@ -22,7 +22,7 @@ RANK_ONE = [{"family": "rank-one"}]
 LARGEST_INDEX = 2_000_000_000
 HUGE_INDEX = "".join(f"{i % 2} 1:{i} {LARGEST_INDEX}:{i % 7}\n" for i in range(30))
 GIGABYTE = 1 << 30
-# Loads a libsvm file where an array as long as its largest index cannot be had.
+# Loads a libsvm file in a process that cannot allocate an array as long as the largest index.
 LIMITED = f"""
 import resource, sys
 from pathlib import Path
@@ -36,7 +36,7 @@ print(samples.features.shape, samples.kernels)
 
 
 def planned(folder: Path, values: dict[str, Any]) -> tuple[int, str]:
-    """The exit code and the output of `pipeline plan`."""
+    """Return the exit code and the output of `pipeline plan`."""
     (folder / "huge.toml").write_text(tomli_w.dumps(values))
     done = command("plan", folder / "huge.toml")
     assert "Traceback" not in done.output
@@ -48,7 +48,7 @@ def planned(folder: Path, values: dict[str, Any]) -> tuple[int, str]:
     [(RANK_ONE, ("0", "1999999999")), ([{"family": "gaussian", "log2_gamma": [-1, 0]}], ("2^-1", "2^0"))],
     ids=["rank-one", "gaussian"],
 )
-def test_of_a_libsvm_file_only_columns_with_numbers_are_kept(
+def test_only_non_empty_columns_of_a_libsvm_file_are_kept(
     tmp_path: Path, kernels: list[dict[str, Any]], names: tuple[str, ...]
 ) -> None:
     put(tmp_path, HUGE_INDEX, "huge.libsvm")
@@ -95,7 +95,7 @@ def test_the_columns_of_a_libsvm_file_are_bounded(tmp_path: Path, monkeypatch: p
     ],
     ids=["rows", "features"],
 )
-def test_a_table_that_does_not_fit_the_memory_is_refused_before_it_is_made(
+def test_table_that_does_not_fit_into_memory_is_refused_before_it_is_created(
     tmp_path: Path, dataset: dict[str, Any], words: list[str]
 ) -> None:
     code, output = planned(tmp_path, synthetic_values(**dataset))
@@ -106,7 +106,7 @@ def test_a_table_that_does_not_fit_the_memory_is_refused_before_it_is_made(
 
 
 @pytest.mark.parametrize("seed", [2**32, 2**64 + 5, 10**40])
-def test_a_synthetic_source_takes_any_seed(tmp_path: Path, seed: int) -> None:
+def test_synthetic_source_accepts_any_seed(tmp_path: Path, seed: int) -> None:
     values = synthetic_values() | {"seed": seed}
     loaded = []
     for value in (values, values, values | {"seed": seed + 1}):
@@ -116,7 +116,7 @@ def test_a_synthetic_source_takes_any_seed(tmp_path: Path, seed: int) -> None:
     assert loaded[0] != loaded[2]
 
 
-def test_seeds_that_were_always_allowed_give_the_data_that_they_always_gave(tmp_path: Path) -> None:
+def test_seeds_within_the_range_of_numpy_give_unchanged_data(tmp_path: Path) -> None:
     from sklearn.datasets import make_friedman1
 
     config = parse_config(synthetic_values() | {"seed": 2**32 - 1}, "the test")
@@ -138,7 +138,7 @@ def test_tiles_are_counted_before_they_are_listed(tmp_path: Path) -> None:
     ["x = " + "[" * 5000 + "]" * 5000, "a" + ".a" * 5000 + " = 1", "x = " + "{a = " * 2000 + "1" + "}" * 2000],
     ids=["lists", "dotted keys", "tables"],
 )
-def test_toml_that_is_nested_too_deeply_is_refused(tmp_path: Path, text: str) -> None:
+def test_too_deeply_nested_toml_is_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "deep.toml").write_text(text)
     done = command("plan", tmp_path / "deep.toml")
     assert done.exit_code == 2, repr(done.exception)

@@ -1,4 +1,4 @@
-"""Labels whose squares and fourth powers no float holds: the same fits as of labels of ordinary size."""
+"""Labels whose squares and fourth powers overflow or underflow give the same fits as labels of ordinary size."""
 
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ SAME = ["alignment_test", "alignment_train", "regularisation", "n_active"]
 
 
 def values_of(kernels: list[dict[str, Any]], scale: float) -> tuple[dict[str, Any], str]:
-    """A config, and a table of two features whose target is as large as told."""
+    """Return a config, and a table of two features with a target that is multiplied by `scale`."""
     random = np.random.default_rng(5)
     features = random.normal(size=(60, 2))
     target = (features[:, 0] ** 2 + features[:, 1] + 0.1 * random.normal(size=60)) * scale
@@ -47,9 +47,7 @@ def results(folder: Path, kernels: list[dict[str, Any]], scale: float) -> dict[s
     ids=["gaussian", "rank-one"],
 )
 @pytest.mark.parametrize("scale", [2.0**-532, 2.0**465], ids=["1e-160", "1e140"])
-def test_labels_of_any_size_are_learned_as_those_of_ordinary_size(
-    tmp_path: Path, kernels: list[dict[str, Any]], scale: float
-) -> None:
+def test_labels_of_any_size_give_the_same_fits(tmp_path: Path, kernels: list[dict[str, Any]], scale: float) -> None:
     usual, other = results(tmp_path / "usual", kernels, 1.0), results(tmp_path / "other", kernels, scale)
     assert set(other["rows"]["status"]) == {"ok"}
     pd.testing.assert_frame_equal(other["rows"][SAME], usual["rows"][SAME], rtol=1e-9)
@@ -65,7 +63,7 @@ def test_labels_of_any_size_are_learned_as_those_of_ordinary_size(
         np.testing.assert_allclose(other["kernels"]["error"] / scale, usual["kernels"]["error"], rtol=1e-8)
 
 
-def test_labels_of_ordinary_size_are_left_as_they_are() -> None:
+def test_labels_of_ordinary_size_are_not_rescaled() -> None:
     labels = np.array([[1.0, 1e-60, -5e59, 0.0, 3e-160, 2e140], [0.5, 0.0, 1e3, 0.0, 1e-170, -1e120]])
     units = label_units(labels)
     np.testing.assert_array_equal(units[:4], 1.0)

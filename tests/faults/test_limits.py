@@ -1,4 +1,4 @@
-"""Too few threads, processes or too little address space: a message with the name of the limit, and never a hang."""
+"""Too few threads or processes, or too little address space: the message names the limit, and no command hangs."""
 
 import asyncio
 import errno
@@ -32,7 +32,7 @@ NO_THREAD = RuntimeError("can't start new thread")
 
 
 def limited(monkeypatch: pytest.MonkeyPatch, **found: int) -> None:
-    """Let this process have other limits than it has, and not be root."""
+    """Simulate other limits of this process, and a user who is not root."""
     numbers = {getattr(resource, name): value for name, value in found.items()}
     monkeypatch.setattr(
         resource, "getrlimit", lambda kind: (numbers.get(kind, resource.RLIM_INFINITY), resource.RLIM_INFINITY)
@@ -40,7 +40,7 @@ def limited(monkeypatch: pytest.MonkeyPatch, **found: int) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
 
 
-def test_little_address_space_is_refused_by_name(tmp_path: Path) -> None:
+def test_small_address_space_is_refused_with_the_name_of_the_limit(tmp_path: Path) -> None:
     write_config(tmp_path)
     space = {resource.RLIMIT_AS: 900 << 20}
     with FaultyRun("run", "tiny.toml", "--workers", "2", "--out", "run", cwd=tmp_path, limits=space) as run:
@@ -50,7 +50,7 @@ def test_little_address_space_is_refused_by_name(tmp_path: Path) -> None:
     assert not (tmp_path / "run").exists()
 
 
-def test_few_processes_are_refused_by_name(tmp_path: Path) -> None:
+def test_small_limit_of_processes_is_refused_with_its_name(tmp_path: Path) -> None:
     def may_run() -> bool:
         try:
             return subprocess.run([sys.executable, "-c", ""], user=NOBODY, group=NOBODY, check=False).returncode == 0
@@ -58,7 +58,7 @@ def test_few_processes_are_refused_by_name(tmp_path: Path) -> None:
             return False
 
     if os.geteuid() != 0 or not may_run():
-        pytest.skip("needs root, whom this limit does not bind, and an interpreter that another user may run")
+        pytest.skip("needs root, and an interpreter that another user, for whom the limit holds, may run")
     script = "from kernel_pipeline.cluster.limits import check_limits; check_limits(2)"
     done = subprocess.run(
         [sys.executable, "-c", script],
@@ -74,7 +74,7 @@ def test_few_processes_are_refused_by_name(tmp_path: Path) -> None:
     assert "the limit of 24 processes and threads per user (`ulimit -u`) leaves" in done.stderr
 
 
-def test_the_processes_of_a_user_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_limit_of_a_user_is_checked(monkeypatch: pytest.MonkeyPatch) -> None:
     limited(monkeypatch, RLIMIT_NPROC=20)
     with pytest.raises(LimitError, match=r"2 worker\(s\) need about 48 threads .*limit of 20 .*`ulimit -u`") as refused:
         limits.check_limits(2)
@@ -83,11 +83,13 @@ def test_the_processes_of_a_user_are_counted(monkeypatch: pytest.MonkeyPatch) ->
     limits.check_limits(2)
 
 
-@pytest.mark.parametrize(("most", "refused"), [("60", True), ("100", False), ("max", False)])
-def test_so_are_those_of_a_cgroup(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, most: str, refused: bool) -> None:
+@pytest.mark.parametrize(("maximum", "refused"), [("60", True), ("100", False), ("max", False)])
+def test_limit_of_a_cgroup_is_checked(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, maximum: str, refused: bool
+) -> None:
     monkeypatch.setattr(limits, "CGROUP", tmp_path)
     monkeypatch.setattr(
-        limits, "_cgroup", lambda what: {"max": int(most) if most != "max" else None, "current": 30}[what]
+        limits, "_cgroup", lambda what: {"max": int(maximum) if maximum != "max" else None, "current": 30}[what]
     )
     if refused:
         with pytest.raises(
@@ -110,7 +112,7 @@ def test_workers_that_cannot_start_name_the_limit(monkeypatch: pytest.MonkeyPatc
         PrivateCluster(n_workers=1)
 
 
-def test_workers_that_never_start_are_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_workers_that_never_start_raise_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     async def hang(*_: object) -> None:
         await asyncio.sleep(3600)
 
@@ -125,7 +127,7 @@ def test_workers_that_never_start_are_not_waited_for(monkeypatch: pytest.MonkeyP
     [NO_THREAD, MemoryError("Unable to allocate"), OSError(errno.EMFILE, "Too many open files")],
     ids=["threads", "memory", "files"],
 )
-def test_what_a_process_lacks_is_no_damage(error: Exception, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_exhausted_resource_is_not_damage(error: Exception, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fails(*_: object, **__: object) -> Any:
         raise error
 
@@ -144,7 +146,7 @@ def test_what_a_process_lacks_is_no_damage(error: Exception, tmp_path: Path, mon
 
 
 @pytest.mark.parametrize(("error", "kind"), [(NO_THREAD, LimitError), (MemoryError("no room"), MemoryError)])
-def test_a_worker_names_the_limit_that_it_meets(
+def test_error_of_a_worker_names_the_limit(
     error: Exception, kind: type[Exception], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fails(*_: object) -> None:
@@ -157,7 +159,7 @@ def test_a_worker_names_the_limit_that_it_meets(
         run_batch((), (), (), RunStore(LocalStorage(tmp_path)), "run", fingerprint())
 
 
-def test_a_command_names_the_limit_that_it_meets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_error_of_a_command_names_the_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fails(*_: object) -> None:
         raise NO_THREAD
 

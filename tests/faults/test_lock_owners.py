@@ -1,4 +1,4 @@
-"""Whose lock it is in an object store: hosts and containers may share a name, and process numbers as well."""
+"""Owners of locks in an object store, where hosts and containers may share host names and process ids."""
 
 import json
 import os
@@ -23,7 +23,7 @@ DEAD = 2**22 + 1  # above the largest number that Linux gives a process
 
 
 class Objects:
-    """What a lock needs of an object store."""
+    """The part of an object store that a lock uses."""
 
     def __init__(self) -> None:
         self.content: bytes | None = None
@@ -54,13 +54,13 @@ def held_by(holder: Holder) -> "ObjectStorage":
 
 
 def system(monkeypatch: pytest.MonkeyPatch, **facts: str) -> None:
-    """Let this process see other facts of its system."""
+    """Replace the system facts that this process reads."""
     seen = {"machine": "m1", "boot": "b1", "processes": INITIAL_PID_NAMESPACE} | facts
     monkeypatch.setattr(lock, "system_facts", lambda: seen)
 
 
 def owner(monkeypatch: pytest.MonkeyPatch, pid: int, **facts: str) -> Holder:
-    """The holder of a lock that a process of some system took."""
+    """Return the holder of a lock that was taken by a process of the given system."""
     with monkeypatch.context() as patch:
         system(patch, **facts)
         return replace(Holder.this_process(), pid=pid)
@@ -84,7 +84,7 @@ def test_a_lock_of_another_system_with_the_same_hostname_is_not_taken_over(
     with pytest.raises(RefusedError, match="in use"), object_lock.locked(root):
         pass
     assert object_lock.holder(root) is not None
-    assert object_lock.unlock(root) is not None  # the user knows better
+    assert object_lock.unlock(root) is not None  # the user can override it
     with object_lock.locked(root):
         pass
 
@@ -94,7 +94,7 @@ def test_a_lock_of_another_system_with_the_same_hostname_is_not_taken_over(
     [
         pytest.param({}, {}, id="a dead process of this system"),
         pytest.param({"processes": CONTAINER}, {"processes": CONTAINER}, id="a dead process of this container"),
-        pytest.param({"boot": "b0"}, {}, id="this machine, which was started again"),
+        pytest.param({"boot": "b0"}, {}, id="this machine after a reboot"),
     ],
 )
 def test_a_lock_of_a_dead_process_of_this_system_is_taken_over(
@@ -114,8 +114,8 @@ def test_a_lock_of_a_live_process_of_this_system_is_left_alone(monkeypatch: pyte
         object_lock.unlock(root)
 
 
-def test_a_lock_without_facts_of_its_system_goes_by_the_hostname(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As those of earlier versions are."""
+def test_lock_without_system_facts_is_compared_by_hostname(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Locks of earlier versions have no system facts."""
     content: dict[str, Any] = json.loads(owner(monkeypatch, DEAD).content())
     objects = Objects()
     objects.content = json.dumps({key: content[key] for key in ("host", "pid", "since", "job", "life")}).encode()
@@ -123,9 +123,7 @@ def test_a_lock_without_facts_of_its_system_goes_by_the_hostname(monkeypatch: py
         pass
 
 
-def test_a_machine_that_was_started_again_takes_over_its_lock_in_a_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_rebooted_machine_takes_over_its_lock_in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "lock").write_bytes(owner(monkeypatch, DEAD, boot="b0").content())
     system(monkeypatch)
     with lock.locked(tmp_path):

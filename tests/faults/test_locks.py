@@ -1,4 +1,4 @@
-"""One run at a time in a directory, whatever the instant; and a lock that nobody holds is in nobody's way."""
+"""Only one run at a time can use a directory, and a lock without a holder does not block others."""
 
 import fcntl
 import json
@@ -15,7 +15,7 @@ import pytest
 
 from kernel_pipeline.errors import RefusedError
 from kernel_pipeline.store.lock import holder, locked
-from tests.faults.harness import assert_same, command, done_by, rewrite_ledger, wait_until
+from tests.faults.harness import assert_same, command, finished_names, rewrite_ledger, wait_until
 from tests.helpers.sweeps import pipeline, start
 
 pytestmark = pytest.mark.faults
@@ -24,7 +24,7 @@ TREE = Path(__file__).parents[2]
 ROUNDS, PROCESSES = 20, 4
 RACES = 2 * int(os.environ.get("FAULT_SEEDS", "3"))
 AGAIN = ("fits/wave/regression/", "fits/columns/")
-# Takes the lock at the same instants as others do, and says how it went; a file shows whether another is inside too.
+# Takes the lock at the same instants as others and prints the outcomes; a file detects two holders at a time.
 CONTENDER = """
 import os, sys, time
 from pathlib import Path
@@ -46,14 +46,14 @@ for turn in range(rounds):
     try:
         with locked(root):
             inside = os.open(root / "inside", os.O_CREAT | os.O_EXCL)
-            time.sleep(0.1)  # four of them take longer than anyone waits
+            time.sleep(0.1)  # four of them take longer than a process waits for the lock
             os.close(inside)
             (root / "inside").unlink()
         print("held", came, time.time())
     except RefusedError:
         print("refused", came, time.time())
 """
-# Resumes one run after the other, each at the same instant as its rival does, and prints how it ended.
+# Resumes runs one after the other, each at the same instant as a rival process, and prints the outcomes.
 RACER = """
 import json, sys, time
 from pathlib import Path
@@ -96,13 +96,13 @@ def dead_process() -> int:
 
 
 def unfinished(undisturbed: Path, place: Path) -> Path:
-    """A run with all fits to do."""
+    """Copy a finished run and remove its fits and tables from the ledger."""
     root = shutil.copytree(undisturbed, place)
     rewrite_ledger(root, lambda name: not name.startswith((*AGAIN, "tables")))
     return root
 
 
-def test_of_processes_that_come_at_the_same_instant_never_two_are_inside(tmp_path: Path) -> None:
+def test_lock_is_never_held_by_two_concurrent_processes(tmp_path: Path) -> None:
     begin, stale = time.time() + 4, lock_of(dead_process())
     contenders = [
         python(CONTENDER, tmp_path, *map(str, (ROUNDS, number, begin, stale)), cwd=tmp_path)
@@ -115,13 +115,11 @@ def test_of_processes_that_come_at_the_same_instant_never_two_are_inside(tmp_pat
     assert len(turns) == ROUNDS * PROCESSES
     assert spans.keys() == {"held", "refused"}
     for came, gone in spans["refused"]:
-        assert any(begun <= gone and came <= ended for begun, ended in spans["held"]), "refused, though it was free"
+        assert any(begun <= gone and came <= ended for begun, ended in spans["held"]), "the lock was free"
     assert not (tmp_path / "lock").exists()
 
 
-def test_of_two_runs_started_at_the_same_instant_one_runs_and_the_other_says_who(
-    undisturbed: Path, tmp_path: Path
-) -> None:
+def test_one_of_two_concurrent_runs_is_executed_and_the_other_names_it(undisturbed: Path, tmp_path: Path) -> None:
     roots = [unfinished(undisturbed, tmp_path / f"run-{turn}") for turn in range(RACES)]
     for root in roots[::2]:
         (root / "lock").write_text(lock_of(dead_process()))
@@ -137,10 +135,10 @@ def test_of_two_runs_started_at_the_same_instant_one_runs_and_the_other_says_who
         assert_same(root, undisturbed)
 
 
-def test_the_lock_of_a_killed_run_is_taken_over_and_that_of_a_live_one_stays(undisturbed: Path, tmp_path: Path) -> None:
+def test_lock_of_a_killed_run_is_taken_over_and_that_of_a_live_run_is_kept(undisturbed: Path, tmp_path: Path) -> None:
     root = unfinished(undisturbed, tmp_path / "run")
     process = start("resume", root, "--workers", "1", cwd=tmp_path)
-    assert wait_until(lambda: any(name.startswith(AGAIN) for name in done_by(root)), 60)
+    assert wait_until(lambda: any(name.startswith(AGAIN) for name in finished_names(root)), 60)
     refused = command("unlock", root)
     assert refused.exit_code == 4
     assert f"in use by process {process.pid} on {socket.gethostname()}, since 20" in refused.output
@@ -187,28 +185,28 @@ def test_a_lock_that_names_a_live_process_which_does_not_hold_it_is_taken_over(t
     assert not (tmp_path / "lock").exists()
 
 
-def test_who_only_looks_keeps_nobody_out_and_leaves_nothing(tmp_path: Path) -> None:
+def test_reading_the_holder_neither_blocks_the_lock_nor_leaves_a_file(tmp_path: Path) -> None:
     code = "import sys, pathlib; from kernel_pipeline.store.lock import holder; print(flush=True)"
-    looker = python(f"{code}\nwhile True: holder(pathlib.Path(sys.argv[1]))", tmp_path, cwd=tmp_path)
+    reader = python(f"{code}\nwhile True: holder(pathlib.Path(sys.argv[1]))", tmp_path, cwd=tmp_path)
     try:
-        assert looker.stdout
-        looker.stdout.readline()
+        assert reader.stdout
+        reader.stdout.readline()
         for _ in range(2000):
             with locked(tmp_path):
                 pass
     finally:
-        looker.kill()
-        looker.communicate()
+        reader.kill()
+        reader.communicate()
     assert not (tmp_path / "lock").exists()
 
 
-def test_a_lock_that_another_made_anew_just_as_we_came_is_not_ours(
+def test_lock_file_that_was_replaced_during_locking_is_not_acquired(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     flock = fcntl.flock
     theirs: list[int] = []
 
-    def a_moment_later(descriptor: int, how: int) -> None:
+    def flock_after_replacement(descriptor: int, how: int) -> None:
         if not theirs:  # the holder ends, and another one starts
             (tmp_path / "lock").unlink()
             theirs.append(os.open(tmp_path / "lock", os.O_RDWR | os.O_CREAT))
@@ -216,7 +214,7 @@ def test_a_lock_that_another_made_anew_just_as_we_came_is_not_ours(
             os.write(theirs[0], lock_of(1).encode())
         flock(descriptor, how)
 
-    monkeypatch.setattr(fcntl, "flock", a_moment_later)
+    monkeypatch.setattr(fcntl, "flock", flock_after_replacement)
     with pytest.raises(RefusedError, match="in use by process 1"), locked(tmp_path):
         pass
     os.close(theirs[0])

@@ -1,4 +1,4 @@
-"""Work that is not known in advance: an iterative solver that asks for another pass over the tiles."""
+"""Tasks that are not known in advance: an iterative solver that requests another pass over the tiles."""
 
 import json
 from pathlib import Path
@@ -8,7 +8,7 @@ import pytest
 
 from kernel_pipeline.store.arrays import GRAM, RunStore
 from kernel_pipeline.store.local_storage import LocalStorage
-from tests.faults.harness import CrashError, command, done_by, no_workers, tables, write_config
+from tests.faults.harness import CrashError, command, finished_names, no_workers, tables, write_config
 from tests.helpers.toy_solver import MAX_PASSES, toy_solver
 
 pytestmark = pytest.mark.faults
@@ -29,7 +29,7 @@ def result(root: Path, name: str) -> dict[str, object]:
 
 
 def assert_solved(root: Path) -> None:
-    """The eigenvector of the dense kernel, after more than one pass."""
+    """Check that the result is the eigenvector of the dense kernel, and that it took several passes."""
     values = RunStore(LocalStorage(root)).array(GRAM, "wave/gram")[0]
     upper = np.triu(np.where(np.isnan(values), 0.0, values))
     kernel = upper + np.triu(upper, 1).T + 1.0
@@ -40,7 +40,7 @@ def assert_solved(root: Path) -> None:
 
 
 def solver_tasks(root: Path) -> set[str]:
-    return {name for name in done_by(root) if "/toy/" in name}
+    return {name for name in finished_names(root) if "/toy/" in name}
 
 
 def test_dependents_wait_for_all_passes(config: Path) -> None:
@@ -54,7 +54,7 @@ def test_dependents_wait_for_all_passes(config: Path) -> None:
 
 
 @pytest.mark.parametrize("cluster", ["threads", "local"])
-def test_on_workers_one_of_which_is_killed_between_passes(config: Path, cluster: str) -> None:
+def test_solver_survives_a_worker_that_is_killed_between_passes(config: Path, cluster: str) -> None:
     root, killer = config.parent / "run", config.parent / "killed"
     with toy_solver(str(killer) if cluster == "local" else ""):
         done = command("run", config, "--out", root, "--cluster", cluster, "--workers", "2")
@@ -68,10 +68,10 @@ def test_a_driver_that_dies_between_passes_resumes_there(config: Path) -> None:
     with toy_solver():
         with no_workers():
             assert command("run", config, "--out", reference).exit_code == 0
-        # Each crash loses the task that was just done; many happen between passes.
+        # Each crash loses the last task; many crashes happen between passes.
         for crash in range(100):
             try:
-                with no_workers(most=6):
+                with no_workers(max_batches=6):
                     done = command("run", config, "--out", root)
                 assert done.exit_code == 0, done.output
                 break
@@ -82,7 +82,7 @@ def test_a_driver_that_dies_between_passes_resumes_there(config: Path) -> None:
     assert_solved(root)
 
 
-def test_a_pass_that_is_damaged_is_computed_again(config: Path) -> None:
+def test_damaged_pass_is_computed_again(config: Path) -> None:
     root = config.parent / "run"
     with toy_solver(), no_workers():
         assert command("run", config, "--out", root).exit_code == 0

@@ -21,14 +21,14 @@ from tests.faults.inject import TASK, Fault, FaultyRun
 pytestmark = pytest.mark.faults
 
 NOBODY = 65534
-# Tries every way in that a user without the certificates of the run has, and prints those that worked.
+# Tries all connections that a user without the certificates of the run can attempt, and prints those that succeed.
 INTRUDER = """
 import asyncio, encodings.idna, json, os, ssl, sys
 from pathlib import Path
 from distributed.comm import connect
 from distributed.security import Security
 
-async def knock(address, **options):
+async def try_to_connect(address, **options):
     try:
         comm = await asyncio.wait_for(connect(address, timeout=2, **options), 5)
         comm.abort()
@@ -47,8 +47,8 @@ async def http(port):
 
 async def main(ports):
     bare = {"ssl_context": ssl._create_unverified_context()}
-    tries = [knock(f"tcp://127.0.0.1:{port}") for port in ports]
-    tries += [knock(f"tls://127.0.0.1:{port}", **options) for port in ports for options in (own, bare)]
+    tries = [try_to_connect(f"tcp://127.0.0.1:{port}") for port in ports]
+    tries += [try_to_connect(f"tls://127.0.0.1:{port}", **options) for port in ports for options in (own, bare)]
     tries += [http(port) for port in ports]
     return [found for found in await asyncio.gather(*tries) if found]
 
@@ -57,7 +57,7 @@ def readable(paths):
 
 given = json.load(sys.stdin)
 own = Security.temporary().get_connection_args("client")
-os.setgroups([])  # by itself and not by setpriv: the other user may not be allowed to run this very interpreter
+os.setgroups([])  # not by setpriv, since the other user may not be allowed to execute this interpreter
 os.setresgid(given["uid"], given["uid"], given["uid"])
 os.setresuid(given["uid"], given["uid"], given["uid"])
 print(json.dumps({
@@ -70,13 +70,13 @@ os._exit(0)  # connections that hang need not be waited for
 
 needs_two_users = pytest.mark.skipif(
     os.geteuid() != 0,
-    reason="acts as a second user of the machine, which only root can",
+    reason="needs root, to act as a second user of the machine",
 )
 
 
 @pytest.fixture
 def place() -> Iterator[Path]:
-    """A folder that every user of the machine can read, unlike those of pytest."""
+    """A folder that every user of the machine can read, unlike the temporary folders of pytest."""
     folder = Path(tempfile.mkdtemp(prefix="shared-"))
     folder.chmod(0o755)
     write_config(folder)
@@ -89,7 +89,7 @@ def mode(path: Path) -> int:
 
 
 def listening(run: FaultyRun) -> list[int]:
-    """The ports that the processes of a run listen on."""
+    """Return the ports on which the processes of a run listen."""
     connections = [connection for process in run.left() for connection in process.net_connections()]
     return sorted({each.laddr.port for each in connections if each.status == psutil.CONN_LISTEN})
 
@@ -110,7 +110,7 @@ def test_another_user_can_neither_connect_nor_read(place: Path) -> None:
     held = Fault(TASK, "wait", of="fits/wave", times=2, seconds=600.0)
     own_scratch = place / "scratch"
     own_scratch.mkdir(mode=0o755)
-    old = os.umask(0)  # the most permissive of users
+    old = os.umask(0)  # the most permissive mask
     try:
         with FaultyRun(
             *("run", "tiny.toml", "--workers", "2", "--out", "run"),
@@ -124,11 +124,11 @@ def test_another_user_can_neither_connect_nor_read(place: Path) -> None:
             keys = [path for path in own_scratch.rglob("*") if path.is_file() and b"PRIVATE KEY" in path.read_bytes()]
             found = as_nobody(ports, [*private, *keys])
             os.killpg(run.process.pid, signal.SIGINT)
-            run.let_go()
+            run.release()
             assert run.end().returncode == 130
     finally:
         os.umask(old)
-    assert len(ports) >= 5, "the scheduler, two workers and the processes that watch over them"
+    assert len(ports) >= 5, "the scheduler, two workers and their nannies"
     assert len(private) > 20
     assert found["connected"] == []
     assert found["readable"] == []
@@ -142,7 +142,7 @@ def test_a_run_directory_and_its_logs_are_private_until_their_owner_shares_them(
         root = place / "runs/run"
         assert mode(root) == 0o700
         assert mode(root / "logs") == 0o700
-        assert mode(place / "runs") == 0o777  # not ours to decide
+        assert mode(place / "runs") == 0o777  # parent folders get the default mode
         root.chmod(0o750)
         (root / "logs").chmod(0o750)
         with no_workers():
@@ -154,7 +154,7 @@ def test_a_run_directory_and_its_logs_are_private_until_their_owner_shares_them(
         os.umask(old)
 
 
-def test_a_directory_that_was_there_keeps_its_mode(place: Path) -> None:
+def test_existing_directory_keeps_its_mode(place: Path) -> None:
     root = place / "group"
     root.mkdir()
     root.chmod(0o2770)

@@ -1,4 +1,4 @@
-"""What may differ when a run goes on: the machine, the source data, a change that was given up; and a late Ctrl-C."""
+"""Runs resumed on another machine, with changed source data, after a reverted change, or after a late Ctrl-C."""
 
 import json
 import os
@@ -57,7 +57,7 @@ def test_the_environment_names_the_cpu_and_each_blas() -> None:
         ("blas", [{"library": "openblas", "version": "0.1", "architecture": "Prescott"}], "openblas 0.1 Prescott -> "),
     ],
 )
-def test_another_machine_is_said_when_tasks_are_left(
+def test_another_machine_is_reported_when_tasks_are_left(
     undisturbed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, key: str, value: Any, words: str
 ) -> None:
     from kernel_pipeline.run import environment as module
@@ -73,7 +73,7 @@ def test_another_machine_is_said_when_tasks_are_left(
         done = command("resume", root)
     assert done.exit_code == 0, done.output
     assert f"note: last digits may differ from earlier results: {words}" in done.output
-    again = command("resume", root)  # nothing is left that could differ
+    again = command("resume", root)  # no task is left whose result could differ
     assert "last digits" not in again.output
 
 
@@ -94,7 +94,7 @@ def from_file(tmp_path: Path) -> Path:
 CHANGED = "note: the data of 'things' have changed since this run began: "
 
 
-def test_resume_says_that_the_source_data_have_changed_and_uses_the_stored_copy(from_file: Path) -> None:
+def test_resume_reports_changed_source_data_and_uses_the_stored_copy(from_file: Path) -> None:
     before = tables(from_file)
     put(from_file.parent, ROWS + "1,2,3\n", "data.csv")
     with no_workers():
@@ -108,7 +108,7 @@ def test_resume_says_that_the_source_data_have_changed_and_uses_the_stored_copy(
 
 
 @pytest.mark.parametrize("how", ["same", "touched", "gone", "moved"])
-def test_resume_says_nothing_of_data_that_are_the_same_or_not_there(from_file: Path, how: str) -> None:
+def test_resume_reports_no_change_of_unchanged_or_missing_data(from_file: Path, how: str) -> None:
     data, options = from_file.parent / "data.csv", []
     if how == "touched":
         os.utime(data, (1, 1))
@@ -124,13 +124,13 @@ def test_resume_says_nothing_of_data_that_are_the_same_or_not_there(from_file: P
     assert "have changed" not in done.output
 
 
-def test_of_the_same_size_and_time_nothing_is_read(from_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_file_of_unchanged_size_and_time_is_not_read(from_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kernel_pipeline.data.source_files.file_sha256", None)
     with no_workers():
         assert command("resume", from_file).exit_code == 0
 
 
-# a change that was given up
+# a reverted change
 
 
 @pytest.mark.parametrize(
@@ -144,7 +144,7 @@ def test_of_the_same_size_and_time_nothing_is_read(from_file: Path, monkeypatch:
     ids=["tiles", "methods", "folds", "dataset"],
 )
 @pytest.mark.parametrize("tasks", [None, 0, 4])
-def test_a_change_that_is_killed_and_taken_back_leaves_a_run_that_verifies(
+def test_run_verifies_after_a_killed_and_reverted_change(
     undisturbed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: dict[str, Any], tasks: int | None
 ) -> None:
     root = shutil.copytree(undisturbed, tmp_path / "run")
@@ -155,7 +155,7 @@ def test_a_change_that_is_killed_and_taken_back_leaves_a_run_that_verifies(
             raise CrashError
 
         monkeypatch.setattr("kernel_pipeline.run.driver.create_arrays", crash)
-    with no_workers(most=tasks), pytest.raises(CrashError):
+    with no_workers(max_batches=tasks), pytest.raises(CrashError):
         command("run", write_config(tmp_path, TINY | change), "--out", root, "--accept-changes")
     monkeypatch.undo()
     with no_workers():
@@ -163,7 +163,7 @@ def test_a_change_that_is_killed_and_taken_back_leaves_a_run_that_verifies(
     assert back.exit_code == 0, back.output
     assert_same(root, undisturbed)
     (root / "gram.zarr/wave/gram/stranger").write_bytes(b"?")
-    assert command("verify", root).exit_code == 4, "what no task writes is still foreign"
+    assert command("verify", root).exit_code == 4, "a file that no task writes is still foreign"
 
 
 def test_a_chunk_that_no_task_wrote_is_foreign_in_a_run_without_changes(undisturbed: Path, tmp_path: Path) -> None:
@@ -176,7 +176,7 @@ def test_a_chunk_that_no_task_wrote_is_foreign_in_a_run_without_changes(undistur
 
 
 class InterruptedExecution:
-    """Runs all tasks in this process; someone asks it to stop while the last one runs."""
+    """Executes all tasks in this process; a stop is requested during the last one."""
 
     def __init__(
         self, _: Any, schedule: Schedule, store: RunStore, record: Any, __: Any, interrupt: Interrupt, *more: Any
@@ -184,13 +184,13 @@ class InterruptedExecution:
         self._schedule, self._store, self._record, self._interrupt = schedule, store, record, interrupt
 
     def run(self) -> None:
-        while errand := self._schedule.take():
-            self._record(run_tasks(errand, self._store))
-            self._schedule.finish(errand)
+        while batch := self._schedule.take():
+            self._record(run_tasks(batch, self._store))
+            self._schedule.finish(batch)
         self._interrupt.requested = True
 
 
-def test_a_run_that_is_told_to_stop_when_nothing_is_left_writes_its_tables(
+def test_stop_request_without_remaining_tasks_still_writes_the_tables(
     undisturbed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     root = shutil.copytree(undisturbed, tmp_path / "run")

@@ -1,4 +1,4 @@
-"""What failed is tried again with all that builds on it, also where something else is amiss."""
+"""Failed tasks and their dependents are retried, even if other parts of the run are damaged or cleaned."""
 
 import pickle
 import shutil
@@ -22,19 +22,19 @@ pytestmark = pytest.mark.faults
 CONFIG = "tiny.toml"
 
 
-def too_hot(*_: object) -> Any:
-    raise NoResultError("it was too hot")
+def fail_to_solve(*_: object) -> Any:
+    raise NoResultError("the solver did not converge")
 
 
 @pytest.fixture(scope="module")
 def failed(undisturbed: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run in which no solve of alignf came to an end."""
+    """A run in which every solve of alignf failed."""
     root = tmp_path_factory.mktemp("failed") / "run"
     with pytest.MonkeyPatch.context() as patch, no_workers():
-        patch.setattr(Alignf, "weights", too_hot)
+        patch.setattr(Alignf, "weights", fail_to_solve)
         done = command("run", undisturbed.parent / CONFIG, "--out", root)
     assert done.exit_code == 3, done.output
-    assert "wave, regression, alignf, trial 0 failed: it was too hot" in done.output
+    assert "wave, regression, alignf, trial 0 failed: the solver did not converge" in done.output
     return root
 
 
@@ -49,25 +49,25 @@ def retry(root: Path) -> None:
     assert done.exit_code == 0, done.output
 
 
-def test_weights_that_are_found_later_are_combined_and_fitted(root: Path, failed: Path, undisturbed: Path) -> None:
+def test_weights_found_by_a_retry_are_combined_and_fitted(root: Path, failed: Path, undisturbed: Path) -> None:
     retry(root)
     assert_same(root, undisturbed)
     assert set(added(root, failed)) == {name for name in lines(failed) if "/alignf/" in name}
 
 
-def test_also_where_the_arrays_were_cleaned_away(root: Path, undisturbed: Path) -> None:
+def test_retry_works_after_the_arrays_were_cleaned(root: Path, undisturbed: Path) -> None:
     assert command("clean", root).exit_code == 0
     retry(root)
     assert_same(root, undisturbed)
 
 
-def test_also_where_damage_shows_on_the_way(root: Path, undisturbed: Path) -> None:
+def test_retry_works_if_damage_is_found_meanwhile(root: Path, undisturbed: Path) -> None:
     flip(root / "data.zarr/columns/targets/c/0/0", 2)
     retry(root)
     assert_same(root, undisturbed)
 
 
-def test_a_folder_in_the_place_of_a_chunk_is_damage_that_can_be_repaired(undisturbed: Path, tmp_path: Path) -> None:
+def test_folder_in_place_of_a_chunk_is_repaired(undisturbed: Path, tmp_path: Path) -> None:
     root = shutil.copytree(undisturbed, tmp_path / "run")
     chunk = root / "combined.zarr/wave/regression/unif/c/0/0/1"
     chunk.unlink()
@@ -79,22 +79,20 @@ def test_a_folder_in_the_place_of_a_chunk_is_damage_that_can_be_repaired(undistu
     assert set(added(root, undisturbed)) == {"combine/wave/regression/unif/0"}
 
 
-def test_a_repair_in_which_a_task_fails_says_so(
-    undisturbed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_repair_reports_a_task_that_fails(undisturbed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     root = shutil.copytree(undisturbed, tmp_path / "run")
     (root / "weights.zarr/wave/regression/alignf/c/0/0").unlink()
-    monkeypatch.setattr(Alignf, "weights", too_hot)
+    monkeypatch.setattr(Alignf, "weights", fail_to_solve)
     with no_workers():
         repaired = command("verify", root, "--repair")
     assert repaired.exit_code == 3, repaired.output
-    assert "weights/wave/regression/alignf/0-2 failed: it was too hot" in repaired.output
+    assert "weights/wave/regression/alignf/0-2 failed: the solver did not converge" in repaired.output
 
 
-def test_a_repair_of_an_unfinished_change_does_not_go_on_with_it(undisturbed: Path, tmp_path: Path) -> None:
+def test_repair_of_an_unfinished_change_does_not_continue_it(undisturbed: Path, tmp_path: Path) -> None:
     root = shutil.copytree(undisturbed, tmp_path / "run")
     more = "methods=['unif','alignf','align','l2-krr','each-kernel']"
-    with no_workers(most=1), pytest.raises(CrashError):
+    with no_workers(max_batches=1), pytest.raises(CrashError):
         command("run", undisturbed.parent / CONFIG, "--set", more, "--out", root, "--accept-changes")
     before = lines(root)
     with no_workers():
@@ -115,18 +113,18 @@ def test_cleaning_frees_datasets_that_the_config_no_longer_has(undisturbed: Path
     assert command("clean", root).output.startswith("Freed 0 B;")
 
 
-def test_damage_reaches_the_driver_as_what_it_is(
+def test_damage_found_by_a_worker_is_reported_to_the_driver(
     undisturbed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     root = shutil.copytree(undisturbed, tmp_path / "run")
-    record = read_manifest(LocalStorage(root))
-    plan = record.plan()
+    manifest = read_manifest(LocalStorage(root))
+    plan = manifest.plan()
     assert plan is not None
-    assert plan == make_plan(record.config, [dataset.info for dataset in plan.datasets])
+    assert plan == make_plan(manifest.config, [dataset.info for dataset in plan.datasets])
     (root / "combined.zarr/wave/regression/unif/zarr.json").unlink()
     (fit,) = [task for task in plan.tasks if task.name == "fits/wave/regression/unif/0"]
     monkeypatch.setattr("kernel_pipeline.run.worker.get_worker", object)
     with pytest.raises(DamagedError, match=r"unif/zarr\.json does not describe an array") as caught:
         run_batch((fit,), (), (), RunStore(LocalStorage(root)), "a run", fingerprint())
-    assert caught.value.__cause__ is caught.value.__context__ is None  # which might not survive the way
+    assert caught.value.__cause__ is caught.value.__context__ is None  # which might not be picklable
     assert isinstance(pickle.loads(pickle.dumps(caught.value)), DamagedError)

@@ -1,4 +1,4 @@
-"""Ridge paths whose kernel is in the memory of all workers: processes that die in mid-solve change no table."""
+"""Ridge paths whose kernel is spread over all workers: processes that die during a solve do not change the tables."""
 
 from pathlib import Path
 from typing import Any
@@ -59,27 +59,27 @@ def test_tables_do_not_depend_on_the_number_of_workers(folder: Path, reference: 
     counted = Fault(PANEL, "sleep", times=0)
     run, done = run_with(*run_args(folder, workers), cwd=folder, faults=[counted])
     assert done.returncode == 0, done.stderr
-    assert run.calls() > 100  # each panel was computed by a function of its own, since all workers hold them
+    assert run.calls() > 100  # one call per panel, since the panels are spread over the workers
     assert_same(folder / "run", reference)
 
 
 @pytest.mark.parametrize(
-    "deaths",
+    "kills",
     [
         [(PANEL, 3), (f"{STEPS}:multiply", 40)],
         [(f"{STEPS}:subtract_product", 30), (f"{STEPS}:substitute_backward", 10)],
     ],
     ids=["kernel", "factor"],
 )
-def test_workers_that_die_in_mid_solve(folder: Path, reference: Path, deaths: list[tuple[str, int]]) -> None:
-    faults = [Fault(where, "kill", first=first) for where, first in deaths]
+def test_run_survives_workers_dying_during_a_solve(folder: Path, reference: Path, kills: list[tuple[str, int]]) -> None:
+    faults = [Fault(where, "kill", first=first) for where, first in kills]
     run, done = run_with(*run_args(folder, 3), cwd=folder, faults=faults)
     assert done.returncode == 0, done.stderr
-    assert all(run.calls(number) > first for number, (_, first) in enumerate(deaths))
+    assert all(run.calls(number) > first for number, (_, first) in enumerate(kills))
     assert_same(folder / "run", reference)
 
 
-def test_a_driver_that_dies_in_mid_solve_resumes(folder: Path, reference: Path) -> None:
+def test_run_whose_driver_dies_during_a_solve_is_resumed(folder: Path, reference: Path) -> None:
     fault = Fault(f"{STEPS}:substitute_forward", "kill the driver", first=25, seconds=1)
     _, done = run_with(*run_args(folder, 2), cwd=folder, faults=[fault])
     assert done.returncode == -9

@@ -1,4 +1,4 @@
-"""Any history of runs, crashes, damage, checks and repairs: what says that it is done has the right tables."""
+"""Random histories of runs, crashes, damage, checks and repairs: runs that report success have correct tables."""
 
 import os
 import random
@@ -27,10 +27,10 @@ from tests.faults.harness import CrashError, flip, no_workers
 pytestmark = pytest.mark.faults
 
 FOLDER = Path("/")
-OF_ITSELF = ("config.toml", "environment.json")
+RESTORED_FILES = ("config.toml", "environment.json")
 KERNEL = re.compile(r"combined\.zarr/.*/c/.*")
-# Seconds differ from run to run.
-ANY_TIME = ("results/timings.csv", "report.html", "figures/times.svg", "figures/times.png")
+# Measured seconds differ between runs.
+TIME_DEPENDENT_FILES = ("results/timings.csv", "report.html", "figures/times.svg", "figures/times.png")
 CONFIG = parse_config(
     {
         "name": "stateful",
@@ -60,29 +60,29 @@ def history_settings(steps: int) -> settings:
         stateful_step_count=steps,
         deadline=None,
         derandomize="STATEFUL_EXAMPLES" not in os.environ,
-        phases=[phase for phase in Phase if phase not in (Phase.shrink, Phase.explain)],  # it would take minutes
+        phases=[phase for phase in Phase if phase not in (Phase.shrink, Phase.explain)],  # shrinking would take minutes
         database=None,
         suppress_health_check=list(HealthCheck),
     )
 
 
 def contents(root: Path) -> dict[str, bytes]:
-    """Every file that the ledger speaks for; kernels of finished fits may be removed, or left by a crash."""
-    keys = [*OF_ITSELF, *stored_files(LocalStorage(root), LocalStorage(root))]
-    needed = [key for key in keys if key not in ANY_TIME and not KERNEL.fullmatch(key)]
+    """Return the files of a run, except combined kernels, which may have been removed or left by a crash."""
+    keys = [*RESTORED_FILES, *stored_files(LocalStorage(root), LocalStorage(root))]
+    needed = [key for key in keys if key not in TIME_DEPENDENT_FILES and not KERNEL.fullmatch(key)]
     return {key: (root / key).read_bytes() for key in needed if (root / key).exists()}
 
 
 @cache
 def reference() -> dict[str, bytes]:
-    """What every run is to end with."""
+    """Return the files that every run has to end with."""
     with tempfile.TemporaryDirectory() as folder, no_workers():
         assert run_sweep(CONFIG, FOLDER, LocalStorage(Path(folder) / "run"), Options()).exit_code == 0
         return contents(Path(folder) / "run")
 
 
 class Histories(RuleBasedStateMachine):
-    """A run directory, and whether it has any reason to refuse to go on."""
+    """A run directory, and whether commands have a reason to refuse it."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -91,9 +91,9 @@ class Histories(RuleBasedStateMachine):
         self.root = self.folder / "run"
         self.may_refuse = False
 
-    def do(self, work: Any, *arguments: Any, order: int = 0, most: int | None = None) -> int | None:
-        """The exit code of some work; None if it crashed, or if it refused with reason."""
-        with no_workers(random.Random(order), most):
+    def do(self, work: Any, *arguments: Any, order: int = 0, max_batches: int | None = None) -> int | None:
+        """Return the exit code of an operation; None if it crashed or was rightly refused."""
+        with no_workers(random.Random(order), max_batches):
             try:
                 return int(work(*arguments).exit_code)
             except CrashError:
@@ -110,20 +110,23 @@ class Histories(RuleBasedStateMachine):
     def is_begun(self) -> bool:
         return self.ledger.exists() and self.ledger.read_bytes().count(b"\n") > 1
 
-    def assert_right_tables(self) -> None:
+    def assert_correct_tables(self) -> None:
         found = {key: content for key, content in contents(self.root).items() if key.startswith("results/")}
         assert found == {key: content for key, content in self.expected.items() if key.startswith("results/")}
 
-    @rule(most=st.none() | st.integers(0, 12), order=st.integers(0, 9))
-    def run(self, most: int | None, order: int) -> None:
-        if self.do(run_sweep, CONFIG, FOLDER, LocalStorage(self.root), Options(), order=order, most=most) == 0:
-            self.assert_right_tables()
+    @rule(max_batches=st.none() | st.integers(0, 12), order=st.integers(0, 9))
+    def run(self, max_batches: int | None, order: int) -> None:
+        if (
+            self.do(run_sweep, CONFIG, FOLDER, LocalStorage(self.root), Options(), order=order, max_batches=max_batches)
+            == 0
+        ):
+            self.assert_correct_tables()
 
     @precondition(is_begun)
-    @rule(how=st.sampled_from(["quick", "full"]), most=st.none() | st.integers(0, 3))
-    def resume(self, how: Any, most: int | None) -> None:
-        if self.do(resume_sweep, LocalStorage(self.root), FOLDER, Options(verify=how), most=most) == 0:
-            self.assert_right_tables()
+    @rule(how=st.sampled_from(["quick", "full"]), max_batches=st.none() | st.integers(0, 3))
+    def resume(self, how: Any, max_batches: int | None) -> None:
+        if self.do(resume_sweep, LocalStorage(self.root), FOLDER, Options(verify=how), max_batches=max_batches) == 0:
+            self.assert_correct_tables()
 
     @precondition(is_begun)
     @rule(cut=st.integers(1, 80))
@@ -145,13 +148,15 @@ class Histories(RuleBasedStateMachine):
         number=st.integers(0, 400), how=st.sampled_from(["flip", "cut", "empty", "delete", "swap"]), at=st.floats(0, 1)
     )
     def damage(self, number: int, how: str, at: float) -> None:
-        keys = sorted(key for key in stored_files(LocalStorage(self.root), LocalStorage(self.root))) + list(OF_ITSELF)
+        keys = sorted(key for key in stored_files(LocalStorage(self.root), LocalStorage(self.root))) + list(
+            RESTORED_FILES
+        )
         path, other = (self.root / keys[place % len(keys)] for place in (number, number + 1))
         if not path.exists() or not other.exists():
             return
         content, place = path.read_bytes(), int(at * path.stat().st_size)
         if how == "flip" and content:
-            # A bit of the format's number would make it a directory of another version, which is left alone.
+            # Another format number would make it a directory of another version, which no command changes.
             flip(path, min(max(place, 20) if path.name == "environment.json" else place, len(content) - 1))
         elif how == "delete":
             path.unlink()
@@ -160,7 +165,7 @@ class Histories(RuleBasedStateMachine):
             other.write_bytes(content)
         else:
             path.write_bytes(content[: place if how == "cut" else 0])
-        self.may_refuse |= {path.name, other.name} & set(OF_ITSELF) != set()
+        self.may_refuse |= {path.name, other.name} & set(RESTORED_FILES) != set()
 
     @precondition(is_begun)
     @rule()
@@ -182,12 +187,12 @@ class Histories(RuleBasedStateMachine):
         self.may_refuse = False
         assert self.do(repair_run, LocalStorage(self.root), FOLDER, Options()) == 0
         assert self.do(verify_run, LocalStorage(self.root)) == 0
-        # What tasks left whose line is lost is written over when they run again.
+        # Files of tasks whose ledger line is lost are overwritten when the tasks run again.
         named = Ledger(LocalStorage(self.root)).named_files() & contents(self.root).keys()
         assert all(contents(self.root)[key] == self.expected[key] for key in named)
 
     def teardown(self) -> None:
-        """At the end of any history, repair and go on: all is as it should be, to the byte."""
+        """Repair and resume at the end of each history: all files equal the reference byte for byte."""
         try:
             if self.is_begun():
                 self.repair()

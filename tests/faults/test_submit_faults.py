@@ -1,4 +1,4 @@
-"""Handing a run to Slurm through what may go wrong: a kill after sbatch, and a queue that does not answer."""
+"""Faults during submission to Slurm: a kill after sbatch, and a queue that does not answer."""
 
 import time
 from pathlib import Path
@@ -12,7 +12,7 @@ from tests.pipeline.run.test_submission import slurm, submit  # noqa: F401
 
 pytestmark = pytest.mark.faults
 
-# Takes jobs, and lists those that it took by number or by name; a job runs as long as the file `jobs` names it.
+# Accepts jobs, and lists them by number or by name; a job exists as long as the file `jobs` contains it.
 SBATCH = """#!/bin/sh
 here=$(dirname "$0")
 number=$((71 + $(cat "$here/jobs" | wc -l)))
@@ -34,7 +34,7 @@ while read number name; do echo "$number PENDING Resources"; done < "$here/found
 
 @pytest.fixture
 def queue(slurm: Path) -> Path:  # noqa: F811
-    """Commands of Slurm that remember the jobs that they took."""
+    """Fake Slurm commands that keep a list of the submitted jobs."""
     (slurm / "sbatch").write_text(SBATCH)
     (slurm / "squeue").write_text(SQUEUE)
     (slurm / "jobs").touch()
@@ -45,9 +45,7 @@ def jobs(queue: Path) -> list[str]:
     return (queue / "jobs").read_text().splitlines()
 
 
-def test_a_submit_that_is_killed_after_sbatch_does_not_queue_the_run_twice(
-    queue: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_submit_killed_after_sbatch_does_not_queue_the_run_twice(queue: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = batch.submit
 
     def killed(script: Path) -> str:
@@ -69,7 +67,7 @@ def test_a_submit_that_is_killed_after_sbatch_does_not_queue_the_run_twice(
     assert len(jobs(queue)) == 1
 
 
-def test_a_submit_that_is_killed_before_sbatch_can_be_done_again(queue: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_submit_killed_before_sbatch_can_be_repeated(queue: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def killed(script: Path) -> str:
         raise CrashError
 
@@ -92,7 +90,7 @@ def test_a_job_that_slurm_rejects_leaves_no_trace(queue: Path) -> None:
     assert submit().exit_code == 0
 
 
-def test_every_job_has_a_name_of_its_own(queue: Path) -> None:
+def test_every_job_has_a_unique_name(queue: Path) -> None:
     assert submit().exit_code == 0
     (queue / "jobs").write_text("70 other\n")
     assert submit().exit_code == 0
@@ -101,7 +99,7 @@ def test_every_job_has_a_name_of_its_own(queue: Path) -> None:
     assert names[1].startswith("pipeline-driver-")
 
 
-def test_a_queue_that_does_not_answer_is_named_and_soon(queue: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unresponsive_queue_is_reported_within_seconds(queue: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert batch.LIST_TIMEOUT_S <= 5
     monkeypatch.setattr(batch, "LIST_TIMEOUT_S", 0.5)
     assert submit().exit_code == 0
@@ -117,14 +115,14 @@ def test_a_queue_that_does_not_answer_is_named_and_soon(queue: Path, monkeypatch
     assert len(jobs(queue)) == 1
 
 
-def test_a_queue_that_cannot_be_asked_is_not_taken_for_one_without_the_job(queue: Path) -> None:
+def test_failing_squeue_is_not_treated_as_a_missing_job(queue: Path) -> None:
     assert submit().exit_code == 0
     (queue / "squeue").write_text("#!/bin/sh\necho 'Unable to contact slurm controller' >&2; exit 1\n")
     assert submit().exit_code == 4
     assert "Unable to contact slurm controller" in command("status", "run").output
 
 
-def test_a_job_that_slurm_may_have_taken_is_looked_for(queue: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_job_that_slurm_may_have_accepted_is_looked_up(queue: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(batch, "SUBMIT_TIMEOUT_S", 2)
     (queue / "sbatch").write_text(SBATCH + "exec sleep 60\n")
     with pytest.raises(ClusterError, match="did not answer"):

@@ -1,4 +1,4 @@
-"""What was built on something that has since changed is found, and computed again; all else is left as it is."""
+"""Results computed from inputs that have changed since are found and recomputed; all others are kept."""
 
 import json
 import shutil
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.faults
 
 TILE = "gram.zarr/wave/gram/c/0/0/0"
 TILES, REDUCE = "tiles/wave/0", "reduce/wave/regression"
-BUILT_ON_OTHERS = "was computed from results that have changed since"
+OUTDATED = "was computed from results that have changed since"
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def root(undisturbed: Path, tmp_path: Path) -> Path:
 
 @pytest.fixture
 def wrong(undisturbed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A finished run whose tiles are those of other features, and so is all that was built on them."""
+    """A finished run whose tiles, and all results computed from them, are those of other features."""
     real: Any = vars(tiles)["add_tile"]
 
     def add_tile(sums: Any, kernels: Any, features: Any, *arguments: Any) -> None:
@@ -47,7 +47,7 @@ def wrong(undisturbed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def overwrite(root: Path, group: str, name: str, chunk: tuple[int, ...]) -> None:
-    """Put other values into a chunk, with a valid checksum, as a task of another run does that nothing stops."""
+    """Write other values with a valid checksum into a chunk, like a stale task of another run."""
     store = RunStore(LocalStorage(root))
     array = store.array(group, name)
     places = zip(chunk, array.chunks, array.shape, strict=True)
@@ -56,7 +56,7 @@ def overwrite(root: Path, group: str, name: str, chunk: tuple[int, ...]) -> None
 
 
 def rewrite(root: Path, change: Callable[[dict[str, Any]], None]) -> None:
-    """Change lines of a ledger, and leave it valid."""
+    """Change entries of a ledger, with valid checksums."""
     ledger, content = root / "ledger.jsonl", b""
     for line in ledger.read_bytes().splitlines():
         values = json.loads(line)
@@ -68,7 +68,7 @@ def rewrite(root: Path, change: Callable[[dict[str, Any]], None]) -> None:
 
 
 @pytest.mark.parametrize("arguments", [("resume",), ("verify", "--repair")])
-def test_what_was_built_on_a_tile_that_comes_out_differently_is_done_again(
+def test_dependents_of_a_tile_with_a_changed_result_are_recomputed(
     wrong: Path, undisturbed: Path, arguments: tuple[str, ...]
 ) -> None:
     (wrong / TILE).unlink()
@@ -79,7 +79,7 @@ def test_what_was_built_on_a_tile_that_comes_out_differently_is_done_again(
 
 
 @pytest.mark.parametrize("arguments", [("resume",), ("verify", "--repair")])
-def test_a_run_that_dies_after_such_a_tile_is_found_and_goes_on(
+def test_run_that_dies_after_such_a_tile_is_reported_and_resumed(
     wrong: Path, undisturbed: Path, arguments: tuple[str, ...]
 ) -> None:
     (wrong / TILE).unlink()
@@ -94,7 +94,7 @@ def test_a_run_that_dies_after_such_a_tile_is_found_and_goes_on(
     assert lines(wrong)[TILES] == 2
     verified = command("verify", wrong)
     assert verified.exit_code == 4, verified.output
-    assert f"{REDUCE} {BUILT_ON_OTHERS}" in verified.output
+    assert f"{REDUCE} {OUTDATED}" in verified.output
     assert "computed from results that have changed since" in command("status", wrong).output
     with no_workers():
         done = command(arguments[0], wrong, *arguments[1:])
@@ -102,7 +102,7 @@ def test_a_run_that_dies_after_such_a_tile_is_found_and_goes_on(
     assert_same(wrong, undisturbed)
 
 
-def test_a_tile_that_comes_out_the_same_redoes_nothing_else(root: Path, undisturbed: Path) -> None:
+def test_tile_with_an_unchanged_result_causes_no_other_recomputation(root: Path, undisturbed: Path) -> None:
     (root / TILE).unlink()
     with no_workers():
         assert command("resume", root).exit_code == 0
@@ -110,9 +110,7 @@ def test_a_tile_that_comes_out_the_same_redoes_nothing_else(root: Path, undistur
     assert_same(root, undisturbed)
 
 
-def test_only_what_was_built_on_others_is_done_again_and_nothing_behind_it_if_it_comes_out_the_same(
-    root: Path, undisturbed: Path
-) -> None:
+def test_dependents_of_an_outdated_result_are_kept_if_it_does_not_change(root: Path, undisturbed: Path) -> None:
     def change(values: dict[str, Any]) -> None:
         if values["name"] == REDUCE:
             values["inputs"] = values["inputs"].partition(":")[0] + ":1"
@@ -120,14 +118,14 @@ def test_only_what_was_built_on_others_is_done_again_and_nothing_behind_it_if_it
     rewrite(root, change)
     found = command("verify", root)
     assert found.exit_code == 4, found.output
-    assert found.output.count(BUILT_ON_OTHERS) == 1
+    assert found.output.count(OUTDATED) == 1
     with no_workers():
         assert command("verify", root, "--repair").exit_code == 0
     assert added(root, undisturbed) == {REDUCE: 1}
     assert_same(root, undisturbed)
 
 
-def test_a_ledger_of_an_earlier_version_says_nothing_of_inputs_and_is_believed(root: Path, undisturbed: Path) -> None:
+def test_ledger_of_an_earlier_version_without_inputs_is_accepted(root: Path, undisturbed: Path) -> None:
     rewrite(root, lambda values: values.pop("inputs", None))
     assert '"inputs"' not in (root / "ledger.jsonl").read_text()
     assert_same(root, undisturbed)
@@ -142,13 +140,13 @@ def test_a_ledger_of_an_earlier_version_says_nothing_of_inputs_and_is_believed(r
         (TILES, GRAM, "wave/gram", (0, 0, 0)),
         (TILES, STATISTICS, "wave/sums/products", (0, 0, 0, 0, 0)),
         (REDUCE, STATISTICS, "wave/regression/M", (1, 0, 0)),
-        (REDUCE, STATISTICS, "wave/regression/alignment", (1, 0)),  # which the tables alone read
+        (REDUCE, STATISTICS, "wave/regression/alignment", (1, 0)),  # only the tables read it
         ("weights/wave/regression/unif/0-2", WEIGHTS, "wave/regression/unif", (0, 0)),
         ("combine/wave/regression/unif/0", "combined.zarr", "wave/regression/unif", (2, 1, 1)),
         ("data/columns", "data.zarr", "columns/targets", (0, 0)),
     ],
 )
-def test_other_values_with_a_valid_checksum_are_noticed_by_whoever_reads_them(
+def test_other_values_with_a_valid_checksum_are_detected_when_read(
     undisturbed: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -157,7 +155,7 @@ def test_other_values_with_a_valid_checksum_are_noticed_by_whoever_reads_them(
     name: str,
     chunk: tuple[int, ...],
 ) -> None:
-    """They come once, right after the task that wrote the right ones has its line."""
+    """The values are overwritten once, right after the task that wrote them was recorded."""
     root, real, times = tmp_path / "run", Run.record, count()
 
     def record(run: Run, entries: Sequence[LedgerEntry]) -> None:
@@ -177,7 +175,7 @@ def test_other_values_with_a_valid_checksum_are_noticed_by_whoever_reads_them(
 def test_tables_of_an_earlier_state_are_found_and_written_again(root: Path, undisturbed: Path) -> None:
     def change(values: dict[str, Any]) -> None:
         if values["name"] == TILES:
-            values["seconds"] += 1.0  # another run of the task
+            values["seconds"] += 1.0  # as after another execution of the task
 
     rewrite(root, change)
     found = command("verify", root)

@@ -1,4 +1,4 @@
-"""What surrounds a run: its output, limits of the process, shared memory, names of folders that are not UTF-8."""
+"""The environment of a run: its output, limits of the process, shared memory, and folder names that are not UTF-8."""
 
 import os
 import shutil
@@ -32,7 +32,7 @@ def shell(script: str, cwd: Path) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture
 def unfinished(undisturbed: Path, tmp_path: Path) -> Path:
-    """A run with one fit and the tables still to be done."""
+    """A run whose last fit and tables are missing."""
     root = shutil.copytree(undisturbed, tmp_path / "run")
     rewrite_ledger(root, lambda name: name not in (LAST_FIT, "tables"))
     shutil.rmtree(root / "results")
@@ -40,7 +40,7 @@ def unfinished(undisturbed: Path, tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("reader", ["head -1", "true"])
-def test_a_run_whose_output_nobody_reads_any_more_is_finished(unfinished: Path, undisturbed: Path, reader: str) -> None:
+def test_run_with_a_closed_output_pipe_is_completed(unfinished: Path, undisturbed: Path, reader: str) -> None:
     done = shell(f"(sleep 1; pipeline resume run --cluster threads; echo code $? >&2) | {reader}", unfinished.parent)
     assert "code 0" in done.stderr, done.stderr
     assert "Traceback" not in done.stderr
@@ -48,7 +48,7 @@ def test_a_run_whose_output_nobody_reads_any_more_is_finished(unfinished: Path, 
     assert_same(unfinished, undisturbed)
 
 
-def test_a_run_whose_output_cannot_be_written_is_finished_and_says_so(unfinished: Path, undisturbed: Path) -> None:
+def test_run_with_unwritable_output_is_completed_with_a_note(unfinished: Path, undisturbed: Path) -> None:
     done = shell("pipeline resume run --cluster threads > /dev/full", unfinished.parent)
     assert done.returncode == 0, done.stderr
     assert done.stderr == (
@@ -57,14 +57,14 @@ def test_a_run_whose_output_cannot_be_written_is_finished_and_says_so(unfinished
     assert_same(unfinished, undisturbed)
 
 
-def test_a_run_without_an_output_is_finished(unfinished: Path, undisturbed: Path) -> None:
+def test_run_without_standard_streams_is_completed(unfinished: Path, undisturbed: Path) -> None:
     done = shell("pipeline resume run --cluster threads >&- 2>&- <&-", unfinished.parent)
     assert done.returncode == 0
     assert_same(unfinished, undisturbed)
 
 
 @pytest.mark.parametrize("arguments", ["status run", "config show", "runs ."])
-def test_a_command_that_only_prints_fails_if_it_cannot(undisturbed: Path, arguments: str) -> None:
+def test_command_that_only_prints_fails_if_output_is_unwritable(undisturbed: Path, arguments: str) -> None:
     done = shell(f"pipeline {arguments} > /dev/full", undisturbed.parent)
     assert done.returncode == 1, done.stderr
     assert "cannot write to standard output: No space left on device" in done.stderr
@@ -85,16 +85,16 @@ def test_a_run_with_too_few_open_files_is_refused_with_a_clear_message(unfinishe
     assert (unfinished / "ledger.jsonl").read_bytes() == ledger
 
 
-def test_a_limit_of_open_files_that_may_be_raised_is_raised(unfinished: Path, undisturbed: Path) -> None:
+def test_soft_limit_of_open_files_is_raised(unfinished: Path, undisturbed: Path) -> None:
     done = shell("ulimit -S -n 32; pipeline resume run --workers 2", unfinished.parent)
     assert done.returncode == 0, done.stderr
     assert_same(unfinished, undisturbed)
 
 
-def test_a_machine_without_shared_memory_is_named(unfinished: Path, undisturbed: Path) -> None:
+def test_missing_shared_memory_is_reported(unfinished: Path, undisturbed: Path) -> None:
     without = "umount /dev/shm && mount -t tmpfs -o ro,mode=555 none /dev/shm"
     if shell(f"unshare -m bash -c '{without}'", unfinished.parent).returncode:
-        pytest.skip("needs to mount in a namespace of its own, so run it as root of a machine that allows it")
+        pytest.skip("needs root and permission to mount in a new namespace")
     resume = f"{PIPELINE} resume run".replace("'", "'\\''")
     done = shell(f"unshare -m bash -c '{without} && {resume} --workers 2'", unfinished.parent)
     assert done.returncode == 5, done.stderr

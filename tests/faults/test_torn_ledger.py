@@ -1,4 +1,4 @@
-"""Faults below the ledger and the lock: a page lost in a power cut, errors of the disk, locks that do not work."""
+"""Faults of the file system below ledger and lock: a page lost in a power cut, disk errors, unsupported locks."""
 
 import errno
 import fcntl
@@ -34,7 +34,7 @@ def zero_page(root: Path, last_lines: int) -> None:
 
 
 @pytest.mark.parametrize("arguments", [("resume",), ("run", "--out"), ("verify", "--repair")], ids=" ".join)
-def test_a_page_of_the_ledger_that_a_power_cut_zeroed_is_done_again_by_the_same_command(
+def test_tasks_of_a_zeroed_ledger_page_are_recomputed_by_the_same_command(
     root: Path, undisturbed: Path, arguments: tuple[str, ...]
 ) -> None:
     zero_page(root, last_lines=3)
@@ -52,7 +52,7 @@ def test_a_page_of_the_ledger_that_a_power_cut_zeroed_is_done_again_by_the_same_
     assert_same(root, undisturbed)
 
 
-def test_a_ledger_whose_first_page_is_zeroed_goes_on_from_the_files_beside_it(root: Path, undisturbed: Path) -> None:
+def test_ledger_with_a_zeroed_first_page_is_resumed_from_the_other_files(root: Path, undisturbed: Path) -> None:
     ledger = root / "ledger.jsonl"
     ledger.write_bytes(bytes(PAGE) + ledger.read_bytes()[PAGE:])
     with no_workers():
@@ -61,10 +61,10 @@ def test_a_ledger_whose_first_page_is_zeroed_goes_on_from_the_files_beside_it(ro
     assert_same(root, undisturbed)
 
 
-def test_a_line_that_someone_changed_is_still_refused(root: Path) -> None:
+def test_changed_line_is_still_refused(root: Path) -> None:
     ledger = root / "ledger.jsonl"
     content = bytearray(ledger.read_bytes())
-    content[len(content) // 2] = 0  # one byte is no page
+    content[len(content) // 2] = 0  # a single byte is not a lost page
     ledger.write_bytes(content)
     done = command("resume", root)
     assert done.exit_code == 4
@@ -78,7 +78,7 @@ class FailingFile(FileIO):
         raise OSError(errno.EIO, os.strerror(errno.EIO), self.name)
 
 
-def test_an_error_of_the_disk_is_not_taken_for_one_that_is_full(
+def test_disk_error_is_not_reported_as_a_full_disk(
     root: Path, undisturbed: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rewrite_ledger(root, lambda name: name not in ("fits/wave/regression/unif/0", "tables"))
@@ -104,9 +104,7 @@ def lock_that_fails(code: int) -> Any:
 
 
 @pytest.mark.parametrize("held", [False, True], ids=["no lock file", "a lock file"])
-def test_an_error_of_flock_is_not_taken_for_a_run_that_holds_the_lock(
-    root: Path, monkeypatch: pytest.MonkeyPatch, held: bool
-) -> None:
+def test_flock_error_is_not_reported_as_a_held_lock(root: Path, monkeypatch: pytest.MonkeyPatch, held: bool) -> None:
     if held:
         (root / "lock").write_bytes(Holder.this_process().content())
     monkeypatch.setattr(fcntl, "flock", lock_that_fails(errno.EIO))
@@ -118,7 +116,7 @@ def test_an_error_of_flock_is_not_taken_for_a_run_that_holds_the_lock(
     assert (root / "lock").exists() == held
 
 
-def test_a_lock_file_where_there_are_no_locks_may_be_of_a_dead_run_and_that_is_said(
+def test_lock_file_without_lock_support_is_reported_as_possibly_in_use(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (root / "lock").write_bytes(Holder.this_process().content())
@@ -133,9 +131,7 @@ def test_a_lock_file_where_there_are_no_locks_may_be_of_a_dead_run_and_that_is_s
         assert command("resume", root).exit_code == 0
 
 
-def test_a_lock_that_cannot_be_written_for_an_error_of_the_disk_says_so(
-    root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_disk_error_while_writing_the_lock_is_reported(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def pwrite(descriptor: int, content: bytes, offset: int) -> int:
         raise OSError(errno.EIO, os.strerror(errno.EIO))
 

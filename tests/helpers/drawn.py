@@ -1,4 +1,4 @@
-"""A small sweep that has something to show in every figure about few kernels, and its figures and report."""
+"""A small sweep with data for every figure about few kernels, and its figures and report."""
 
 from collections.abc import Collection, Mapping
 from pathlib import Path
@@ -40,7 +40,7 @@ def context_of(
 
 
 def figures_of(context: TableContext) -> dict[str, bytes]:
-    """The files of all figures, by name."""
+    """Return the files of all figures, by name."""
     with all_figures():
         return {
             key.removeprefix("figures/"): content
@@ -50,7 +50,7 @@ def figures_of(context: TableContext) -> dict[str, bytes]:
 
 
 def report_of(context: TableContext, environment: Mapping[str, object] | None = None) -> str:
-    """The text of the report."""
+    """Return the text of the report."""
     with all_figures():
         figures: list[Rendered] = list(render_figures(Results(context), png=False))
         return report_page(context, figures, environment or {}).decode()

@@ -38,16 +38,16 @@ class HtmlPage(HTMLParser):
             self.texts.append(data.strip())
 
     def values(self, name: str) -> list[str]:
-        """All values of an attribute."""
+        """Return all values of an attribute."""
         return [value for _, attributes in self.elements if (value := attributes.get(name)) is not None]
 
     def count(self, tag: str) -> int:
-        """Number of elements of a kind."""
+        """Return the number of elements with a tag."""
         return sum(found == tag for found, _ in self.elements)
 
 
 def sections(text: str) -> dict[str, str]:
-    """The parts of a report from one section at the top level to the next, by identifier."""
+    """Return the parts of a report from one top-level section to the next, by identifier."""
     names = ("result", "datasets", "notes", "failures", "fits", "run", "timings", "environment", "config")
     starts = {name: text.index(f'<section id="{name}"') for name in names if f'<section id="{name}"' in text}
     ends = [*list(starts.values())[1:], len(text)]

@@ -40,7 +40,7 @@ SMALL: dict[str, Any] = {
     "methods": ["unif", "align", "alignf", "best-kernel"],
     "protocol": {"folds": 4},
     "fit": {"krr": {"from": -20, "to": 0, "step": 4}, "svm": {"from": 0, "to": 12, "step": 4}},
-    "storage": {"tile": 37, "keep_combined": True},  # so that tests can damage them
+    "storage": {"tile": 37, "keep_combined": True},  # so that tests can damage the combined kernels
     "dataset": [
         {
             "name": "wave",

@@ -22,7 +22,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 @pytest.fixture(autouse=True)
 def scratch(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Lets every command find the server, and nothing of who runs the tests; gives the folder of caches."""
+    """Point all commands to the server, hide the AWS settings of the user, and return the folder of caches."""
     for name, value in server.environment.items():
         monkeypatch.setenv(name, value)
     for name in ("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"):
@@ -35,7 +35,7 @@ def scratch(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 @pytest.fixture
 def place(server: Server) -> Callable[[], ObjectStorage]:
-    """Makes places in the bucket that nobody has used."""
+    """Function that returns unused places in the bucket."""
 
     def make() -> ObjectStorage:
         return ObjectStorage(S3Address(server.bucket, f"{token_hex(4)}/run"))
@@ -50,7 +50,7 @@ def root(place: Callable[[], ObjectStorage]) -> ObjectStorage:
 
 @pytest.fixture(scope="session")
 def reference(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A finished run in a folder; its config, `tiny.toml`, lies beside it."""
+    """A finished run in a folder, with its config `tiny.toml` beside it."""
     folder = tmp_path_factory.mktemp("reference")
     config = write_config(folder)
     with no_workers():

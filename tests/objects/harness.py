@@ -1,4 +1,4 @@
-"""What the tests of object stores share: what is in a place, and what must hold of a run there."""
+"""Helpers of the tests with object stores: the objects in a place, and checks of a run there."""
 
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -8,13 +8,13 @@ from tests.faults.harness import command, tables
 
 
 def files(root: ObjectStorage, folder: str = "") -> dict[str, bytes]:
-    """Every object below a place."""
+    """Return the content of every object below a place."""
     keys = list(root.keys(folder))
     return {key: content for key, content in zip(keys, root.read_many(keys), strict=True) if content is not None}
 
 
 def assert_same(root: ObjectStorage, reference: Path) -> None:
-    """The tables of a local run to the byte, nothing left over, and every byte as it was written."""
+    """Check that the tables equal those of a local run, that no lock is left, and that the run is intact."""
     found = {key.removeprefix("results/"): content for key, content in files(root, "results").items()}
     del found["timings.csv"]
     assert found == tables(reference)
@@ -24,7 +24,7 @@ def assert_same(root: ObjectStorage, reference: Path) -> None:
 
 
 def copied(root: ObjectStorage, to: ObjectStorage) -> ObjectStorage:
-    """The same objects in another place."""
+    """Copy all objects to another place, and return it."""
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda item: to.write(*item), files(root).items()))
     return to

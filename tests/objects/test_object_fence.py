@@ -24,7 +24,7 @@ OTHER = Holder("another", 7, "2026-01-02 03:04:05+00:00", token="another")
 
 @pytest.fixture
 def array(root: ObjectStorage) -> ObjectStorage:
-    """A place with one array of one chunk."""
+    """A place with one array, which has one chunk."""
     store = RunStore(root)
     store.create(GRAM, "d/gram", (5,), (5,), "for a test")
     store.write(GRAM, "d/gram", np.zeros(5))
@@ -35,7 +35,7 @@ def write(store: RunStore) -> None:
     store.write_chunk(GRAM, "d/gram", (0,), np.ones(5))
 
 
-def test_who_holds_the_lock_may_write_and_nobody_else(array: ObjectStorage, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_the_holder_of_the_lock_can_write(array: ObjectStorage, monkeypatch: pytest.MonkeyPatch) -> None:
     before = array.read(CHUNK)
     with array.locked() as first:
         late = RunStore(array, first)
@@ -47,16 +47,16 @@ def test_who_holds_the_lock_may_write_and_nobody_else(array: ObjectStorage, monk
         write(store)
         assert array.read(CHUNK) != before
         array.write("lock", OTHER.content())
-        write(store)  # a look at the lock counts for a second
+        write(store)  # the lock is read at most once per second
         with pytest.raises(SupersededError, match="was taken over by process 7 on another"):
             store.fence.check(now=True)
         monkeypatch.setattr(ObjectStorage, "seconds_to_trust_lock", 0.0)
         with pytest.raises(SupersededError, match="was taken over by process 7 on another"):
             write(store)
-    assert array.exists("lock"), "that of another run was removed"
+    assert array.exists("lock"), "the lock of the other run was removed"
 
 
-def test_arrays_elsewhere_carry_the_lock_of_the_run_as_long_as_it_lasts(
+def test_place_of_arrays_holds_the_lock_of_the_run_until_it_ends(
     place: Callable[[], ObjectStorage], reference: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     above, seen = place(), []
@@ -81,7 +81,7 @@ def test_arrays_elsewhere_carry_the_lock_of_the_run_as_long_as_it_lasts(
 
 
 @pytest.mark.parametrize("what", ["the arrays", "the run"])
-def test_a_driver_whose_place_is_taken_over_stops_and_records_nothing_more(
+def test_driver_whose_lock_is_taken_over_stops_without_recording_more(
     what: str, place: Callable[[], ObjectStorage], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ObjectStorage, "seconds_to_trust_lock", 0.0)
@@ -110,7 +110,7 @@ def test_a_driver_whose_place_is_taken_over_stops_and_records_nothing_more(
     assert done.exit_code == 0, done.output
 
 
-def test_other_values_with_a_valid_checksum_are_noticed_by_whoever_reads_them(
+def test_other_values_with_a_valid_checksum_are_detected_when_read(
     root: ObjectStorage, reference: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real = Run.record

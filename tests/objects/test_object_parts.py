@@ -1,4 +1,4 @@
-"""The parts that object stores need of their own: locks, segments of the ledger, errors, logs."""
+"""Parts that are specific to object stores: locks, segments of the ledger, errors and logs."""
 
 import errno
 import os
@@ -34,11 +34,11 @@ def dead_process() -> int:
     return process.pid
 
 
-def lock_names(root: ObjectStorage) -> Holder | None:
+def stored_holder(root: ObjectStorage) -> Holder | None:
     return Holder.of(root.read("lock").partition(b"\n")[0])
 
 
-def test_a_lock_is_held_once_and_gone_afterwards(root: ObjectStorage) -> None:
+def test_lock_is_exclusive_and_removed_afterwards(root: ObjectStorage) -> None:
     assert root.holder() is None
     with root.locked():
         held = root.holder()
@@ -51,39 +51,41 @@ def test_a_lock_is_held_once_and_gone_afterwards(root: ObjectStorage) -> None:
     assert not root.exists("lock")
 
 
-def test_a_lock_that_is_removed_as_we_look_is_ours(root: ObjectStorage, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lock_that_is_removed_while_it_is_read_is_acquired(
+    root: ObjectStorage, monkeypatch: pytest.MonkeyPatch
+) -> None:
     root.write("lock", b"of one that ends now")
     read = ObjectStorage.read
 
-    def too_late(self: ObjectStorage, key: str) -> bytes:
+    def read_after_removal(self: ObjectStorage, key: str) -> bytes:
         self.remove(key)
         return read(self, key)
 
-    monkeypatch.setattr(ObjectStorage, "read", too_late)
+    monkeypatch.setattr(ObjectStorage, "read", read_after_removal)
     assert root.create("lock", b"ours")
     monkeypatch.undo()
     assert root.read("lock") == b"ours"
 
 
-def test_a_lock_is_replaced_once_and_by_whom_it_says(root: ObjectStorage) -> None:
+def test_lock_is_replaced_by_only_one_process(root: ObjectStorage) -> None:
     root.write("lock", b"of a dead one")
     _, tag = root.read_tagged("lock")
     assert root.replace("lock", b"ours", tag)
-    assert root.replace("lock", b"ours", tag), "a put that is tried again finds itself"
+    assert root.replace("lock", b"ours", tag), "a repeated put succeeds"
     assert not root.replace("lock", b"of another", tag)
     root.remove("lock")
     assert not root.replace("lock", b"of another", tag)
 
 
-def test_a_lock_that_another_took_meanwhile_is_left_to_the_other(root: ObjectStorage) -> None:
+def test_lock_taken_over_by_another_process_is_not_removed(root: ObjectStorage) -> None:
     other = Holder("another", 7, "2026-01-02 03:04:05+00:00")
     with root.locked():
         root.write("lock", other.content())
-    assert lock_names(root) == other
+    assert stored_holder(root) == other
 
 
 @pytest.mark.parametrize("stale", ["nobody", "a dead process", "a later process", "garbage"])
-def test_of_many_that_come_at_once_one_gets_the_lock(stale: str, root: ObjectStorage) -> None:
+def test_only_one_of_many_concurrent_contenders_gets_the_lock(stale: str, root: ObjectStorage) -> None:
     here = Holder.this_process()
     left = {
         "a dead process": replace(here, pid=dead_process()).content(),
@@ -93,21 +95,21 @@ def test_of_many_that_come_at_once_one_gets_the_lock(stale: str, root: ObjectSto
     if stale in left:
         root.write("lock", left[stale])
         assert root.holder() is None
-    together, outcomes, all_said = threading.Barrier(CONTENDERS), [], threading.Event()
+    together, outcomes, all_reported = threading.Barrier(CONTENDERS), [], threading.Event()
 
-    def say(outcome: str) -> None:
+    def report(outcome: str) -> None:
         outcomes.append(outcome)
         if len(outcomes) == CONTENDERS:
-            all_said.set()
+            all_reported.set()
 
     def contend() -> None:
         together.wait()
         try:
             with root.locked():
-                say("held")
-                all_said.wait(30)
+                report("held")
+                all_reported.wait(30)
         except RefusedError:
-            say("refused")
+            report("refused")
 
     threads = [threading.Thread(target=contend) for _ in range(CONTENDERS)]
     for thread in threads:
@@ -118,7 +120,7 @@ def test_of_many_that_come_at_once_one_gets_the_lock(stale: str, root: ObjectSto
     assert not root.exists("lock")
 
 
-def test_a_lock_of_an_earlier_life_of_the_same_job_is_taken_over_from_any_host(
+def test_lock_of_an_earlier_start_of_the_same_job_is_taken_over_on_any_host(
     root: ObjectStorage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     other = Holder("another", 7, "2026-01-02 03:04:05+00:00", job="123")
@@ -129,17 +131,17 @@ def test_a_lock_of_an_earlier_life_of_the_same_job_is_taken_over_from_any_host(
             pass
         assert root.holder() == other
     monkeypatch.setenv("SLURM_JOB_ID", "123")
-    assert root.holder() == other  # it may be another process of the same life
+    assert root.holder() == other  # it may be another process of the same start
     monkeypatch.setenv("SLURM_RESTART_COUNT", "1")
     assert root.holder() is None
     with root.locked():
-        held = lock_names(root)
+        held = stored_holder(root)
         assert held
         assert (held.pid, held.job) == (os.getpid(), "123")
     assert not root.exists("lock")
 
 
-def test_segments_are_one_ledger(root: ObjectStorage) -> None:
+def test_segments_are_read_as_one_ledger(root: ObjectStorage) -> None:
     ledger = Ledger(root)
     assert not ledger.journal.exists()
     ledger.append(entry("a"))
@@ -151,7 +153,7 @@ def test_segments_are_one_ledger(root: ObjectStorage) -> None:
     assert Ledger(root).read().tasks == {"a": entry("a", 2.0), "b": entry("b"), "c": entry("c")}
 
 
-def test_a_second_writer_is_told(root: ObjectStorage) -> None:
+def test_second_writer_is_refused(root: ObjectStorage) -> None:
     one, other = Ledger(root), Ledger(root)
     one.append(entry("a"))
     other.append(entry("b"))
@@ -160,7 +162,7 @@ def test_a_second_writer_is_told(root: ObjectStorage) -> None:
     assert list(Ledger(root).read().tasks) == ["a", "b"]
 
 
-def test_a_segment_whose_put_was_answered_too_late_is_our_own(root: ObjectStorage) -> None:
+def test_repeated_put_of_the_same_content_succeeds(root: ObjectStorage) -> None:
     assert root.create("x", b"one")
     assert root.create("x", b"one")
     assert not root.create("x", b"two")
@@ -168,7 +170,7 @@ def test_a_segment_whose_put_was_answered_too_late_is_our_own(root: ObjectStorag
 
 
 @pytest.mark.parametrize("how", ["removed", "cut off", "changed"])
-def test_a_spoiled_segment_is_refused_until_it_is_dropped(how: str, root: ObjectStorage) -> None:
+def test_damaged_segment_is_refused_until_it_is_dropped(how: str, root: ObjectStorage) -> None:
     for name in "abc":
         Ledger(root).append(entry(name))
     key, content = "ledger/00000002.jsonl", root.read("ledger/00000002.jsonl")
@@ -184,7 +186,7 @@ def test_a_spoiled_segment_is_refused_until_it_is_dropped(how: str, root: Object
     assert list(Ledger(root).read().tasks) == ["a", "c", "d"]
 
 
-def test_a_run_that_someone_removes_is_noticed(root: ObjectStorage) -> None:
+def test_removal_of_a_run_is_detected(root: ObjectStorage) -> None:
     ledger = Ledger(root)
     ledger.append(entry("a"))
     root.remove_files("", lambda _: True)
@@ -193,7 +195,7 @@ def test_a_run_that_someone_removes_is_noticed(root: ObjectStorage) -> None:
     assert not root.exists()
 
 
-def test_errors_are_those_of_files_short_and_can_be_sent(
+def test_errors_are_short_and_can_be_pickled(
     place: Callable[[], ObjectStorage], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "of-someone-else")
@@ -208,7 +210,7 @@ def test_errors_are_those_of_files_short_and_can_be_sent(
         assert "of-someone-else" not in repr(caught.value.__cause__) + str(sent)
 
 
-def test_logs_that_grow_too_long_are_bounded_and_all_are_kept_in_the_end(
+def test_long_logs_are_truncated_and_all_logs_are_uploaded_at_the_end(
     root: ObjectStorage, scratch: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(object_logs, "MAX_BYTES", 100)

@@ -1,4 +1,4 @@
-"""Sweeps in an object store, by the command line: the same tables as in a folder, whatever goes wrong."""
+"""Sweeps in an object store from the command line: they give the same tables as in a folder, even after faults."""
 
 import signal
 import socket
@@ -18,8 +18,8 @@ from tests.objects.server import Server
 
 pytestmark = pytest.mark.components
 
-# And some seconds more, until it has started: 5 at least.
-SECONDS_AWAY = 20.0
+# Seconds for which the server is down; its start takes 5 more at least.
+DOWNTIME_S = 20.0
 SLOWER = Fault(TASK, "sleep", times=ALWAYS, seconds=0.3)
 TREE = Path(__file__).parents[2]
 
@@ -28,7 +28,7 @@ def segments(root: ObjectStorage) -> int:
     return len(list(root.keys("ledger")))
 
 
-def test_a_sweep_gives_the_bytes_of_a_local_one_and_leaves_nothing_here(
+def test_sweep_gives_the_tables_of_a_local_run_and_leaves_no_local_files(
     root: ObjectStorage, reference: Path, server: Server, scratch: Path, tmp_path: Path
 ) -> None:
     config = reference.parent / "tiny.toml"
@@ -45,7 +45,7 @@ def test_a_sweep_gives_the_bytes_of_a_local_one_and_leaves_nothing_here(
     assert not any(secret in content for content in (said, *files(root).values()))
 
 
-def test_of_two_drivers_that_resume_a_killed_run_one_ends_it_and_the_other_is_refused(
+def test_only_one_of_two_drivers_can_resume_a_killed_run(
     root: ObjectStorage, reference: Path, server: Server, scratch: Path, tmp_path: Path
 ) -> None:
     config = reference.parent / "tiny.toml"
@@ -70,14 +70,14 @@ def test_of_two_drivers_that_resume_a_killed_run_one_ends_it_and_the_other_is_re
 
 
 @pytest.mark.slow
-def test_a_server_that_is_away_for_a_while_is_waited_for(
+def test_run_waits_for_a_server_that_is_temporarily_down(
     root: ObjectStorage, reference: Path, server: Server, tmp_path: Path
 ) -> None:
     arguments = ("run", reference.parent / "tiny.toml", "--workers", "2", "--out", root.address)
     with FaultyRun(*arguments, cwd=tmp_path, faults=[SLOWER]) as run:
         assert wait_until(lambda: segments(root) > 5, 60)
         server.kill()
-        time.sleep(SECONDS_AWAY)
+        time.sleep(DOWNTIME_S)
         server.start()
         done = run.end()
     assert done.returncode == 0, done.stderr
@@ -88,7 +88,7 @@ def test_a_server_that_is_away_for_a_while_is_waited_for(
 
 
 @pytest.mark.parametrize("what", ["secret", "bucket"])
-def test_a_wrong_secret_or_bucket_is_one_error_at_once_and_nothing_is_written(
+def test_wrong_secret_or_bucket_gives_one_error_and_nothing_is_written(
     what: str, place: Callable[[], ObjectStorage], reference: Path, scratch: Path, tmp_path: Path
 ) -> None:
     root = place()
@@ -109,7 +109,7 @@ def test_a_wrong_secret_or_bucket_is_one_error_at_once_and_nothing_is_written(
 
 
 @pytest.mark.parametrize("missing", ["obstore", "boto3"])
-def test_without_the_libraries_one_sentence_says_how_to_install_them(missing: str, root: ObjectStorage) -> None:
+def test_missing_libraries_are_reported_with_the_command_to_install_them(missing: str, root: ObjectStorage) -> None:
     code = f"import sys; sys.modules[{missing!r}] = None; from kernel_pipeline.cli.main import main; main()"
     done = subprocess.run(
         [sys.executable, "-c", code, "status", root.address], cwd=TREE, capture_output=True, text=True

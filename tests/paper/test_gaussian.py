@@ -43,7 +43,7 @@ PAPER = {
         "l1-svm": (0.153, 0.025),
     },
 }
-# The methods of the two tables, and of the shipped paths the parts where the least errors lie: a third of the time.
+# The methods of both tables, and the parts of the shipped paths with the smallest errors, for a third of the time.
 SETTINGS = (
     "methods=['unif', 'align', 'alignf', 'l1-svm', 'l2-krr', 'each-kernel']",
     "baselines=false",
@@ -51,7 +51,7 @@ SETTINGS = (
     "fit.l1-svm={from=10, to=14, step=4}",
     "fit.l2-krr={from=6, to=30, step=12}",
 )
-PROMISED = {"unif": 0.0, "align": 0.0, "alignf": 1e-9, "l1-svm": 1e-4, "l2-krr": 1e-6}
+MAX_CERTIFICATE = {"unif": 0.0, "align": 0.0, "alignf": 1e-9, "l1-svm": 1e-4, "l2-krr": 1e-6}
 
 
 @pytest.fixture(scope="module")
@@ -73,9 +73,9 @@ def test_table_2_of_the_paper(results: Path) -> None:
             assert abs(errors[dataset, method] - mean) <= 2 * deviation, (dataset, method)
 
 
-def test_certificates_and_alignments_are_those_that_are_promised(results: Path) -> None:
+def test_certificates_and_alignments_meet_their_bounds(results: Path) -> None:
     rows = pd.read_csv(results / "rows.csv")
-    assert (rows["certificate"] <= rows["method"].map(PROMISED)).all()
+    assert (rows["certificate"] <= rows["method"].map(MAX_CERTIFICATE)).all()
     kernels = pd.read_csv(results / "kernels.csv")
     best_alone = kernels.groupby(["dataset", "trial"], sort=False)["alignment_train"].max()
     by_method = rows.set_index(["method", "dataset", "trial"])["alignment_train"]
@@ -86,14 +86,14 @@ def test_certificates_and_alignments_are_those_that_are_promised(results: Path) 
 
 
 def test_table_1_of_the_paper(results: Path) -> None:
-    """Centered alignment goes with accuracy; without centering it may go against it."""
+    """Centered alignment is correlated with accuracy; uncentered alignment may be negatively correlated."""
     correlation = pd.read_csv(results / "correlation.csv").set_index("dataset")
     assert list(correlation.index) == list(PAPER)
     assert (correlation["centered"] >= 0.8).all()
     assert correlation["uncentered"]["splice"] < 0
 
 
-def test_no_task_takes_more_memory_than_the_plan_says(results: Path, data_dir: Path) -> None:
+def test_memory_of_tasks_does_not_exceed_the_plan(results: Path, data_dir: Path) -> None:
     config, _ = read_config("paper-gaussian", SETTINGS)
     plan = make_plan(config, [load_samples(config, dataset, data_dir).info for dataset in config.dataset])
     peaks = pd.read_csv(results / "timings.csv").set_index("task")["peak_memory_bytes"]
@@ -103,7 +103,7 @@ def test_no_task_takes_more_memory_than_the_plan_says(results: Path, data_dir: P
                 assert peaks[task.name] <= planned.memory[stage]
 
 
-def test_without_the_data_the_message_says_which_file_to_put_where(tmp_path: Path) -> None:
+def test_missing_file_is_named_with_the_option_for_its_folder(tmp_path: Path) -> None:
     done = pipeline("run", "paper-gaussian", cwd=tmp_path)
     assert done.returncode == 2
     assert "kin/kin-8nm/Dataset.data.gz" in done.stderr

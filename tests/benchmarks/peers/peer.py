@@ -1,4 +1,4 @@
-"""What a peer is: a program of others that solves a problem which this package solves too."""
+"""Definition of a peer: a program by others that solves a problem which this package solves, too."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

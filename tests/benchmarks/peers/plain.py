@@ -1,4 +1,4 @@
-"""The plain script of `plain_sweep.py`: both commands are measured with their start-up, in a process of their own."""
+"""The plain script of `plain_sweep.py`: both commands run in separate processes, and times include the start-up."""
 
 import csv
 import subprocess

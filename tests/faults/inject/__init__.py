@@ -1,4 +1,4 @@
-"""Runs in which something goes wrong on command; `sitecustomize.py` here does it, inside the processes of the run."""
+"""Runs with injected faults; `sitecustomize.py` in this folder injects them into the processes of the run."""
 
 import json
 import os
@@ -14,7 +14,7 @@ from typing import Literal, Self
 
 import psutil
 
-from tests.faults.harness import assert_same, lines, strays, wait_until
+from tests.faults.harness import assert_same, leftover_processes, lines, wait_until
 from tests.helpers.few_figures import MAIN
 
 ALWAYS = 1_000_000
@@ -28,27 +28,27 @@ FLUSH = "kernel_pipeline.store.files:os.fsync"
 
 @dataclass(frozen=True)
 class Fault:
-    """One thing that goes wrong in a function of a run."""
+    """A fault in a function of a run."""
 
     at: str
-    """As module:function, or module: alone for its import."""
+    """The function as `module:function`, or `module:` for the import of a module."""
     do: Literal["kill", "exit", "stop", "kill the driver", "raise", "sleep", "wait", "hog", "tear"]
     of: str = ""
-    """What the arguments of a call have to name: a part of a task's name, a key or a path."""
+    """Text that the arguments of a call must contain: a part of the name of a task, of a key or of a path."""
     process: Literal["worker", "driver"] = "worker"
     first: int = 1
-    """The first call that goes wrong, of those that `of` is about, over all processes."""
+    """Number of the first call that fails, among those that match `of` in all processes."""
     times: int = 1
     after: bool = False
-    """Whether the function does its work before it goes wrong."""
+    """Whether the function is executed before the fault."""
     seconds: float = 0.0
     error: str = ""
     size: int = 0
-    """The bytes of memory that a hog holds while it waits."""
+    """Bytes of memory that a `hog` uses while it waits."""
 
 
 def faulty(faults: Sequence[Fault], notes: Path) -> dict[str, str]:
-    """The environment of processes that come to grief, which leave word for each other in a folder."""
+    """Return the environment of processes with faults, which record their calls in the folder `notes`."""
     here = Path(__file__).parent
     notes.mkdir(exist_ok=True)
     plan = {"notes": str(notes), "faults": [asdict(fault) for fault in faults]}
@@ -56,7 +56,7 @@ def faulty(faults: Sequence[Fault], notes: Path) -> dict[str, str]:
 
 
 class FaultyRun:
-    """A command whose processes come to grief; what is left of them when its block ends is killed."""
+    """A command whose processes have faults; processes that are left at the end of its block are killed."""
 
     def __init__(
         self,
@@ -67,13 +67,13 @@ class FaultyRun:
         environment: Mapping[str, str] | None = None,
         limits: Mapping[int, int] | None = None,
     ) -> None:
-        """Start the command; `limits` are those of the system, by their numbers in `resource`."""
+        """Start the command; `limits` maps the constants of `resource` to limits of its processes."""
 
         def prepare() -> None:
-            # A shell lets what it runs in the background ignore Ctrl-C; a run has to heed it there too.
+            # Shells make background commands ignore SIGINT; a run has to handle it there, too.
             signal.signal(signal.SIGINT, signal.SIG_DFL)
-            for kind, most in (limits or {}).items():
-                resource.setrlimit(kind, (most, most))
+            for kind, limit in (limits or {}).items():
+                resource.setrlimit(kind, (limit, limit))
 
         self.notes = notes or cwd / "notes"
         self.process = subprocess.Popen(
@@ -98,32 +98,32 @@ class FaultyRun:
         self.process.communicate()
 
     def end(self, seconds: float = 120) -> subprocess.CompletedProcess[str]:
-        """Wait for the end of the command and of all that it started; too late is an error."""
+        """Wait until the command and all processes that it started have ended; raise an error on timeout."""
         output, errors = self.process.communicate(timeout=seconds)
         assert wait_until(lambda: not self.left(), 10), self.left()
         return subprocess.CompletedProcess(self.process.args, self.process.returncode, output, errors)
 
     def left(self) -> list[psutil.Process]:
-        """The processes that the command has started, and itself, that still live."""
+        """Return the live processes of the command, including itself."""
         return [process for process in psutil.process_iter() if self._is_ours(process)]
 
     def workers(self) -> list[psutil.Process]:
-        """The worker processes; the driver starts the one that they are forked from."""
+        """Return the worker processes; they are forked from a process that the driver starts."""
         try:
             return [worker for child in psutil.Process(self.process.pid).children() for worker in child.children()]
         except psutil.Error:
             return []
 
     def calls(self, number: int = 0) -> int:
-        """How many calls there were that a fault is about."""
+        """Return the number of calls that matched a fault."""
         return len(list(self.notes.glob(f"{number}-*")))
 
     def waits(self) -> bool:
-        """Whether a process waits, as a fault told it."""
+        """Return whether a process waits because of a fault."""
         return (self.notes / "waiting").exists()
 
-    def let_go(self) -> None:
-        """Let what waits go on."""
+    def release(self) -> None:
+        """Let waiting processes continue."""
         (self.notes / "go").touch()
 
     def _is_ours(self, process: psutil.Process) -> bool:
@@ -140,14 +140,14 @@ def run_with(
     notes: Path | None = None,
     environment: Mapping[str, str] | None = None,
 ) -> tuple[FaultyRun, subprocess.CompletedProcess[str]]:
-    """Run a command with faults to its end."""
+    """Run a command with faults until it ends."""
     with FaultyRun(*arguments, cwd=cwd, faults=faults, notes=notes, environment=environment) as run:
         return run, run.end()
 
 
 def assert_undisturbed(root: Path, undisturbed: Path) -> None:
-    """All is as if nothing had gone wrong: the same tables, nothing left over, and no task done twice."""
+    """Check that the run equals one without faults: same tables, nothing left over, and no task executed twice."""
     assert_same(root, undisturbed)
-    assert strays(root) == []
+    assert leftover_processes(root) == []
     assert lines(root) == lines(undisturbed)
     assert set(lines(root).values()) == {1}

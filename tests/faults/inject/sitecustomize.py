@@ -1,7 +1,7 @@
-"""Faults in the processes of a run: Python imports this as it starts, where its folder is on PYTHONPATH.
+"""Inject faults into the processes of a run: Python imports this module at startup if its folder is on PYTHONPATH.
 
-FAULT, a JSON value that `tests.faults.inject` writes, says in which function of which process what goes wrong. The
-forkserver that workers are forked from starts with the same environment, so it goes wrong there too.
+FAULT, a JSON value that `tests.faults.inject` writes, describes the faults by function and process. The forkserver from
+which workers are forked starts with the same environment, so that the faults occur in workers, too.
 """
 
 import errno
@@ -21,7 +21,7 @@ from typing import Any
 
 PLAN: dict[str, Any] = json.loads(os.environ.get("FAULT", '{"faults": []}'))
 NOTES = Path(PLAN.get("notes", ""))
-"""Where processes leave word for each other, and for the test."""
+"""Folder in which processes record their calls, for each other and for the test."""
 PROCESS = "worker" if re.search("multiprocessing|dask worker", " ".join(sys.orig_argv)) else "driver"
 OWN = [(number, fault) for number, fault in enumerate(PLAN["faults"]) if fault["process"] == PROCESS]
 ERRORS: dict[str, Callable[[], Exception]] = {
@@ -31,11 +31,11 @@ ERRORS: dict[str, Callable[[], Exception]] = {
 POLL = 0.01
 
 
-def words(arguments: Sequence[object]) -> Iterator[str]:
-    """What a call is about: the names of its tasks, the text of its keys and paths."""
+def names_in(arguments: Sequence[object]) -> Iterator[str]:
+    """Yield the names of tasks, the keys and the paths among the arguments of a call."""
     for argument in arguments:
         if isinstance(argument, (list, tuple)):
-            yield from words(argument)
+            yield from names_in(argument)
         elif isinstance(argument, (str, Path)):
             yield str(argument)
         elif isinstance(name := getattr(argument, "name", None), str):
@@ -43,7 +43,7 @@ def words(arguments: Sequence[object]) -> Iterator[str]:
 
 
 def count(number: int) -> int:
-    """The how-manieth call this is, over all processes: 1 for the first."""
+    """Return the number of this call over all processes, starting at 1."""
     call = 1
     while True:
         try:
@@ -54,8 +54,8 @@ def count(number: int) -> int:
             return call
 
 
-def happen(fault: dict[str, Any]) -> None:
-    """Let it go wrong."""
+def trigger(fault: dict[str, Any]) -> None:
+    """Trigger a fault."""
     match fault["do"]:
         case "kill":
             os.kill(os.getpid(), signal.SIGKILL)
@@ -77,11 +77,11 @@ def happen(fault: dict[str, Any]) -> None:
             while not (NOTES / "go").exists() and time.monotonic() < end:
                 time.sleep(POLL)
         case other:
-            raise AssertionError(f"FAULT says {other!r}, which is nothing that can go wrong")
+            raise AssertionError(f"unknown fault in FAULT: {other!r}")
 
 
 def tear(path: Path, size: int) -> None:
-    """Leave the first half of what was appended to a file, as a machine that stops in the middle does."""
+    """Keep only half of what was appended to a file, like a machine that stops in the middle, and end the process."""
     with path.open("r+b") as file:
         file.truncate((size + path.stat().st_size) // 2)
         os.fsync(file.fileno())
@@ -89,11 +89,11 @@ def tear(path: Path, size: int) -> None:
 
 
 def faulty(function: Callable[..., Any], number: int, fault: dict[str, Any]) -> Callable[..., Any]:
-    """A function with one thing that goes wrong, at some of its calls."""
+    """Wrap a function so that a fault occurs in some of its calls."""
 
     @functools.wraps(function)
     def wrapper(*arguments: Any, **options: Any) -> Any:
-        if fault["of"] not in " ".join(words(arguments)):
+        if fault["of"] not in " ".join(names_in(arguments)):
             return function(*arguments, **options)
         due = 0 <= count(number) - fault["first"] < fault["times"]
         if due and fault["do"] == "tear":
@@ -102,17 +102,17 @@ def faulty(function: Callable[..., Any], number: int, fault: dict[str, Any]) -> 
             function(*arguments, **options)
             tear(path, size)
         if due and not fault["after"]:
-            happen(fault)
+            trigger(fault)
         result = function(*arguments, **options)
         if due and fault["after"]:
-            happen(fault)
+            trigger(fault)
         return result
 
     return wrapper
 
 
 class Loader(SourceFileLoader):
-    """Puts the faults into a module once it is imported, before anyone takes a function from it."""
+    """Adds the faults to a module after its import, before other modules import functions from it."""
 
     def exec_module(self, module: ModuleType) -> None:
         super().exec_module(module)

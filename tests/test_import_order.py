@@ -9,11 +9,11 @@ import pytest
 ROOT = Path(__file__).parents[1]
 PACKAGE = "kernel_pipeline"
 TASKS = ("tasks", "tasks.kernels", "tasks.statistics", "tasks.weights", "tasks.learners")
-ROOMS = (
+SUBPACKAGES = (
     *(*TASKS, "cluster", "", "config", "store", "data", "estimators", "models"),
     *("stages", "plan", "results", "run", "cli"),
 )
-"""All subpackages, in the order of the flow of data; "" stands for the modules at the top, such as `errors`."""
+"""All subpackages, in the order of the flow of data; "" stands for the top-level modules, such as `errors`."""
 DASK = {"dask", "distributed", "dask_mpi", "mpi4py", "cloudpickle", "cryptography", "psutil"}
 BLAS = {"scipy", "threadpoolctl"}
 LIBRARIES = {
@@ -50,17 +50,17 @@ def imported(path: Path) -> set[str]:
     return names
 
 
-def room(module: str) -> int:
-    """Return the place of the subpackage of a module in the order."""
+def position(module: str) -> int:
+    """Return the position of the subpackage of a module in this order."""
     parts = module.split(".")
-    known = [".".join(parts[:length]) for length in (2, 1) if ".".join(parts[:length]) in ROOMS]
-    return ROOMS.index(known[0] if known else "")
+    known = [".".join(parts[:length]) for length in (2, 1) if ".".join(parts[:length]) in SUBPACKAGES]
+    return SUBPACKAGES.index(known[0] if known else "")
 
 
 @pytest.mark.parametrize("module", [name for name in MODULES if name not in PUBLIC])
 def test_a_subpackage_imports_only_from_those_to_its_left(module: str) -> None:
     inner = {name.removeprefix(f"{PACKAGE}.") for name in imported(MODULES[module]) if name.startswith(f"{PACKAGE}.")}
-    wrong = {name for name in inner if name in MODULES and room(name) > room(module)}
+    wrong = {name for name in inner if name in MODULES and position(name) > position(module)}
     assert not wrong
 
 
