@@ -18,10 +18,11 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from kernel_pipeline.cluster.settings import ENVIRONMENT
 
@@ -30,7 +31,7 @@ FOLDERS = {"pipeline": ".", "tasks": "tasks", "cluster": "cluster", "configs": "
 USERS = [f"tests/pipeline/{folder}" for folder in ("stages", "estimators", "models", "results")]
 TIME_LIMIT_S = 1200
 
-OPERATORS: dict[type[ast.AST], type[ast.AST]] = {
+OPERATORS: dict[type[ast.AST], Callable[[], ast.AST]] = {
     ast.Add: ast.Sub,
     ast.Sub: ast.Add,
     ast.Mult: ast.Div,
@@ -51,10 +52,8 @@ OPERATORS: dict[type[ast.AST], type[ast.AST]] = {
     ast.Is: ast.IsNot,
     ast.IsNot: ast.Is,
 }
-NAMES = {
-    "min": "max", "minimum": "maximum", "argmin": "argmax", "any": "all", "zeros": "ones", "zip": "reversed",
-}  # fmt: skip
-NAMES |= {second: first for first, second in NAMES.items() if first != "zip"}
+NAMES = {"min": "max", "minimum": "maximum", "argmin": "argmax", "any": "all", "zeros": "ones"}
+NAMES |= {second: first for first, second in NAMES.items()}
 
 
 @dataclass(frozen=True)
@@ -109,33 +108,28 @@ def _excluded(tree: ast.Module) -> set[int]:
     return excluded
 
 
-def _change(node: ast.AST) -> bool:
+def _change(node: Any) -> bool:
     """Change a node in place; return whether there is a change for its type."""
     if isinstance(node, ast.BinOp | ast.AugAssign | ast.BoolOp) and type(node.op) in OPERATORS:
-        node.op = OPERATORS[type(node.op)]()  # type: ignore[assignment]
-        return True
-    if isinstance(node, ast.Compare) and type(node.ops[0]) in OPERATORS:
-        node.ops[0] = OPERATORS[type(node.ops[0])]()  # type: ignore[call-overload]
-        return True
-    if isinstance(node, ast.Constant) and type(node.value) in (int, float, bool):
-        node.value = not node.value if isinstance(node.value, bool) else node.value + 1
-        return True
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        node.op = OPERATORS[type(node.op)]()
+    elif isinstance(node, ast.Compare) and type(node.ops[0]) in OPERATORS:
+        node.ops[0] = OPERATORS[type(node.ops[0])]()
+    elif isinstance(node, ast.Constant) and isinstance(node.value, bool):
+        node.value = not node.value
+    elif isinstance(node, ast.Constant) and isinstance(node.value, int | float):
+        node.value += 1
+    elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.Not):
         node.op = ast.UAdd()
-        return True
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not | ast.Invert):
-        node.op = ast.Not() if isinstance(node.op, ast.Invert) else ast.UAdd()
-        return isinstance(node.op, ast.Not)
-    if isinstance(node, ast.Attribute) and node.attr in NAMES:
+    elif isinstance(node, ast.Attribute) and node.attr in NAMES:
         node.attr = NAMES[node.attr]
-        return True
-    if isinstance(node, ast.Name) and node.id in NAMES and node.id != "zip":
+    elif isinstance(node, ast.Name) and node.id in NAMES:
         node.id = NAMES[node.id]
-        return True
-    return False
+    else:
+        return False
+    return True
 
 
-def test_stages(module: Path) -> list[list[str]]:
+def tests_of(module: Path) -> list[list[str]]:
     """Return the tests to run for a module, in order; those of a later stage include no earlier ones twice."""
     own = ROOT / "tests" / module.parent.relative_to(ROOT)
     first = [str(own.relative_to(ROOT))] if own != ROOT / "tests/tasks" else []
@@ -154,7 +148,7 @@ def is_caught(mutation: Mutation, package: Path) -> str:
     place.write_text(mutation.source())
     environment = os.environ | ENVIRONMENT | {"PYTHONPATH": str(package), "PYTHONDONTWRITEBYTECODE": "1"}
     try:
-        for tests in test_stages(mutation.path):
+        for tests in tests_of(mutation.path):
             options = ["-n0", "-x", "-q", "-p", "no:cacheprovider", f"--basetemp={package / 'pytest'}"]
             command = [sys.executable, "-m", "pytest", *options, *tests]
             try:
