@@ -67,7 +67,7 @@ def test_set_lists_and_tables(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("text", "value"), [("two words", "two words"), ('"quoted"', "quoted"), ("a=b", "a=b")])
-def test_set_a_bare_word_is_a_text(text: str, value: str, tmp_path: Path) -> None:
+def test_set_reads_bare_words_as_text(text: str, value: str, tmp_path: Path) -> None:
     assert setting(f"description={text}", folder=tmp_path).description == value
 
 
