@@ -1,4 +1,4 @@
-"""A small run with one dataset of each kind of source, of which models are fitted."""
+"""A small run with one dataset of each kind of source; the tests fit models from it."""
 
 from pathlib import Path
 from typing import Any

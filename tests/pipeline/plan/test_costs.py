@@ -1,4 +1,4 @@
-"""The work of tasks: sizes for which it is counted by hand, and that it grows with the sizes."""
+"""The estimated work of tasks equals counts by hand for some sizes, and grows with the sizes."""
 
 from dataclasses import fields, replace
 from typing import Any
