@@ -1,7 +1,7 @@
 """Features of extreme size through the whole pipeline, against whole matrices in extended precision.
 
-The reference takes exact differences and `expm1`, and centers before it rounds to double precision. What it shares with
-the pipeline are the solvers, which tests of their own check.
+The reference takes exact differences and `expm1`, and centers before it rounds to double precision. It shares only the
+solvers with the pipeline, which have their own tests.
 """
 
 from pathlib import Path

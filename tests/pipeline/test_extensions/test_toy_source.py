@@ -1,4 +1,4 @@
-"""A data source and a file format that are registered from this folder, in a sweep beside a built-in source."""
+"""A data source and a file format that are registered from this folder, in a sweep with a built-in source."""
 
 import copy
 import json
@@ -106,7 +106,7 @@ def test_a_file_of_the_new_format(tmp_path: Path) -> None:
         load(tmp_path, path="toy.txt", format="semicolon")
 
 
-def test_what_is_no_longer_registered_is_unknown() -> None:
+def test_unregistered_sources_and_formats_are_unknown() -> None:
     SOURCES.unregister("json-lines")
     FORMATS.unregister("semicolons")
     try:
