@@ -148,7 +148,7 @@ def test_plan_names_the_columns_of_views(folder: Path) -> None:
     assert "made: kernels[0] (middle): gaussian on 3 of 5 columns: 1, 2, 3\n" in text
 
 
-def test_plan_says_what_workers_may_use(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_plan_shows_the_memory_limit_of_workers(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     put_config(folder, synthetic_values())
     monkeypatch.setattr("kernel_pipeline.cluster.worker_limits", lambda profile: (profile.jobs or 5, 3 << 30))
     assert "each of 5 worker(s) may use 3 GiB" in shown("plan", "sweep.toml")
@@ -171,7 +171,7 @@ def test_plan_estimates_the_time_of_each_stage(folder: Path, monkeypatch: pytest
     assert "Estimated time with 2 worker(s) as fast as this machine: 10 s (tiles 10 s, reduce 0.0 s, weights" in text
 
 
-def test_plan_says_what_a_sweep_that_does_not_fit_needs(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_plan_shows_what_a_sweep_that_is_too_large_needs(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     put_config(folder, synthetic_values())
     monkeypatch.setattr("kernel_pipeline.store.local_storage.LocalStorage.free_bytes", lambda root: 900)
     text = shown("plan", "sweep.toml")

@@ -192,7 +192,7 @@ def test_digest_and_differences_depend_on_every_value(place: tuple[str | int, ..
     assert any(str(place[-1]) in line for line in lines)
 
 
-def test_differences_of_equal_configs_are_none() -> None:
+def test_differences_of_equal_configs_are_empty() -> None:
     assert differences(parsed(FULL), parsed(copy.deepcopy(FULL) | {"description": "other"})) == []
 
 

@@ -28,7 +28,7 @@ def test_default_config_is_the_one_without_a_name_and_needs_no_data_files() -> N
     assert {dataset.source for dataset in read_config(None)[0].dataset} <= {"sklearn", "synthetic"}
 
 
-def test_folder_of_a_config_file_is_where_its_data_are_looked_up(tmp_path: Path) -> None:
+def test_data_are_looked_up_in_the_folder_of_the_config_file(tmp_path: Path) -> None:
     config, folder = read_config(str(put_config(tmp_path, FULL)))
     assert config == parsed(FULL)
     assert folder == tmp_path

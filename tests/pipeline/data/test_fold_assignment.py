@@ -79,7 +79,7 @@ def test_samples_of_a_patient_are_in_one_fold(groups: int | str, folds: int, tmp
     assert np.ptp(counts, axis=0).max() <= 0.2  # one of five patients of a class
 
 
-def test_groups_depend_on_the_seed_alone(tmp_path: Path) -> None:
+def test_groups_depend_only_on_the_seed(tmp_path: Path) -> None:
     one, two = (patients(tmp_path, seed=4)[0] for _ in range(2))
     assert one.fingerprint == two.fingerprint
     assert patients(tmp_path, seed=5)[0].fingerprint != one.fingerprint
@@ -210,7 +210,7 @@ def split_file(folder: Path, columns: list[int], name: str = "things.csv") -> No
 
 
 @pytest.mark.parametrize("columns", [[1, 2, 3], [3, 1, 2], [0, 1, 2, 3]], ids=["same", "other order", "more"])
-def test_a_file_holds_the_test_set(columns: list[int], tmp_path: Path) -> None:
+def test_a_file_contains_the_test_set(columns: list[int], tmp_path: Path) -> None:
     put(tmp_path, MARKED)
     whole = load(tmp_path, test="part", scale="standard")
     split_file(tmp_path, columns)

@@ -90,7 +90,7 @@ def test_without_rows_all_are_taken(tmp_path: Path) -> None:
     assert sorted(load(tmp_path, task="regression", rows=20).order) == list(range(20))
 
 
-def test_more_rows_than_there_are(tmp_path: Path) -> None:
+def test_more_rows_than_available(tmp_path: Path) -> None:
     assert "rows = 10, but there are only 9 usable rows" in refused(tmp_path, ROWS, rows=10)
 
 

@@ -114,7 +114,7 @@ def test_views_choose_columns_by_name_and_number() -> None:
 
 
 @pytest.mark.parametrize("with_features", [False, True])
-def test_precomputed_kernels_are_parameters_and_x_holds_sample_numbers(with_features: bool) -> None:
+def test_precomputed_kernels_are_parameters_and_x_contains_sample_numbers(with_features: bool) -> None:
     X, y = samples()
     wide, narrow, linear = gram(X, X)
     reference = kp.AlignedKernelRegressor(kernels=KERNELS, alpha=1e-3)

@@ -155,7 +155,7 @@ def test_cleaning_twice_frees_nothing_more(root: Path) -> None:
     assert verify(root)[0] == 0
 
 
-def test_damage_in_a_cleaned_run_is_noticed(root: Path) -> None:
+def test_damage_in_a_cleaned_run_is_detected(root: Path) -> None:
     clean(root)
     flip(root / "weights.zarr/wave/regression/alignf/c/1/0")
     code, said = verify(root)

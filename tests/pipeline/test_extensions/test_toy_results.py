@@ -74,7 +74,7 @@ def test_a_metric_that_is_added_later_outdates_the_fits_that_it_measures(tmp_pat
     assert changed == {name for name in identities if name.startswith("fits/") and "/regression/" in name}
 
 
-def test_tables_and_figures_follow_what_is_registered(tmp_path: Path) -> None:
+def test_registered_tables_and_figures_are_added_and_others_removed(tmp_path: Path) -> None:
     """Tables and figures that are registered after a run are added to it, and removed when they are unregistered."""
     run(tmp_path)
     before = files_of(tmp_path)

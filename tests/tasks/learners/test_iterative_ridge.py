@@ -154,7 +154,7 @@ def test_repeated_fits_have_the_same_bytes() -> None:
 
 
 def test_protein(data_dir: Path) -> None:
-    """13 Gaussians with uniform weights on 4,000 rows, against a Cholesky factorisation for every ridge."""
+    """Compare 13 Gaussians with uniform weights on 4,000 rows with a Cholesky factorisation for every ridge."""
     with gzip.open(data_dir / "large" / "casp_protein.csv.gz", "rt") as file:
         table = np.loadtxt(file, delimiter=",", skiprows=1, max_rows=4400)
     features, labels = table[:, 1:], table[:, [0]]

@@ -120,7 +120,7 @@ def test_the_best_values_of_the_problems_above_are_inside_the_path() -> None:
 
 
 @pytest.mark.parametrize(("task", "values"), [("regression", RIDGES), ("classification", COSTS)])
-def test_ties_go_to_the_most_regularised(task: str, values: list[float]) -> None:
+def test_ties_choose_the_most_regularised_value(task: str, values: list[float]) -> None:
     # With a constant kernel, every value of the path gives the same predictions.
     kernel, split = make_problem(0, task)
     path = path_of(task, np.ones_like(kernel), split, values)

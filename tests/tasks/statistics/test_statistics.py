@@ -31,7 +31,7 @@ def test_sums_over_any_tiles_give_the_statistics_of_every_set(problem: Problem) 
 
 @settings(max_examples=40, deadline=None)
 @given(problems())
-def test_a_tile_holds_the_kernels_minus_one(problem: Problem) -> None:
+def test_a_tile_contains_the_kernels_minus_one(problem: Problem) -> None:
     _, gram = sums_of(problem)
     reference = dense.gaussians(problem.features, problem.log2_gamma)
     upper = np.triu_indices(len(problem.features))
