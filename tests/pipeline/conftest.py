@@ -9,7 +9,7 @@ from tests.helpers.sweeps import resume_here, run_here, smaller_config
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Plan]:
-    """A finished run, tables and all, and its plan; to be looked at only."""
+    """Return a finished run with its tables, which tests must not change, and its plan."""
     root = tmp_path_factory.mktemp("finished")
     plan = run_here(root, smaller_config())[0]
     assert resume_here(root)[0] == 0
@@ -23,5 +23,5 @@ def plan(finished: tuple[Path, Plan]) -> Plan:
 
 @pytest.fixture
 def root(finished: tuple[Path, Plan], tmp_path: Path) -> Path:
-    """A copy of the finished run, to be spoiled."""
+    """Return a copy of the finished run, which tests may damage."""
     return shutil.copytree(finished[0], tmp_path / "run")

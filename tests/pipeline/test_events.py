@@ -1,4 +1,4 @@
-"""Events reach all listeners, and what they are shown and logged as."""
+"""Events reach all listeners, and are shown and logged."""
 
 import io
 import logging
@@ -18,7 +18,7 @@ def test_listeners_are_called_in_order() -> None:
     assert seen == [("first", Notice("hello")), ("second", Notice("hello"))]
 
 
-def test_texts_are_shown_as_they_are() -> None:
+def test_texts_are_shown_unchanged() -> None:
     said = io.StringIO()
     view = RunView(Console(file=said, width=40), "my.toml")
     view(Notice("[bold]not markup[/bold] " + "x" * 50))

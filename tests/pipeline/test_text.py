@@ -18,12 +18,12 @@ from kernel_pipeline.text import format_bytes
         (5 << 40, "5 TiB"),
     ],
 )
-def test_bytes_for_people(size: int, text: str) -> None:
+def test_sizes_have_readable_units(size: int, text: str) -> None:
     assert format_bytes(size) == text
 
 
 @settings(deadline=None)
 @given(size=st.integers(0, 900 << 40))
 @example(size=1_023_700)
-def test_bytes_for_people_are_never_powers_of_ten(size: int) -> None:
+def test_sizes_have_no_exponents(size: int) -> None:
     assert "e" not in format_bytes(size)

@@ -1,6 +1,6 @@
-"""The paper's definitions, written down as they stand: whole matrices, nothing shared with the code under test.
+"""The definitions of the paper with whole matrices, independent of the code under test.
 
-Extended precision throughout, because a Gaussian of tiny gamma is 1 minus little, and centering takes the 1 away.
+They use extended precision, because a Gaussian kernel of small gamma is close to 1, and centering cancels the 1.
 """
 
 from collections.abc import Sequence
@@ -20,21 +20,21 @@ def squared_distances(rows: Floats, columns: Floats) -> Extended:
 
 
 def gaussians(features: Floats, log2_gamma: Sequence[int]) -> Extended:
-    """(p, m, m): exp(-gamma ||x - z||^2) for every gamma, each by its own exponential."""
+    """Compute exp(-gamma ||x - z||^2) for every gamma, (p, m, m), each by its own exponential."""
     distances = squared_distances(features, features)
     exponents = range(log2_gamma[0], log2_gamma[1] + 1)
     return np.stack([np.exp(-(np.longdouble(2.0) ** exponent) * distances) for exponent in exponents])
 
 
 def centered(kernel: Extended) -> Extended:
-    """U K U with U = I - 11'/n (Lemma 1); for a stack of kernels, each of them."""
+    """Compute U K U with U = I - 11'/n (Lemma 1), for one kernel or for each of a stack."""
     n = kernel.shape[-1]
     U = np.eye(n, dtype=np.longdouble) - np.ones((n, n), dtype=np.longdouble) / n
     return np.asarray(U @ kernel @ U)
 
 
 def centered_label_kernel(labels: Floats) -> Extended:
-    """U Y Y' U, as (UY)(UY)': the squares of a large mean would take the digits with them."""
+    """Compute U Y Y' U as (UY)(UY)', since the squares of a large mean would cancel digits."""
     n = len(labels)
     U = np.eye(n, dtype=np.longdouble) - np.ones((n, n), dtype=np.longdouble) / n
     y = U @ labels.reshape(n, -1).astype(np.longdouble)
@@ -46,7 +46,7 @@ def frobenius(K: Extended, L: Extended) -> np.longdouble:
 
 
 def uncentered_alignment(K: Extended, labels: Floats) -> float:
-    """<K, Y Y'> / (||K|| ||Y Y'||), of matrices as they are."""
+    """Compute <K, Y Y'> / (||K|| ||Y Y'||) without centering."""
     block = labels.reshape(len(labels), -1).astype(np.longdouble)
     label_kernel = block @ block.T
     norms = np.sqrt(frobenius(K, K) * frobenius(label_kernel, label_kernel))
@@ -54,7 +54,7 @@ def uncentered_alignment(K: Extended, labels: Floats) -> float:
 
 
 def centered_alignment(K: Extended, labels: Floats) -> float:
-    """Definition 4: the same quotient, of K_c and of the centered label kernel."""
+    """Compute the same quotient for K_c and the centered label kernel (Definition 4)."""
     K, label_kernel = centered(K), centered_label_kernel(labels)
     norms = np.sqrt(frobenius(K, K) * frobenius(label_kernel, label_kernel))
     return float(frobenius(K, label_kernel) / norms)
@@ -74,7 +74,7 @@ class DenseStatistics:
 
 
 def dense_statistics(kernels: Extended, labels: Floats, inside: Integers) -> DenseStatistics:
-    """M, a and the traces of the samples `inside` alone: cut them out, center, multiply."""
+    """Compute M, a and the traces from the samples `inside` only."""
     K = centered(kernels[:, inside[:, None], inside[None, :]])
     label_kernel = centered_label_kernel(labels[inside])
     flat = K.reshape(len(K), -1)

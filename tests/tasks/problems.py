@@ -1,6 +1,6 @@
 """Small random problems for the methods that learn weights and predictor at once.
 
-What a test compares with is computed from `grams`, which is made by the definitions alone.
+References are computed from `grams`, which follow from the definitions only.
 """
 
 from dataclasses import dataclass
@@ -19,15 +19,15 @@ KINDS = ["gaussian", "low rank", "rank one"]
 class Problem:
     kernels: BaseKernels
     grams: Floats
-    """(p, n, n): the kernels, centered and of trace one."""
+    """Kernels, (p, n, n), centered and of trace one."""
     held_out: Floats
-    """(p, q, n)"""
+    """Kernels of held-out samples with the training samples, (p, q, n)."""
     y: Floats
     classes: Floats
-    """The same as -1 and +1, both present, often unbalanced."""
+    """Labels -1 and +1 from `y`, both present, often unbalanced."""
 
     def dense(self) -> GramKernels:
-        """The same kernels as Gram matrices."""
+        """Return the same kernels as Gram matrices."""
         return GramKernels(self.grams, self.held_out, np.trace(self.grams, axis1=1, axis2=2) > 0)
 
 

@@ -10,7 +10,7 @@ from tests.tasks.dense import Floats, Integers
 def make_kernel(seed: int, m: int, n: int) -> tuple[Floats, Integers]:
     rng = np.random.default_rng(seed)
     kernel = dense.gaussians(rng.normal(size=(m, 3)), (-3, -3))[0].astype(np.float64)
-    return kernel, rng.permutation(m)[:n]  # in no order: a training set need not come first, nor be sorted
+    return kernel, rng.permutation(m)[:n]  # shuffled, since a training set need not be first or sorted
 
 
 @pytest.mark.parametrize("n", [1, 2, 7, 25])
@@ -20,7 +20,7 @@ def test_against_the_definition(n: int) -> None:
     assert actual.shape == (25, n)
     expected = dense.centered(kernel[np.ix_(train, train)].astype(np.longdouble))
     np.testing.assert_allclose(actual[train], expected.astype(np.float64), rtol=0, atol=1e-15 * 25)
-    # what training samples have, centered, sums to zero both ways
+    # rows and columns of the centered training kernel sum to zero
     np.testing.assert_allclose(actual[train].sum(axis=0), 0.0, atol=1e-13)
     np.testing.assert_allclose(actual.sum(axis=1), 0.0, atol=1e-13)
 
@@ -36,7 +36,7 @@ def test_against_scikit_learn_for_training_and_held_out_samples(n: int) -> None:
         np.testing.assert_allclose(actual[rows], expected, rtol=0, atol=1e-14)
 
 
-def test_held_out_samples_do_not_move_the_means() -> None:
+def test_held_out_samples_do_not_affect_the_means() -> None:
     kernel, train = make_kernel(2, 20, 12)
     held_out = np.setdiff1d(np.arange(20), train)
     changed = kernel.copy()
@@ -44,7 +44,7 @@ def test_held_out_samples_do_not_move_the_means() -> None:
     np.testing.assert_array_equal(center_on(changed, train), center_on(kernel, train))
 
 
-def test_the_kernel_itself_is_left_alone() -> None:
+def test_the_kernel_itself_is_not_changed() -> None:
     kernel, _ = make_kernel(3, 10, 4)
     before = kernel.copy()
     center_on(kernel, np.arange(10))
@@ -52,7 +52,7 @@ def test_the_kernel_itself_is_left_alone() -> None:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_the_positive_part_cuts_negative_directions_off(seed: int) -> None:
+def test_the_positive_part_removes_negative_directions(seed: int) -> None:
     rng = np.random.default_rng(seed)
     n, q = int(rng.integers(2, 20)), 4
     root = rng.normal(size=(n + q, 6))
@@ -68,7 +68,7 @@ def test_the_positive_part_cuts_negative_directions_off(seed: int) -> None:
     expected = (vectors * np.maximum(values, 0.0)) @ vectors.T
     np.testing.assert_allclose(positive[train], expected, atol=1e-12 * size * n)
     assert np.linalg.eigvalsh(positive[train]).min() >= -1e-12 * size
-    # held-out rows keep what they have in the directions that are left, and nothing else
+    # held-out rows keep only their components in the remaining directions
     kept = vectors[:, values > 1e-9 * size]
     cut = vectors[:, values < -1e-9 * size]
     np.testing.assert_allclose(positive[held_out] @ kept, centered[held_out] @ kept, atol=1e-10 * size * n)

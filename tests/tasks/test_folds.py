@@ -10,7 +10,7 @@ many_folds = st.integers(2, 10)
 
 @settings(max_examples=60, deadline=None)
 @given(folds=many_folds, more=st.integers(0, 60), classes=st.integers(1, 4), seed=st.integers(0, 2**32 - 1))
-def test_folds_are_contiguous_even_and_lose_nobody(folds: int, more: int, classes: int, seed: int) -> None:
+def test_folds_are_contiguous_even_and_contain_every_sample(folds: int, more: int, classes: int, seed: int) -> None:
     count = folds + more
     target = np.random.default_rng(seed).integers(0, classes, size=count).astype(np.float64)
     place, fold = stratified_folds(target, folds)
@@ -24,7 +24,7 @@ def test_folds_are_contiguous_even_and_lose_nobody(folds: int, more: int, classe
 
 @settings(max_examples=60, deadline=None)
 @given(folds=many_folds, rare=st.integers(1, 30), common=st.integers(10, 60), seed=st.integers(0, 2**32 - 1))
-def test_two_classes_are_shared_out_evenly(folds: int, rare: int, common: int, seed: int) -> None:
+def test_two_classes_are_distributed_evenly(folds: int, rare: int, common: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     target = rng.permutation(np.repeat([1.0, -1.0], [rare, common]))
     place, fold = stratified_folds(target, folds)
@@ -33,15 +33,15 @@ def test_two_classes_are_shared_out_evenly(folds: int, rare: int, common: int, s
         assert shares.max() - shares.min() <= 1
 
 
-def test_other_targets_are_dealt_one_after_the_other() -> None:
-    # The samples come in random order, so this is a random split: sorting by a target would be none.
+def test_other_targets_are_assigned_in_turn() -> None:
+    # The samples are in random order, so this is a random split, which sorting by a target would not be.
     target = np.array([3.0, 1.0, 2.0, 9.0, 7.0, 8.0, 4.0])
     place, fold = stratified_folds(target, 3)
     np.testing.assert_array_equal(place, [0, 3, 6, 1, 4, 2, 5])
     np.testing.assert_array_equal(fold, [0, 0, 0, 1, 1, 2, 2])
 
 
-def test_classes_are_dealt_in_the_order_of_their_samples() -> None:
+def test_classes_are_assigned_in_the_order_of_their_samples() -> None:
     target = np.array([1.0, -1.0, 1.0, -1.0, -1.0, 1.0])
     place, fold = stratified_folds(target, 2)
     np.testing.assert_array_equal(place, [1, 4, 2, 3, 0, 5])
@@ -78,7 +78,7 @@ def test_fold_bounds(sizes: list[int]) -> None:
     np.testing.assert_array_equal(bounds, np.cumsum([0, *sizes]))
 
 
-def test_bounds_of_dealt_folds_cut_out_each_fold() -> None:
+def test_bounds_of_stratified_folds_delimit_each_fold() -> None:
     _, fold = stratified_folds(np.random.default_rng(0).normal(size=23), 5)
     bounds = fold_bounds(fold)
     for f in range(5):

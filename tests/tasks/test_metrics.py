@@ -12,14 +12,14 @@ RTOL = 1e-13
 
 
 def two_classes(seed: int) -> tuple[Floats, Floats]:
-    """Decision values with ties, (samples, 1, fits), and labels."""
+    """Return decision values with ties, (samples, 1, fits), and labels."""
     rng = np.random.default_rng(seed)
     labels = np.where(rng.random((40, 1)) < 0.3, 1.0, -1.0)
     return np.round(labels[:, :, None] + 1.5 * rng.normal(size=(40, 1, FITS)), 1), labels
 
 
 def several_classes(seed: int) -> tuple[Floats, Floats]:
-    """Predicted classes as zeros and ones, and labels; one of the five classes never occurs, another only once."""
+    """Return predicted classes as zeros and ones, and labels; of five classes, one never occurs and one only once."""
     rng = np.random.default_rng(seed)
     true, predicted = rng.integers(0, 3, 40), rng.integers(0, 3, (FITS, 40))
     predicted[0, 0] = 4
@@ -42,7 +42,7 @@ def test_classes(problem: object, seed: int) -> None:
 
 
 def recall_over_true(true: object, predicted: object) -> float:
-    """Balanced accuracy; scikit-learn warns about predicted classes that no label has, and leaves them out."""
+    """Return the balanced accuracy; scikit-learn's own warns about predicted classes that no label has."""
     classes = np.unique(np.asarray(true))
     recalls = sklearn.metrics.recall_score(true, predicted, labels=classes, average=None, zero_division=0)
     return float(np.mean(recalls))

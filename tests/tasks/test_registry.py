@@ -15,7 +15,7 @@ BUILT_IN = [
 
 
 @pytest.mark.parametrize("first", ["weights.method", "learners.l1_svm", "weights.best_kernel"])
-def test_built_in_entries_have_one_order_whatever_is_imported_first(first: str) -> None:
+def test_built_in_entries_have_the_same_order_whatever_is_imported_first(first: str) -> None:
     code = (
         f"import kernel_pipeline.tasks.{first}\n"
         "from kernel_pipeline.tasks.weights.method import METHODS\n"
@@ -37,7 +37,9 @@ def test_a_name_is_registered_once() -> None:
     assert list(registry) == []
 
 
-def test_entries_that_were_registered_before_the_first_read_follow(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_entries_that_are_registered_before_the_first_read_follow_the_built_in_ones(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     registry: Registry[object] = Registry("thing", ("built_in_things",))
     module = ModuleType("built_in_things")
     monkeypatch.setitem(sys.modules, "built_in_things", module)

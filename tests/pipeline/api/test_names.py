@@ -82,7 +82,7 @@ def test_callable_subpackages_have_the_signature_of_the_function() -> None:
 
 
 def typed() -> tuple[str, int]:
-    """Checked by mypy: the functions, not the subpackages, are what type checkers see."""
+    """Let mypy check that `run` and `plan` are the functions, not the subpackages."""
     run: kp.RunResults = kp.run("default", cluster="local", out=None, listeners=())
     plan: kp.Plan = kp.plan(run.config)
     return run.directory, len(plan.tasks)

@@ -1,4 +1,4 @@
-"""The results of a run as Python objects, held against the files of the run and dense references."""
+"""The results of a run as Python objects, compared with the files of the run and dense references."""
 
 import shutil
 import zipfile
@@ -25,7 +25,7 @@ def gaussian(features: np.ndarray, exponent: int) -> np.ndarray:
 
 
 def source_features(root: Path, dataset: str) -> np.ndarray:
-    """The stored features, in the order of the source rows."""
+    """Return the stored features in the order of the source rows."""
     import zarr
 
     features = zarr.open_array(root / f"data.zarr/{dataset}/features", mode="r")[...]
@@ -33,7 +33,7 @@ def source_features(root: Path, dataset: str) -> np.ndarray:
     return np.asarray(features)[np.argsort(np.asarray(order))]
 
 
-def test_rows_and_summary_are_the_tables(finished: tuple[Path, Plan]) -> None:
+def test_rows_and_summary_equal_the_tables(finished: tuple[Path, Plan]) -> None:
     run = kp.open_run(finished[0])
     rows = pd.read_csv(finished[0] / "results/rows.csv")
     assert list(run.rows["error"]) == list(rows["error"])
@@ -58,7 +58,7 @@ def test_features_are_the_names_of_the_columns(finished: tuple[Path, Plan]) -> N
         run.features("waves")
 
 
-def test_statistics_explain_the_weights(finished: tuple[Path, Plan]) -> None:
+def test_weights_are_optimal_for_the_statistics(finished: tuple[Path, Plan]) -> None:
     run = kp.open_run(finished[0])
     found = run.statistics("wave", trial=1)
     weights = run.weights("wave", "alignf")["trial_1"].to_numpy()
@@ -129,7 +129,7 @@ def test_source_data_that_have_changed_are_rejected(tmp_path: Path) -> None:
         kp.open_run(tmp_path / "run").gram("things", "gaussian(2^-3)")
 
 
-def test_where_a_dataset_has_two_tasks_one_is_chosen(finished: tuple[Path, Plan]) -> None:
+def test_a_dataset_with_two_tasks_requires_a_task(finished: tuple[Path, Plan]) -> None:
     run = kp.open_run(finished[0])
     with pytest.raises(
         kp.PipelineError, match=r"'flowers' has 2 tasks; choose one with task='regression' or task='classification'"
@@ -140,7 +140,7 @@ def test_where_a_dataset_has_two_tasks_one_is_chosen(finished: tuple[Path, Plan]
     assert run.statistics("flowers", trial=0, task="classification").a.notna().all()
 
 
-def test_names_that_do_not_exist_are_rejected_with_those_that_do(finished: tuple[Path, Plan]) -> None:
+def test_unknown_names_are_rejected_with_the_available_ones(finished: tuple[Path, Plan]) -> None:
     run = kp.open_run(finished[0])
     with pytest.raises(kp.PipelineError, match=r"no dataset 'waves'\. Available: 'wave', 'flowers'\. Did you mean"):
         run.weights("waves", "alignf")
@@ -166,7 +166,7 @@ def test_an_unfinished_run_has_no_tables_yet(tmp_path: Path) -> None:
     assert run.gram("wave", "gaussian(2^-4)").shape == (50, 50)
 
 
-def test_damage_is_named_with_the_command_that_repairs_it(root: Path) -> None:
+def test_messages_about_damage_name_the_command_that_repairs_it(root: Path) -> None:
     flip(root / "weights.zarr/wave/regression/alignf/c/1/0")
     with pytest.raises(kp.RefusedError, match=f"`pipeline verify {root} --repair` computes it again"):
         kp.open_run(root).weights("wave", "alignf")
@@ -175,13 +175,13 @@ def test_damage_is_named_with_the_command_that_repairs_it(root: Path) -> None:
         _ = kp.open_run(root).rows
 
 
-def test_a_folder_that_is_no_run_is_rejected(tmp_path: Path) -> None:
+def test_a_folder_that_is_not_a_run_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(kp.RefusedError, match="is not a run directory"):
         kp.open_run(tmp_path)
 
 
 @pytest.mark.parametrize("method", ["linear", "mean"])
-def test_a_method_without_weights_is_refused_with_those_that_have_weights(method: str, tmp_path: Path) -> None:
+def test_a_method_without_weights_is_refused_with_a_list_of_the_others(method: str, tmp_path: Path) -> None:
     zipfile.ZipFile(ASSETS / "run.zip").extractall(tmp_path)
     with pytest.raises(kp.PipelineError) as refused:
         kp.open_run(tmp_path / "small-run").weights("wave", method)
@@ -209,7 +209,7 @@ def test_a_run_of_an_earlier_version_still_opens(name: str, tmp_path: Path) -> N
         run.features("wave")
     status = CliRunner().invoke(main, ["status", str(root)])
     assert status.exit_code == 0, status.output
-    # What resuming would compute again is reported: nothing, or tasks whose algorithm has changed since.
+    # The status reports what resuming would recompute: nothing, or tasks whose algorithm has changed since.
     first = status.output.partition("\n\n")[0]
     assert "19 of 19 tasks are done" in first or "outdated by a change of config, data or algorithm" in first
     verified = CliRunner().invoke(main, ["verify", str(root)])

@@ -31,7 +31,7 @@ TINY: dict[str, Any] = {
 
 
 @pytest.fixture(autouse=True)
-def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _run_in_temporary_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
@@ -50,7 +50,7 @@ def run(**options: Any) -> kp.RunResults:
     return kp.run(TINY, **{"cluster": "threads", "workers": 1, **options})
 
 
-def test_a_run_emits_what_happens_in_order() -> None:
+def test_a_run_emits_events_in_order() -> None:
     events: list[Event] = []
     found = run(listeners=[events.append])
     tasks = len(kp.plan(TINY).tasks)
@@ -82,7 +82,7 @@ def test_an_exception_of_a_listener_stops_the_run_which_can_be_resumed() -> None
     assert run(out="here").is_complete
 
 
-def test_configs_of_every_kind_are_the_same_sweep(tmp_path: Path) -> None:
+def test_every_type_of_config_gives_the_same_plan(tmp_path: Path) -> None:
     config = kp.read_config(TINY)
     from kernel_pipeline.config.loading import to_toml
 
@@ -92,14 +92,14 @@ def test_configs_of_every_kind_are_the_same_sweep(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("given", [TINY, "config"])
-def test_settings_change_values_by_their_keys_and_leave_the_original(given: Any) -> None:
+def test_settings_change_values_by_key_but_not_the_original(given: Any) -> None:
     given = kp.read_config(TINY) if given == "config" else given
     changed = kp.read_config(given, {"protocol.folds": 4, "dataset.wave.rows": 40})
     assert (changed.protocol.folds, changed.dataset[0].rows) == (4, 40)
     assert kp.read_config(given).protocol.folds == 3
 
 
-def test_errors_have_the_texts_of_the_command_line() -> None:
+def test_errors_have_the_same_messages_as_the_command_line() -> None:
     with pytest.raises(kp.ConfigError, match=r"the given config is not a valid config:\n  protocol\.folds"):
         kp.run(TINY, settings={"protocol.folds": 1})
     with pytest.raises(kp.ClusterError, match="there is no such cluster"):

@@ -1,4 +1,4 @@
-"""Scripts and notebooks that run sweeps, each in a process of its own."""
+"""Scripts and notebooks that run sweeps, each in its own process."""
 
 import json
 import os
@@ -41,7 +41,7 @@ def test_a_script_without_a_main_guard_runs_two_sweeps(tmp_path: Path) -> None:
     assert done.returncode == 0
 
 
-def test_files_of_the_user_with_the_names_of_our_folders_change_nothing(tmp_path: Path) -> None:
+def test_user_files_with_the_names_of_our_folders_are_ignored(tmp_path: Path) -> None:
     for name in ("tasks", "pipeline", "cluster", "configs", "run", "plan", "events"):
         (tmp_path / f"{name}.py").write_text("raise SystemExit('this file is not for you')\n")
     (tmp_path / "configs").mkdir()
@@ -60,7 +60,7 @@ def test_files_of_the_user_with_the_names_of_our_folders_change_nothing(tmp_path
 
 
 def notebook(cwd: Path, *cells: str) -> list[str]:
-    """What each cell of a notebook prints or displays."""
+    """Run a notebook and return what each cell prints or displays."""
     nbclient = pytest.importorskip("nbclient", reason="needs nbclient and ipykernel: pip install '.[test]'")
     pytest.importorskip("ipykernel", reason="needs ipykernel: pip install '.[test]'")
     nbformat: Any = pytest.importorskip("nbformat.v4", reason="needs nbclient: pip install '.[test]'")
@@ -100,7 +100,7 @@ import kernel_pipeline as kp
 from kernel_pipeline.events import TaskFinished
 
 def interrupt(event):
-    # As the button of a notebook does it.
+    # The interrupt button of a notebook sends this signal.
     if isinstance(event, TaskFinished) and event.stage == "tiles":
         os.kill(os.getpid(), signal.SIGINT)
 
@@ -140,7 +140,7 @@ def hang(event):
 try:
     kp.run({TINY}, workers=1, out="here", listeners=[hang])
 except kp.InterruptedRunError as error:
-    time.sleep(6)  # longer than a command would live
+    time.sleep(6)  # the command line would have exited by then
     print(error)
 """
     (tmp_path / "script.py").write_text(code)

@@ -1,4 +1,4 @@
-"""Folders that the tests of refused runs share."""
+"""Fixtures for the tests of refused runs."""
 
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from tests.helpers.sweeps import plan_in
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty folder to run in, where no cluster may start."""
+    """Return an empty working directory, and let every attempt to start a cluster fail."""
 
     def no_cluster(*arguments: Any) -> None:
         raise AssertionError("a cluster is started")
@@ -23,7 +23,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def begun(folder: Path) -> Path:
-    """A directory in which the sweep of sweep.toml was begun."""
+    """Return a run directory in which the sweep of sweep.toml has started."""
     put(folder, ROWS)
     put_config(folder, config_values())
     plan_in(folder / "begun", parsed(config_values()), folder)

@@ -17,7 +17,7 @@ def run(*arguments: str) -> Result:
 
 
 def refused(folder: Path, *arguments: str, code: int = PipelineError.exit_code) -> str:
-    """Run, and return the message of a run that must be refused."""
+    """Run `pipeline run`, which must be refused, and return its message."""
     before = listing(folder)
     result = run(*arguments)
     assert listing(folder) == before

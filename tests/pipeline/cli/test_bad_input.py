@@ -13,7 +13,7 @@ from tests.pipeline.cli.refusals import GAMMA, refused
 
 @dataclass
 class Case:
-    """A mistake in the config or in the file, and the words that its message must have."""
+    """A mistake in the config or in the file, and the words that its message must contain."""
 
     name: str
     words: list[str]
@@ -30,7 +30,7 @@ def words(features: str, **family: Any) -> list[dict[str, Any]]:
 
 
 def view(**keys: Any) -> dict[str, Any]:
-    """The values of a config with one family and the keys of a view."""
+    """Return the values of a config with one family and the keys of a view."""
     return config_values(kernels=[{"family": "linear", **keys}])
 
 

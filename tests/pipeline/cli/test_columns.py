@@ -31,7 +31,7 @@ def test_one_table_is_described() -> None:
     ]
 
 
-def test_an_unknown_table_is_one_message() -> None:
+def test_an_unknown_table_gives_one_message() -> None:
     done = CliRunner().invoke(main, ["columns", "row"])
     assert done.exit_code == 2
     assert "there is no table 'row'. Available: rows, path," in done.output

@@ -1,4 +1,4 @@
-"""The command line on real worker processes: `pipeline run` from the first byte to the tables."""
+"""The command line with real worker processes: complete runs of `pipeline run`."""
 
 import json
 import os
@@ -27,7 +27,7 @@ SAME_BYTES = (
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a config and a finished run of it, `two`."""
+    """Return a folder with a config and a finished run of it in `two`."""
     folder = tmp_path_factory.mktemp("command")
     (folder / "small.toml").write_text(tomli_w.dumps(SMALL))
     done = pipeline("run", "small.toml", "--cluster", "local", "--workers", "2", "--out", "two", cwd=folder)
@@ -41,12 +41,12 @@ def tables(root: Path) -> dict[str, bytes]:
 
 
 def names(root: Path) -> list[str]:
-    """What the ledger has whole lines of, in their order; none before there is a ledger."""
+    """Return the names in the complete lines of the ledger, in order; none if there is no ledger yet."""
     path = root / "ledger.jsonl"
     return [json.loads(line)["name"] for line in path.read_bytes().split(b"\n")[:-1]] if path.exists() else []
 
 
-def test_it_says_what_it_does_and_ends_with_the_table_and_where_to_look(folder: Path) -> None:
+def test_output_describes_the_run_and_ends_with_the_summary_and_paths(folder: Path) -> None:
     output = (folder / "two.txt").read_text()
     assert "small: 2 dataset(s), 4 method(s), 4 trials" in output
     assert output.count("2 workers; dashboard: off (enable it with --dashboard)") == 1
@@ -54,10 +54,10 @@ def test_it_says_what_it_does_and_ends_with_the_table_and_where_to_look(folder: 
     assert "Classification: misclassification rate" in output
     assert "The report is two/report.html, and the tables are in two/results" in output
     assert "pipeline status two" in output
-    assert "\x1b" not in output  # no colours, no bars off a terminal
+    assert "\x1b" not in output  # no colors and no bars without a terminal
 
 
-def test_the_run_directory_holds_what_the_contract_names(folder: Path) -> None:
+def test_the_run_directory_contains_the_documented_files(folder: Path) -> None:
     root = folder / "two"
     for name in ("config.toml", "environment.json", "ledger.jsonl", "gram.zarr", "statistics.zarr", "weights.zarr"):
         assert (root / name).exists(), name
@@ -70,7 +70,7 @@ def test_the_run_directory_holds_what_the_contract_names(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(("cluster", "workers"), [("local", "1"), ("threads", "2"), ("local", "4")])
-def test_the_tables_are_the_same_bytes_with_any_workers(folder: Path, cluster: str, workers: str) -> None:
+def test_the_tables_are_identical_for_any_number_of_workers(folder: Path, cluster: str, workers: str) -> None:
     root = folder / f"{cluster}-{workers}"
     done = pipeline("run", "small.toml", "--cluster", cluster, "--workers", workers, "--out", root.name, cwd=folder)
     assert done.returncode == 0, done.stderr
@@ -82,7 +82,7 @@ def test_the_tables_are_the_same_bytes_with_any_workers(folder: Path, cluster: s
     assert not (root / "lock").exists()
 
 
-def test_running_again_does_nothing_again(folder: Path) -> None:
+def test_running_a_finished_run_again_does_nothing(folder: Path) -> None:
     before, ledger = tables(folder / "two"), (folder / "two/ledger.jsonl").read_bytes()
     done = pipeline("run", "small.toml", "--out", "two", cwd=folder)
     assert done.returncode == 0
@@ -93,7 +93,7 @@ def test_running_again_does_nothing_again(folder: Path) -> None:
 
 
 @pytest.mark.faults
-def test_a_damaged_chunk_is_computed_again_and_nothing_else(folder: Path) -> None:
+def test_only_the_damaged_chunk_is_computed_again(folder: Path) -> None:
     root = shutil.copytree(folder / "two", folder / "damaged")
     before = names(root)
     flip(root / "weights.zarr/wave/regression/alignf/c/1/0")
@@ -106,12 +106,12 @@ def test_a_damaged_chunk_is_computed_again_and_nothing_else(folder: Path) -> Non
 
 @pytest.mark.faults
 @pytest.mark.parametrize("warning", [signal.SIGINT, signal.SIGTERM])
-def test_a_run_that_is_stopped_goes_on_to_the_same_tables(folder: Path, warning: signal.Signals) -> None:
+def test_a_stopped_run_resumes_to_the_same_tables(folder: Path, warning: signal.Signals) -> None:
     root = folder / f"stopped-{warning.name}"
     process = start("run", "small.toml", "--workers", "1", "--out", root, cwd=folder)
     while process.poll() is None and not any(name.startswith("tiles/") for name in names(root)):
         time.sleep(0.02)
-    os.killpg(process.pid, warning)  # as a terminal or a batch system does: to the workers too
+    os.killpg(process.pid, warning)  # to the workers too, like a terminal or a batch system
     output, errors = process.communicate(timeout=60)
     assert process.returncode == 130
     assert "Stopping: running tasks have at most 30 s to finish" in output
@@ -140,7 +140,7 @@ def test_status_needs_only_the_directory(folder: Path) -> None:
     assert "not a run directory" in nothing.stderr
 
 
-def test_constant_kernels_have_weight_zero_and_cells_without_weights_are_rows_that_say_why(folder: Path) -> None:
+def test_constant_kernels_have_weight_zero_and_cells_without_weights_fail_with_a_reason(folder: Path) -> None:
     constant = "{family = 'gaussian', log2_gamma = [-1000, -999]}"
     narrow = "{family = 'gaussian', log2_gamma = [-5, -4]}"
     done = pipeline(
@@ -173,7 +173,7 @@ def test_a_damaged_input_is_computed_again_when_a_task_needs_it(how: str, folder
     chunk = root / "combined.zarr/wave/regression/unif/c/0/0/1"
     if how == "gone":
         chunk.unlink()
-    else:  # which a quick look does not see, but the fit does
+    else:  # found by the fit, but not by the quick check
         flip(chunk)
     forget(root, "fits/wave/regression/unif/0")
     before = names(root)
@@ -186,10 +186,10 @@ def test_a_damaged_input_is_computed_again_when_a_task_needs_it(how: str, folder
 
 
 @pytest.mark.faults
-def test_an_input_that_stays_damaged_stops_the_run_in_one_message(folder: Path) -> None:
+def test_an_input_that_stays_damaged_stops_the_run_with_one_message(folder: Path) -> None:
     root = shutil.copytree(folder / "two", folder / "hopeless")
     (root / "combined.zarr/wave/regression/unif/c/0/0/1").unlink()
-    # The ledger says that combining is done and wrote nothing, so that there is nothing to mend.
+    # According to the ledger, combining is done and wrote nothing, so that there is nothing to repair.
     combined = forget(root, "fits/wave/regression/unif/0")["combine/wave/regression/unif/0"]
     note(root, replace(combined, digests={}))
     done = pipeline("run", "small.toml", "--workers", "1", "--out", root, cwd=folder)
@@ -198,7 +198,7 @@ def test_an_input_that_stays_damaged_stops_the_run_in_one_message(folder: Path) 
     assert "Traceback" not in done.stderr
 
 
-def test_status_of_a_run_that_has_only_begun(tmp_path: Path) -> None:
+def test_status_of_a_run_that_has_just_started(tmp_path: Path) -> None:
     plan_in(tmp_path, small_config())
     shown = CliRunner().invoke(main, ["status", str(tmp_path)])
     assert shown.exit_code == 0

@@ -17,7 +17,7 @@ from tests.helpers.sweeps import fail, forget, plan_in, resume_here, run_here
 
 
 def made(name: str, seed: int = 0) -> dict[str, object]:
-    """A config of one dataset, which has the name of one of the paper."""
+    """Return a config of one dataset, which has the name of a dataset of the paper."""
     dataset = {"name": name, "task": "regression", "source": "synthetic", "rows": 30, "kernels": [GAUSSIAN]}
     methods = ["unif", "align", "best-kernel", "each-kernel"]
     return {
@@ -32,7 +32,7 @@ def made(name: str, seed: int = 0) -> dict[str, object]:
 
 @pytest.fixture(scope="module")
 def kinematics(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A finished run with a dataset that is called as one of the paper."""
+    """Return a finished run with a dataset that has the name of a dataset of the paper."""
     root = tmp_path_factory.mktemp("kinematics")
     run_here(root, parsed(made("kinematics")))
     assert resume_here(root)[0] == 0
@@ -41,7 +41,7 @@ def kinematics(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def other_seed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The same run with another seed."""
+    """Return the same run with another seed."""
     root = tmp_path_factory.mktemp("other-seed")
     run_here(root, parsed(made("kinematics", seed=1)))
     assert resume_here(root)[0] == 0
@@ -49,14 +49,14 @@ def other_seed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def compare(*arguments: str | Path) -> Result:
-    """Compare, which must not fail."""
+    """Run `pipeline compare`, which must succeed."""
     result = CliRunner().invoke(main, ["compare", *map(str, arguments)])
     assert result.exit_code == 0, result.output
     return result
 
 
 def refused(*arguments: str | Path, code: int = PipelineError.exit_code) -> str:
-    """Compare, and return the one message of a comparison that is refused."""
+    """Run `pipeline compare`, which must be refused, and return its only message."""
     result = CliRunner().invoke(main, ["compare", *map(str, arguments)])
     assert result.exit_code == code, result.output
     assert result.stdout == ""

@@ -14,7 +14,7 @@ from tests.helpers.sweeps import plan_in, small_config
 def shown(
     console: Console, tmp_path: Path, seconds: list[float], monkeypatch: pytest.MonkeyPatch, **changes: Any
 ) -> str:
-    """What is printed when a task ends at each of these times."""
+    """Return what is printed if one task ends at each of these times."""
     plan, _ = plan_in(tmp_path, small_config(**changes))
     clock = iter([0.0, *(second for second in seconds for _ in range(2))])
     last = [0.0]
@@ -35,7 +35,7 @@ def shown(
     return stream.getvalue()
 
 
-def test_a_terminal_shows_a_bar_a_stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_terminal_shows_one_bar_per_stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     console = Console(file=io.StringIO(), force_terminal=True, width=80)
     output = shown(console, tmp_path, [1.0, 2.0], monkeypatch)
     for stage in ("tiles", "reduce", "weights", "combine", "fits"):
@@ -54,7 +54,9 @@ def test_stages_without_tasks_are_not_shown(tmp_path: Path, monkeypatch: pytest.
             assert stage not in output
 
 
-def test_elsewhere_a_line_at_most_every_ten_seconds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_terminal_a_line_is_printed_at_most_every_ten_seconds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     console = Console(file=io.StringIO(), width=160)
     lines = shown(console, tmp_path, [float(s) for s in range(1, 26)], monkeypatch).splitlines()
     assert 1 <= len(lines) <= 2
@@ -63,7 +65,7 @@ def test_elsewhere_a_line_at_most_every_ten_seconds(tmp_path: Path, monkeypatch:
     assert "fits 0/48; about 12 min left" in lines[0]
 
 
-def test_nothing_is_said_about_a_time_that_is_not_known() -> None:
+def test_an_unknown_remaining_time_is_not_shown() -> None:
     for terminal in (True, False):
         console = Console(file=io.StringIO(), force_terminal=terminal, width=160)
         progress = Progress(console)

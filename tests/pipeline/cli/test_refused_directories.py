@@ -24,7 +24,7 @@ def test_a_directory_of_a_sweep_with_another_dataset(begun: Path, folder: Path) 
     assert "dataset[0].rows: not set -> 8" in text
 
 
-def test_a_directory_that_is_no_run(folder: Path) -> None:
+def test_a_directory_that_is_not_a_run(folder: Path) -> None:
     put(folder, ROWS)
     put_config(folder, config_values())
     (folder / "mine").mkdir()
@@ -57,14 +57,14 @@ def test_a_directory_that_may_not_be_written(
     def denied(*arguments: Any, **options: Any) -> None:
         raise PermissionError(13, "Permission denied")
 
-    # A test may run as root, whom no mode of a folder stops.
+    # Tests may run as root, for which the mode of a folder has no effect.
     monkeypatch.setattr(tempfile, "TemporaryFile", denied)
     text = refused(folder, "sweep.toml", "--out", out, code=OCCUPIED)
     for word in ("cannot be written to", "Permission denied", "--out"):
         assert word in text
 
 
-def test_data_that_changed_under_a_run(begun: Path, folder: Path) -> None:
+def test_data_that_changed_after_the_run_started(begun: Path, folder: Path) -> None:
     put(folder, ROWS.replace("8,1,a", "8,2,a"))
     text = refused(folder, "sweep.toml", "--out", "begun", code=OCCUPIED)
     for word in ("'things'", "changed", "begun", "--out", "--accept-changes"):
@@ -79,7 +79,7 @@ def test_a_damaged_ledger_in_the_directory(begun: Path, folder: Path) -> None:
 
 
 def test_the_same_sweep_in_its_own_directory_is_not_refused(begun: Path) -> None:
-    """Otherwise the tests above would show nothing."""
+    """Check that, without a mistake, the sweep of these tests gets as far as starting a cluster."""
     result = run("sweep.toml", "--out", "begun")
     assert isinstance(result.exception, AssertionError)
     assert str(result.exception) == "a cluster is started"

@@ -50,7 +50,7 @@ def test_a_sweep_too_large_for_the_disk(folder: Path, monkeypatch: pytest.Monkey
         assert word in text
 
 
-def test_the_message_about_a_full_disk_says_what_recomputing_needs(
+def test_the_message_about_a_full_disk_states_the_needs_of_recomputing(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     put(folder, ROWS)

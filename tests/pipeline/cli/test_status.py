@@ -1,4 +1,4 @@
-"""What is left of a run and why, as its directory alone tells."""
+"""The status of a run, read from its directory only: what is left and why."""
 
 import io
 import json
@@ -30,14 +30,14 @@ def no_times(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def lines(root: Path) -> list[str]:
-    """What is said before the summary; nothing may be written."""
+    """Return the lines printed before the summary, and check that nothing is written."""
     before, said = listing(root), io.StringIO()
     print_status(Console(file=said, width=200), LocalStorage(root))
     assert listing(root) == before
     return said.getvalue().partition("\n\n")[0].splitlines()
 
 
-def go_on(root: Path) -> str:
+def resume_advice(root: Path) -> str:
     return f"`pipeline resume {root}` resumes the run; finished tasks are not repeated."
 
 
@@ -45,33 +45,37 @@ def test_a_finished_run_has_nothing_left(root: Path) -> None:
     assert lines(root) == [f"small: 34 of 34 tasks are done: {ALL}."]
 
 
-def test_what_has_not_run_is_left(root: Path) -> None:
+def test_tasks_that_have_not_run_are_left(root: Path) -> None:
     forget(root, "fits/wave/regression/unif/1", "combine/flowers/regression/unif/0", "tables")
     shown = ALL.replace("combine 6", "combine 5").replace("fits 18", "fits 17")
-    assert lines(root) == [f"small: 32 of 34 tasks are done: {shown}.", "2 are left: 2 not run yet.", go_on(root)]
+    assert lines(root) == [
+        f"small: 32 of 34 tasks are done: {shown}.",
+        "2 are left: 2 not run yet.",
+        resume_advice(root),
+    ]
 
 
-def test_what_is_damaged_is_left_and_named(root: Path) -> None:
+def test_damaged_tasks_are_left_and_their_files_named(root: Path) -> None:
     key = "weights.zarr/wave/regression/alignf/c/1/0"
     (root / key).unlink()
     forget(root, "fits/wave/regression/unif/1")
     first, left, *rest = lines(root)
     assert first.startswith("small: 32 of 34 tasks are done")
     assert left == "2 are left: 1 not run yet, 1 damaged."
-    assert rest == [f"{key} is missing", go_on(root)]
+    assert rest == [f"{key} is missing", resume_advice(root)]
 
 
-def test_what_is_outdated_is_left(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_outdated_tasks_are_left(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(FitTask, "version", FitTask.version + 1)
     forget(root, "fits/wave/regression/unif/1")
     reasons = "1 not run yet, 17 outdated by a change of config, data or algorithm"
-    assert lines(root)[1:] == [f"18 are left: {reasons}.", go_on(root)]
+    assert lines(root)[1:] == [f"18 are left: {reasons}.", resume_advice(root)]
 
 
-def test_what_failed_is_named_with_its_reason_and_not_left(root: Path, plan: Plan) -> None:
-    behind = fail(root, plan, WEIGHTS, "it was [too] hot")
+def test_failed_tasks_are_named_with_their_reason_and_not_left(root: Path, plan: Plan) -> None:
+    dependents = fail(root, plan, WEIGHTS, "it was [too] hot")
     shown = ALL.replace("weights 6", "weights 5").replace("combine 6", "combine 5").replace("fits 18", "fits 15")
-    reasons = dict.fromkeys(behind, f"{WEIGHTS}: failed: it was [too] hot")
+    reasons = dict.fromkeys(dependents, f"{WEIGHTS}: failed: it was [too] hot")
     assert len(reasons) == 1 + 3
     first, advice, *named = lines(root)
     assert first == f"small: 29 of 34 tasks are done: {shown}."
@@ -80,20 +84,20 @@ def test_what_failed_is_named_with_its_reason_and_not_left(root: Path, plan: Pla
     assert sorted(named) == sorted(f"  {name}: {why}" for name, why in reasons.items())
 
 
-def test_what_is_outdated_behind_a_failure_is_not_left(root: Path, plan: Plan) -> None:
+def test_outdated_dependents_of_a_failed_task_are_not_left(root: Path, plan: Plan) -> None:
     before = Ledger(LocalStorage(root)).read().tasks
-    behind = fail(root, plan, "tiles/wave/0", "it was too hot")
-    note(root, *(replace(before[name], identity="of another config") for name in behind))
+    dependents = fail(root, plan, "tiles/wave/0", "it was too hot")
+    note(root, *(replace(before[name], identity="of another config") for name in dependents))
     forget(root, "fits/flowers/regression/unif/0")
     assert lines(root)[1] == "1 are left: 1 not run yet."
 
 
-def test_a_damaged_table_is_no_reason_to_say_nothing(root: Path) -> None:
+def test_status_is_shown_despite_a_damaged_table(root: Path) -> None:
     (root / "results/rows.csv").write_bytes(b"")
     assert lines(root)[0] == f"small: 34 of 34 tasks are done: {ALL}."
 
 
-def test_a_run_that_goes_on_is_not_to_be_resumed(root: Path) -> None:
+def test_resuming_a_run_that_is_being_executed_is_not_suggested(root: Path) -> None:
     forget(root, "fits/wave/regression/unif/1")
     (root / "lock").write_text(json.dumps({"host": "another", "pid": 7, "since": "noon"}))
     assert lines(root)[1:] == [
@@ -103,7 +107,7 @@ def test_a_run_that_goes_on_is_not_to_be_resumed(root: Path) -> None:
 
 
 def slower(root: Path, seconds: float) -> None:
-    """Let each finished task have taken this time."""
+    """Set the time of each finished task to this value."""
     reports = Ledger(LocalStorage(root)).read().tasks
     note(root, *(replace(report, seconds=seconds) for report in reports.values()))
 
@@ -136,6 +140,6 @@ def test_a_long_run_that_is_finished_compares_its_time_with_the_estimate(
     assert line.endswith(", 36 s).")
 
 
-def test_before_the_data_are_stored_there_is_not_much_to_say(root: Path, plan: Plan) -> None:
+def test_status_before_the_data_are_stored(root: Path, plan: Plan) -> None:
     forget(root, "data/wave", "tables", *(task.name for task in plan.tasks))
-    assert lines(root) == ["small: the run has just started; its data are not stored yet", go_on(root)]
+    assert lines(root) == ["small: the run has just started; its data are not stored yet", resume_advice(root)]

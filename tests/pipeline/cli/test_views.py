@@ -23,7 +23,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def shown(*arguments: str) -> str:
-    """What a command prints that only looks."""
+    """Run a command that must succeed, and return what it prints."""
     result: Result = CliRunner().invoke(main, list(arguments), env={"COLUMNS": "120"})
     assert result.exit_code == 0, result.output
     assert result.stderr == ""
@@ -46,7 +46,7 @@ def test_every_command_has_help(command: list[str]) -> None:
     assert "Usage:" in shown(*command, "--help")
 
 
-def test_no_command_shows_the_help() -> None:
+def test_the_help_is_shown_without_a_command() -> None:
     result = CliRunner().invoke(main, [])
     assert "Usage:" in result.output
     assert "Traceback" not in result.output
@@ -60,7 +60,7 @@ def test_configs_lists_the_shipped_ones_with_their_descriptions() -> None:
 
 
 @pytest.mark.parametrize("name", [None, *shipped_configs()])
-def test_config_show_prints_what_reads_back_as_the_same(name: str | None) -> None:
+def test_config_show_prints_toml_that_reads_back_as_the_same_config(name: str | None) -> None:
     text = shown("config", "show", *([] if name is None else [name]))
     assert parsed(tomllib.loads(text)) == read_config(name)[0]
 
@@ -77,7 +77,7 @@ def test_plan_of_the_default_config() -> None:
     text = shown("plan", "--set", "baselines=false")
     methods = "unif, align, alignf, alignf-linear, best-kernel, l1-svm, l2-krr, align-krr, each-kernel"
     assert text.startswith(f"default: methods {methods}; 5 folds; 16 ridges, 12 values of C")
-    # 569 rows make two tiles of 512 a side, so three on and above the diagonal; 442 rows fit in one of their own.
+    # 569 rows make two tiles of 512 per side, so three on and above the diagonal; 442 rows fit in a single tile.
     # Each has 10 kernels, and 5 methods of two stages in 5 trials. The 400 digits have 6 kernels and 10 label columns.
     # Sums by pair of folds, by row and on the diagonal, features, labels, the order and the folds come on top, and in
     # each trial M and M_test, also debiased, 13 statistics of the kernels and 4 norms, and weights, certificates and
@@ -92,7 +92,7 @@ def test_plan_of_the_default_config() -> None:
         methods: 5 * methods * m * columns for methods, m, columns in ((6, 569, 1), (7, 442, 1), (5, 400, 10))
     }
     statistics = {methods: floats + predictions[methods] for methods, floats in statistics.items()}
-    # A checksum for each chunk: 26 a tile, 4 sums, 4 of the data, and in each trial 21 statistics and 3 for a method.
+    # A checksum for each chunk: 26 per tile, 4 sums, 4 of the data, and in each trial 21 statistics and 3 per method.
     bytes_ = {
         "breast-cancer": 8 * (3 * 35 * 512**2 + sums[569] + 569 * 33 + statistics[6]) + 4 * (3 * 26 + 8 + 5 * 39),
         "diabetes": 8 * (1 * 35 * 442**2 + sums[442] + 442 * 13 + statistics[7]) + 4 * (26 + 8 + 5 * 42),
@@ -117,7 +117,7 @@ def test_plan_of_the_default_config() -> None:
 def test_plan_of_a_small_sweep_worked_out_by_hand(folder: Path) -> None:
     put_config(folder, synthetic_values())
     text = shown("plan", "sweep.toml")
-    # 10 rows in tiles of 4 make 3 a side, 6 on and above the diagonal; a number has 8 bytes, the checksum of a chunk 4.
+    # 10 rows in tiles of 4 make 3 per side, 6 on and above the diagonal; a number has 8 bytes, a chunk's checksum 4.
     tiles, number = 6, 4 * 4 * 8
     gram = tiles * (2 * number + 4)  # 2 kernels
     combined = tiles * 2 * 3 * (number + 4)  # 2 methods in 3 trials
@@ -148,7 +148,7 @@ def test_plan_names_the_columns_of_views(folder: Path) -> None:
     assert "made: kernels[0] (middle): gaussian on 3 of 5 columns: 1, 2, 3\n" in text
 
 
-def test_plan_says_what_workers_may_use(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_plan_shows_the_memory_limit_of_workers(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     put_config(folder, synthetic_values())
     monkeypatch.setattr("kernel_pipeline.cluster.worker_limits", lambda profile: (profile.jobs or 5, 3 << 30))
     assert "each of 5 worker(s) may use 3 GiB" in shown("plan", "sweep.toml")
@@ -171,7 +171,7 @@ def test_plan_estimates_the_time_of_each_stage(folder: Path, monkeypatch: pytest
     assert "Estimated time with 2 worker(s) as fast as this machine: 10 s (tiles 10 s, reduce 0.0 s, weights" in text
 
 
-def test_plan_says_what_a_sweep_that_does_not_fit_needs(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_plan_shows_what_a_sweep_that_is_too_large_needs(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     put_config(folder, synthetic_values())
     monkeypatch.setattr("kernel_pipeline.store.local_storage.LocalStorage.free_bytes", lambda root: 900)
     text = shown("plan", "sweep.toml")
@@ -203,14 +203,14 @@ def test_plan_writes_nothing(folder: Path) -> None:
     assert listing(folder) == before
 
 
-def test_status_of_what_is_no_run(folder: Path) -> None:
+def test_status_of_a_directory_that_is_not_a_run(folder: Path) -> None:
     result = CliRunner().invoke(main, ["status", "absent"])
     assert result.exit_code == 4
     assert result.stderr.startswith("Error: absent is not a run directory")
 
 
 def test_start_imports_nothing_heavy() -> None:
-    """That is what makes `pipeline --help` fast; its time itself depends on the machine."""
+    """Check imports, since the time that `pipeline --help` takes depends on the machine."""
     done = subprocess.run(
         [sys.executable, "-X", "importtime", "-c", "import kernel_pipeline.cli.main"],
         capture_output=True,
@@ -223,14 +223,14 @@ def test_start_imports_nothing_heavy() -> None:
         for line in done.stderr.splitlines()
         if line.startswith("import time:")
     }
-    assert {"kernel_pipeline", "click"} <= imported  # the lines are read rightly
+    assert {"kernel_pipeline", "click"} <= imported  # the lines are parsed correctly
     assert imported.isdisjoint(HEAVY)
 
 
 @pytest.mark.parametrize("wrapped", [False, True])
-def test_ctrl_c_while_modules_are_imported_is_one_sentence(wrapped: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_while_modules_are_imported_gives_one_message(wrapped: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted() -> None:
-        if wrapped:  # as Python 3.11 does where a class is made
+        if wrapped:  # as Python 3.11 does while it creates a class
             raise RuntimeError("Error calling __set_name__") from KeyboardInterrupt()
         raise KeyboardInterrupt
 

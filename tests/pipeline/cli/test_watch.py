@@ -33,7 +33,7 @@ def ledger(finished: Path) -> bytes:
 
 @pytest.fixture
 def root(finished: Path, tmp_path: Path, ledger: bytes, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A run that has lost its tables and fits of one dataset, executed by a process that finishes it in time."""
+    """Return a run without its tables and the fits of one dataset, executed by a process that finishes it in time."""
     root = shutil.copytree(finished, tmp_path / "run")
     forget(root, "tables", *(name for name in entries_of(root) if name.startswith("fits/flowers/")))
     looks = iter(range(100))

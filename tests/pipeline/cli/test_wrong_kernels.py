@@ -19,7 +19,7 @@ def sound() -> Floats:
 
 
 def changed(place: tuple[int, ...], value: float) -> Callable[[], Floats]:
-    """Return a function that returns a kernel with another value at a place."""
+    """Return a function that returns a kernel with another value at an index."""
 
     def kernel() -> Floats:
         values = sound()
@@ -31,7 +31,7 @@ def changed(place: tuple[int, ...], value: float) -> Callable[[], Floats]:
 
 @dataclass
 class Case:
-    """A mistake in the file or in the family, and the words that its message must have."""
+    """A mistake in the file or in the family, and the words that its message must contain."""
 
     name: str
     words: list[str]

@@ -1,4 +1,4 @@
-"""Mistakes with tables of one's own: one message that names the field and the fix, exit code 2, nothing written."""
+"""Mistakes in tables of users: one message that names the field and the fix, exit code 2, and nothing written."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,7 +13,7 @@ from tests.pipeline.cli.refusals import refused
 
 HEADED = "u,v,label\n" + ROWS
 TEXTS = "name,u,city,label\n" + "".join(f"p{i},{i},{['Rome', 'Bonn'][i % 2]},{'ab'[i % 2]}\n" for i in range(9))
-# In the folds 0, 1 and 2, of which the first holds one class whole.
+# The column v has the folds 0, 1 and 2; the first contains all samples of one class.
 SPLIT = "u,v,label\n" + "".join(f"{i},{i // 4},{'a' if i // 4 else 'b'}\n" for i in range(12))
 
 
@@ -40,7 +40,7 @@ def ends_with(last: str) -> str:
 
 @dataclass
 class Case:
-    """A mistake in the keys of a dataset or in its file, and the words that the message must have."""
+    """A mistake in the keys of a dataset or in its file, and the words that its message must contain."""
 
     name: str
     words: list[str]
@@ -188,7 +188,7 @@ JSON = '{"name": "small", "methods": ["unif"]}'
     ],
     ids=lambda value: value if isinstance(value, str) and "." in value[:20] else "",
 )
-def test_a_config_that_is_none(name: str, content: str | bytes, words: list[str], folder: Path) -> None:
+def test_a_file_that_is_not_a_config(name: str, content: str | bytes, words: list[str], folder: Path) -> None:
     (folder / name).parent.mkdir(exist_ok=True)
     put(folder, content, name)
     text = refused(folder, name.partition("/")[0])

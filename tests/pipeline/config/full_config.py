@@ -1,4 +1,4 @@
-"""A config in which every field has a value, and the messages about wrong ones."""
+"""A config in which every field has a value, and a helper for messages about invalid configs."""
 
 from typing import Any
 

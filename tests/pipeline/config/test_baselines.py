@@ -29,7 +29,7 @@ def test_the_config_keeps_the_listed_methods() -> None:
     assert values["fit"]["refit"] == "train"
 
 
-def test_the_digest_sees_baselines_and_final_fits() -> None:
+def test_the_digest_depends_on_baselines_and_final_fits() -> None:
     assert config_digest(config()) == config_digest(config(baselines=True, fit={"refit": "train"}))
     others = (config(baselines=False), config(fit={"refit": "train+validation"}))
     assert len({config_digest(found) for found in (config(), *others)}) == 3

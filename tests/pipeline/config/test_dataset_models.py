@@ -55,7 +55,7 @@ def test_grids_and_families_of_one_value() -> None:
         (4, [{"features": "bigrams"}], "(words).kernels[0]: requires the key 'family'"),
     ],
 )
-def test_families_that_do_not_go_with_each_other_or_with_the_source(
+def test_families_that_cannot_be_combined_or_that_the_source_does_not_support(
     place: int, kernels: list[dict[str, Any]], expected: str
 ) -> None:
     assert f"dataset[{place}] {expected}" in message(changed(FULL, ("dataset", place, "kernels"), kernels))
@@ -81,7 +81,9 @@ def test_documents_have_no_keys_of_tables(key: str) -> None:
         ("encode", "onehot", "encode = 'onehot': with a rank-one family"),
     ],
 )
-def test_a_libsvm_file_of_rank_one_kernels_stays_as_it_is(key: str, value: Any, expected: str) -> None:
+def test_keys_that_change_columns_are_refused_for_rank_one_kernels_of_a_libsvm_file(
+    key: str, value: Any, expected: str
+) -> None:
     rank_one = {"format": "libsvm", "kernels": [{"family": "rank-one"}]}
     text = message(config_values(**rank_one, **{key: value}))
     assert f"dataset[0] (things): {expected}" in text

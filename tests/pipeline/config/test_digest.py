@@ -11,7 +11,7 @@ from kernel_pipeline.config.sweep import Config
 from tests.helpers.build import changed, config_values, leaves, parsed, synthetic_values
 from tests.pipeline.config.full_config import FULL
 
-# Another allowed value for every value of FULL, by the last part of its place.
+# Another allowed value for every value of FULL, by the last part of its path.
 OTHER: dict[str, Any] = {
     "name": "other",
     "seed": 8,
@@ -98,17 +98,17 @@ OTHER_AT: dict[tuple[str | int, ...], Any] = {
 }
 
 
-# They decide which keys there are, so none of them can change alone.
+# These keys determine which other keys are allowed, so none of them can change alone.
 BOUND = ("source", "family", "method", "format")
 
 
-# Given folds, which FULL has, allow one repeat only.
+# Folds that are given, as in FULL, allow only one repeat.
 ONE_REPEAT = ("protocol", "repeats")
 PLACES = [place for place, _ in leaves(FULL) if place not in (("description",), ONE_REPEAT) and place[-1] not in BOUND]
 
 
 def shuffled(value: Any, random_: random.Random) -> Any:
-    """The same values with their keys in another order."""
+    """Return the same values with their keys in another order."""
     if isinstance(value, dict):
         keys = list(value)
         random_.shuffle(keys)
@@ -121,7 +121,7 @@ def test_digest_does_not_depend_on_the_order_of_keys(seed: int) -> None:
     assert config_digest(parsed(shuffled(FULL, random.Random(seed)))) == config_digest(parsed(FULL))
 
 
-def test_digest_takes_5_and_5_0_for_the_same() -> None:
+def test_digest_is_the_same_for_5_and_5_0() -> None:
     whole = [place for place, value in leaves(FULL) if isinstance(value, int) and not isinstance(value, bool)]
     assert ("dataset", 0, "rows") in whole
     floats = FULL
@@ -133,7 +133,7 @@ def test_digest_takes_5_and_5_0_for_the_same() -> None:
     assert config_digest(parsed(floats)) == config_digest(parsed(FULL))
 
 
-def test_digest_ignores_the_description_alone() -> None:
+def test_digest_ignores_the_description() -> None:
     assert config_digest(parsed(FULL | {"description": "other"})) == config_digest(parsed(FULL))
 
 
@@ -144,19 +144,19 @@ def test_digests_are_those_of_earlier_versions() -> None:
 
 
 @pytest.mark.parametrize("key", LATER_KEYS)
-def test_digest_is_that_of_configs_without_a_key_that_was_added_later(key: str) -> None:
+def test_a_key_that_was_added_later_does_not_change_the_digest_if_it_has_its_default(key: str) -> None:
     name, _, last = key.rpartition(".")
     place = {"": (last,), "dataset": ("dataset", 0, last)}.get(name, (name, last))
     values = synthetic_values() | {"fit": {}}
     assert config_digest(parsed(changed(values, place, LATER_KEYS[key]))) == config_digest(parsed(values))
 
 
-def test_digest_is_that_of_configs_without_the_key_if_steps_are_fitted_to_all_samples() -> None:
+def test_fit_on_all_does_not_change_the_digest() -> None:
     assert config_digest(parsed(synthetic_values(fit_on="all"))) == config_digest(parsed(synthetic_values()))
     assert differences(parsed(synthetic_values(fit_on="all")), parsed(synthetic_values())) == []
 
 
-def test_digest_sees_repeats_and_is_that_of_configs_without_the_keys_for_one() -> None:
+def test_several_repeats_change_the_digest_but_one_does_not() -> None:
     old, one, two = (
         parsed(synthetic_values() | {"protocol": {"folds": 3, **keys}})
         for keys in ({}, {"repeats": 1, "permutations": 0}, {"repeats": 2})
@@ -167,7 +167,7 @@ def test_digest_sees_repeats_and_is_that_of_configs_without_the_keys_for_one() -
 
 
 def schema_keys(schema: Any) -> set[str]:
-    """Return the keys of all tables that a schema describes, wherever in it."""
+    """Return the keys of all tables that a schema describes, at any depth."""
     if isinstance(schema, list):
         return {key for part in schema for key in schema_keys(part)}
     if not isinstance(schema, dict):
@@ -176,13 +176,13 @@ def schema_keys(schema: Any) -> set[str]:
 
 
 def test_full_config_has_every_field() -> None:
-    """Otherwise the next test would miss a new one."""
+    """Check that FULL has every field, since the next test would miss a field that it lacks."""
     expected = schema_keys(Config.model_json_schema(by_alias=True))
     assert {part for place, _ in leaves(FULL) for part in place if isinstance(part, str)} - {"A", "G"} == expected
 
 
 @pytest.mark.parametrize("place", PLACES, ids=lambda place: ".".join(map(str, place)))
-def test_digest_and_differences_see_every_value(place: tuple[str | int, ...]) -> None:
+def test_digest_and_differences_depend_on_every_value(place: tuple[str | int, ...]) -> None:
     other = parsed(changed(FULL, place, OTHER_AT.get(place, OTHER.get(str(place[-1])))))
     base = parsed(FULL)
     assert other != base
@@ -192,11 +192,11 @@ def test_digest_and_differences_see_every_value(place: tuple[str | int, ...]) ->
     assert any(str(place[-1]) in line for line in lines)
 
 
-def test_differences_of_equal_configs_are_none() -> None:
+def test_differences_of_equal_configs_are_empty() -> None:
     assert differences(parsed(FULL), parsed(copy.deepcopy(FULL) | {"description": "other"})) == []
 
 
-def test_differences_say_old_and_new() -> None:
+def test_differences_name_old_and_new_values() -> None:
     old = parsed(synthetic_values())
     new = parsed(synthetic_values(rows=20, scale="minmax") | {"seed": 3})
     assert differences(old, new) == [
@@ -220,7 +220,7 @@ def test_differences_of_a_value_that_only_one_has() -> None:
     ]
 
 
-def test_differences_of_a_dataset_more() -> None:
+def test_differences_of_an_additional_dataset() -> None:
     more = synthetic_values()
     more["dataset"].append({**more["dataset"][0], "name": "second"})
     lines = differences(parsed(synthetic_values()), parsed(more))

@@ -1,4 +1,4 @@
-"""Parameters of kernel families in a config: one value or a list, bounds, and what goes together."""
+"""Parameters of kernel families in a config: one value or a list, bounds, and allowed combinations."""
 
 import tomllib
 from typing import Any

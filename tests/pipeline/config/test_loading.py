@@ -28,13 +28,15 @@ def test_default_config_is_the_one_without_a_name_and_needs_no_data_files() -> N
     assert {dataset.source for dataset in read_config(None)[0].dataset} <= {"sklearn", "synthetic"}
 
 
-def test_folder_of_a_config_file_is_where_its_data_are_looked_up(tmp_path: Path) -> None:
+def test_data_are_looked_up_in_the_folder_of_the_config_file(tmp_path: Path) -> None:
     config, folder = read_config(str(put_config(tmp_path, FULL)))
     assert config == parsed(FULL)
     assert folder == tmp_path
 
 
-def test_a_file_goes_before_a_shipped_config_of_the_same_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_takes_precedence_over_a_shipped_config_of_the_same_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     put_config(tmp_path, FULL, "default")
     assert read_config("default")[0].name == "full"
@@ -82,7 +84,7 @@ def test_resolved_toml_has_every_default() -> None:
     assert values["dataset"][0]["scale"] == "none"
 
 
-def test_resolved_toml_has_the_names_of_methods_as_they_are_written() -> None:
+def test_resolved_toml_has_methods_and_grids_as_in_the_config() -> None:
     values = tomllib.loads(to_toml(parsed(FULL)))
     assert values["methods"] == FULL["methods"]
     assert values["fit"] == FULL["fit"]
@@ -91,7 +93,7 @@ def test_resolved_toml_has_the_names_of_methods_as_they_are_written() -> None:
     assert defaults["align-krr"]["gamma2"] == {"from": -40, "to": -8, "step": 4}
 
 
-def test_resolved_toml_leaves_out_what_is_not_set() -> None:
+def test_resolved_toml_omits_keys_that_are_not_set() -> None:
     values = tomllib.loads(to_toml(parsed(synthetic_values(kernels=[{"family": "rank-one"}]))))
     assert values["dataset"][0]["kernels"] == [{"family": "rank-one", "features": "columns"}]
 
@@ -112,7 +114,7 @@ def test_config_file_that_is_not_utf8(tmp_path: Path) -> None:
 def test_unknown_config_offers_the_nearest_shipped_one(
     wanted: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.chdir(tmp_path)  # where no such file is
+    monkeypatch.chdir(tmp_path)  # a folder without such a file
     with pytest.raises(ConfigError) as caught:
         read_config(wanted)
     for part in (repr(wanted), *shipped_configs(), "Did you mean 'default'?"):

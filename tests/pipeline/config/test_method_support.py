@@ -8,8 +8,8 @@ from tests.helpers.build import changed, config_values, parsed, synthetic_values
 from tests.pipeline.config.full_config import FULL, message
 
 
-def test_a_table_for_a_method_is_not_told_which_names_there_are() -> None:
-    """Of a table it matters what is wrong inside."""
+def test_messages_about_a_table_do_not_list_the_allowed_names() -> None:
+    """A message about a table describes the mistake inside it, not the names allowed instead of a table."""
     assert "'unif'" not in message(changed(FULL, ("methods", 0, "q"), 0.5))
     assert "'onehot'" not in message(config_values(encode={"A": "x"}))
 
@@ -27,7 +27,7 @@ def test_a_one_stage_method_needs_a_dataset_with_its_task(method: str, wanted: s
     text = message(values)
     assert f"methods: {method!r} is for {wanted}, but the datasets have only the task {learned}" in text
     assert "remove the method, or change the task of a dataset" in text
-    # One dataset that has it is enough.
+    # One dataset with the task is enough.
     values["dataset"].append({**values["dataset"][0], "name": "second", "task": wanted})
     assert [entry.method_id for entry in parsed(values).methods] == ["unif", method]
 
@@ -53,11 +53,11 @@ def test_why_a_method_is_left_out(method: str | Method, task: str, kernels: int,
     assert reason in str(method.unsupported_reason(task, kernels, rank_one))
 
 
-def test_a_classifier_without_class_weights_is_refused_where_they_are_set() -> None:
+def test_a_classifier_without_class_weights_is_refused_if_they_are_set() -> None:
     values = synthetic_values(task="classification") | {"methods": ["unif", "l1-svm"]}
     text = message(values | {"fit": {"class_weight": "balanced"}})
     assert "fit.class_weight = 'balanced': 'l1-svm' does not support class weights" in text
     assert "remove the method, or remove class_weight" in text
     assert parsed(values | {"methods": ["unif"], "fit": {"class_weight": "balanced"}}).fit.class_weight == "balanced"
-    # Methods of regressions have no classes to weigh.
+    # Methods for regression have no classes to weight.
     assert parsed(synthetic_values() | {"methods": ["l2-krr"], "fit": {"class_weight": "balanced"}})

@@ -68,7 +68,7 @@ def test_a_table_without_parameters_is_the_method_of_that_name() -> None:
     assert to_toml(config) == to_toml(with_methods("align", "unif"))
 
 
-def test_a_method_itself_may_stand_in_a_config() -> None:
+def test_a_config_may_contain_a_method_object() -> None:
     assert with_methods(Align(2.0), "unif") == with_methods({"method": "align", "q": 2}, "unif")
 
 
@@ -108,12 +108,12 @@ def test_parameters_are_checked(table: dict[str, object], expected: str) -> None
 
 
 @pytest.mark.usefixtures("later")
-def test_a_name_alone_needs_no_required_parameter() -> None:
+def test_a_name_alone_is_refused_if_a_parameter_is_required() -> None:
     assert "methods[0].degree: is missing" in message("later-on")
 
 
 @pytest.mark.usefixtures("later")
-def test_the_schema_has_what_is_registered() -> None:
+def test_the_schema_contains_registered_methods() -> None:
     schema = Config.model_json_schema()
     names, *tables = schema["properties"]["methods"]["items"]["anyOf"]
     assert names["enum"][-1] == "later-on"

@@ -1,4 +1,4 @@
-"""From what `--cluster` says to a profile, and what is wrong with one."""
+"""Profiles that `--cluster` names, and messages about invalid ones."""
 
 import json
 from pathlib import Path
@@ -21,7 +21,7 @@ QUEUE: dict[str, Any] = {"backend": "slurm", "memory": "4 GiB", "cores": 2, "wal
 
 @pytest.fixture(autouse=True)
 def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder of the user's own profiles."""
+    """Return the folder of the user's own profiles."""
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.chdir(tmp_path)
     folder = profile_folder()
@@ -29,13 +29,13 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def test_every_backend_but_an_address_is_shipped_as_a_valid_profile() -> None:
+def test_every_backend_except_an_address_has_a_valid_shipped_profile() -> None:
     assert set(known_profiles()) == set(BUILT_IN) - {"address"}
     for name in known_profiles():
         assert find_profile(name).backend == name
 
 
-def test_own_profiles_come_before_shipped_ones(own: Path) -> None:
+def test_own_profiles_take_precedence_over_shipped_ones(own: Path) -> None:
     own.mkdir(parents=True)
     (own / "slurm.toml").write_text(tomli_w.dumps(QUEUE | {"jobs": 7}))
     (own / "mine.toml").write_text('backend = "threads"\n')
@@ -55,7 +55,7 @@ def test_an_address_is_a_profile_of_its_own() -> None:
 
 
 @pytest.mark.parametrize(("workers", "jobs"), [(1, 1), (2, 1), (3, 2), (8, 4)])
-def test_workers_become_jobs_that_hold_as_many(workers: int, jobs: int, tmp_path: Path) -> None:
+def test_the_number_of_jobs_follows_from_the_number_of_workers(workers: int, jobs: int, tmp_path: Path) -> None:
     (tmp_path / "queue.toml").write_text(tomli_w.dumps(QUEUE | {"adapt": [2, 50]}))
     profile = find_profile("queue.toml", workers)
     assert (profile.jobs, profile.adapt) == (jobs, None)
@@ -76,7 +76,7 @@ def test_workers_of_this_machine() -> None:
         (("broken.toml",), ["broken.toml", "not valid TOML"]),
     ],
 )
-def test_what_is_no_cluster(asked: tuple[Any, ...], words: list[str], tmp_path: Path) -> None:
+def test_an_invalid_cluster_is_refused(asked: tuple[Any, ...], words: list[str], tmp_path: Path) -> None:
     (tmp_path / "broken.toml").write_text("backend = \n")
     with pytest.raises(ProfileError) as refused:
         find_profile(*asked)
@@ -112,7 +112,7 @@ def test_what_is_no_cluster(asked: tuple[Any, ...], words: list[str], tmp_path: 
         ({"driver": {"walltime": "x"}}, ["driver.walltime", "'x'"]),
     ],
 )
-def test_what_is_wrong_with_a_profile(changes: dict[str, Any], words: list[str]) -> None:
+def test_an_invalid_profile_is_refused(changes: dict[str, Any], words: list[str]) -> None:
     values = {key: value for key, value in (QUEUE | changes).items() if value is not None}
     with pytest.raises(ProfileError) as refused:
         parse_profile(values, "a test")
@@ -127,7 +127,7 @@ def test_memory_of_a_job_is_shared_by_its_workers() -> None:
     assert Profile().worker_memory is None
 
 
-def test_jobs_at_most() -> None:
+def test_maximum_number_of_jobs() -> None:
     assert parse_profile(QUEUE, "").max_jobs == 1
     assert parse_profile(QUEUE | {"jobs": 9}, "").max_jobs == 9
     assert parse_profile(QUEUE | {"adapt": [2, 50]}, "").max_jobs == 50
@@ -141,11 +141,11 @@ def test_work_is_handed_over_before_a_job_ends(walltime: str, length: float, lef
     assert handover_seconds(walltime) == left
 
 
-def test_only_timed_queues_take_a_wall_time() -> None:
+def test_only_timed_queues_accept_a_wall_time() -> None:
     assert {name for name in BUILT_IN if "walltime" in find_backend(name).KEYS} == {"slurm", "pbs", "lsf", "sge"}
 
 
-def test_a_broken_profile_is_in_nobodys_way(own: Path, tmp_path: Path) -> None:
+def test_a_broken_profile_does_not_affect_other_profiles(own: Path, tmp_path: Path) -> None:
     own.mkdir(parents=True)
     (own / "latin.toml").write_bytes(b'description = "\xe9"')
     (tmp_path / "local").touch()

@@ -67,7 +67,7 @@ def test_set_lists_and_tables(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("text", "value"), [("two words", "two words"), ('"quoted"', "quoted"), ("a=b", "a=b")])
-def test_set_a_bare_word_is_a_text(text: str, value: str, tmp_path: Path) -> None:
+def test_set_reads_bare_words_as_text(text: str, value: str, tmp_path: Path) -> None:
     assert setting(f"description={text}", folder=tmp_path).description == value
 
 
@@ -97,7 +97,7 @@ def test_set_of_an_unknown_dataset_lists_the_known_ones(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "written", ["dataset.rows=3", "seed.x=3", "seed.x.y=3", "methods.0=align", "methods.align.q=3"]
 )
-def test_set_inside_what_is_not_a_table(written: str, tmp_path: Path) -> None:
+def test_set_inside_a_value_that_is_not_a_table(written: str, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"is not a table|follows a list; set the whole list"):
         setting(written, folder=tmp_path)
 

@@ -1,4 +1,4 @@
-"""Views: which columns a config means, and which families come of it."""
+"""Views: the columns that a config selects, and the kernel families that result."""
 
 import re
 from fnmatch import fnmatchcase
@@ -94,9 +94,7 @@ NAMES = st.text("ab_1-*", min_size=1, max_size=4)
 
 
 @given(st.lists(NAMES, min_size=1, max_size=6, unique=True), st.lists(NAMES | st.integers(0, 6), min_size=1), st.data())
-def test_any_columns_are_found_as_a_plain_search_finds_them(
-    names: list[str], keys: list[int | str], data: st.DataObject
-) -> None:
+def test_columns_equal_those_of_a_plain_search(names: list[str], keys: list[int | str], data: st.DataObject) -> None:
     numbers = sorted(data.draw(st.sets(st.integers(0, 8), min_size=len(names), max_size=len(names))))
     columns = FeatureColumns.of(names, names, numbers)
     expected: set[int] = set()
@@ -124,7 +122,7 @@ def test_any_columns_are_found_as_a_plain_search_finds_them(
     assert FeatureColumns.read(columns.values()) == columns
 
 
-def test_families_without_keys_of_a_view_stay_as_they_are() -> None:
+def test_families_without_keys_of_a_view_are_unchanged() -> None:
     config = parsed(synthetic_values(kernels=[GAUSSIAN, LINEAR]))
     assert config.dataset[0].kernels == [GaussianFamily((-1, 0)), LinearFamily()]
     assert gram_families(config.dataset[0], None) == (GaussianFamily((-1, 0)), LinearFamily())
@@ -180,7 +178,9 @@ def test_a_rank_one_family_beside_others_is_a_linear_kernel_of_each_column() -> 
         ([GAUSSIAN | {"name": "a"}] * 2, "a:gaussian(2^-1)"),
     ],
 )
-def test_equal_names_that_the_config_alone_shows_are_refused_at_once(kernels: list[dict[str, Any]], name: str) -> None:
+def test_equal_names_that_do_not_depend_on_the_data_are_refused_with_the_config(
+    kernels: list[dict[str, Any]], name: str
+) -> None:
     text = message(synthetic_values(kernels=kernels))
     assert f"dataset[0] (made).kernels: '{name}' is listed more than once" in text
     assert "set 'name' of one of the families" in text
@@ -194,7 +194,7 @@ def test_equal_names_that_the_config_alone_shows_are_refused_at_once(kernels: li
         [{"family": "rank-one"}, LINEAR | {"name": "age"}],
     ],
 )
-def test_equal_names_that_the_data_show_are_refused(kernels: list[dict[str, Any]]) -> None:
+def test_equal_names_that_depend_on_the_data_are_refused(kernels: list[dict[str, Any]]) -> None:
     with pytest.raises(
         ConfigError, match=r"^dataset 'made': kernels: 'age:linear' is listed more than once\. .* 'name'"
     ):

@@ -82,7 +82,7 @@ def test_required_keys(place: tuple[str | int, ...], expected: str) -> None:
         ),
         (("dataset", 1, "name"), "file", "dataset: 'file' is listed more than once"),
         (
-            # families that overlap, though no family is there twice
+            # families that overlap, although no family is listed twice
             ("dataset", 0, "kernels"),
             [{"family": "gaussian", "log2_gamma": [-3, 0]}, {"family": "gaussian", "log2_gamma": [0, 3]}],
             "dataset[0] (file).kernels: 'gaussian(2^0)' is listed more than once",
@@ -105,14 +105,14 @@ def test_repeats_are_refused(place: tuple[str | int, ...], value: Any, expected:
         ("encode", {"A": float("nan")}),
     ],
 )
-def test_messages_about_fields_of_several_types_speak_of_the_config_only(key: str, value: Any) -> None:
+def test_messages_about_fields_of_several_types_contain_no_internal_names(key: str, value: Any) -> None:
     text = message(config_values(**{key: value}))
     assert f"dataset[0] (things).{key}" in text
     for internal in ("function-before", "lambda", "literal[", "dict[str", "Unable to extract"):
         assert internal not in text
 
 
-def test_every_mistake_is_said_at_once() -> None:
+def test_all_mistakes_are_reported_together() -> None:
     text = message(changed(changed(FULL, ("seed",), "x"), ("dataset", 3, "rows"), 0))
     assert "seed: " in text
     assert "dataset[3] (made).rows: " in text

@@ -141,7 +141,7 @@ NAMES = ", ".join(map(repr, METHODS))
         (("methods",), [], "methods: must have at least 1 item(s); got []"),
     ],
 )
-def test_wrong_values_say_the_field_what_is_allowed_and_what_was_given(
+def test_messages_name_the_field_the_allowed_values_and_the_given_value(
     place: tuple[str | int, ...], value: Any, expected: str
 ) -> None:
     text = message(changed(FULL, place, value))

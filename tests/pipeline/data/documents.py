@@ -38,7 +38,7 @@ def ready(
 def refused(
     folder: Path, source: str, features: str | list[str] = "bigrams", top: int | None = None, **fields: Any
 ) -> str:
-    """What is said of documents that must not be accepted."""
+    """Return the message about documents that must be refused."""
     with pytest.raises(DataError) as caught:
         ready(folder, source, features, top, **fields)
     assert str(caught.value).startswith("dataset 'things': ")
@@ -47,7 +47,7 @@ def refused(
 
 
 def filled(features: Floats | scipy.sparse.csr_array) -> Floats:
-    """Features that must be sparse, with their zeros; they must also be in canonical form."""
+    """Return sparse features as a dense array; they must be in canonical form."""
     assert isinstance(features, scipy.sparse.csr_array)
     assert features.has_canonical_format
     assert (features.data != 0).all()

@@ -35,7 +35,7 @@ def test_a_header_above_numbers_is_found_and_reported(format_: str, name: str, t
 
 
 @pytest.mark.parametrize("dataset", [{"header": True}, {"target": "label"}, {"drop": ["u"]}, {"index": "u"}])
-def test_a_header_that_the_config_speaks_of_is_not_reported(dataset: dict[str, Any], tmp_path: Path) -> None:
+def test_a_header_that_follows_from_the_config_is_not_reported(dataset: dict[str, Any], tmp_path: Path) -> None:
     put(tmp_path, HEADED)
     assert not any("first line" in note for note in load(tmp_path, **dataset).notes)
 
@@ -44,7 +44,7 @@ def test_a_header_that_the_config_speaks_of_is_not_reported(dataset: dict[str, A
     "content",
     [
         ROWS,
-        "x,y,a\n" + ROWS.replace(",", ",w").replace("\n", "\nw"),  # text all the way down
+        "x,y,a\n" + ROWS.replace(",", ",w").replace("\n", "\nw"),  # text in every row
         "u,1,label\n" + ROWS,  # a number in the first line
         "?,?,?\n" + ROWS,
         "u,v,label\n",
@@ -67,7 +67,7 @@ def test_header_false_reads_the_first_line_as_a_sample(tmp_path: Path) -> None:
     assert len(read(tmp_path, HEADED, header=False)) == 10
 
 
-def test_a_first_line_of_names_and_numbers_is_named_as_the_cause(tmp_path: Path) -> None:
+def test_header_is_suggested_if_the_first_line_mixes_names_and_numbers(tmp_path: Path) -> None:
     text = refused(tmp_path, "u,2019,label\n" + ROWS)
     assert "'u' in data row 1. If the first line contains the names" in text
     assert "set header = true" in text
@@ -84,11 +84,11 @@ def test_separators_are_given_or_found(separator: str, given_: bool, tmp_path: P
     assert all(repr(separator) in note for note in reported)
 
 
-def test_a_separator_inside_quotes_separates_nothing(tmp_path: Path) -> None:
+def test_a_separator_inside_quotes_is_ignored(tmp_path: Path) -> None:
     assert read(tmp_path, '"u,v;w";x\n1;2\n').columns.tolist() == ["u,v;w", "x"]
 
 
-def test_a_comma_goes_before_other_separators(tmp_path: Path) -> None:
+def test_a_comma_takes_precedence_over_other_separators(tmp_path: Path) -> None:
     assert read(tmp_path, "1;5,2\n3;5,4\n").shape == (2, 2)
     assert read(tmp_path, "1;5,2\n3;5,4\n", separator=";").shape == (2, 2)
 
@@ -107,7 +107,7 @@ def test_decimal_commas_are_read_as_python_writes_them(
     np.testing.assert_allclose(frame.to_numpy(np.float64), np.array(numbers), rtol=1e-14)
 
 
-def test_decimal_commas_in_a_table_and_a_hint_where_they_are_not_announced(tmp_path: Path) -> None:
+def test_decimal_commas_in_a_table_and_a_hint_if_decimal_is_not_set(tmp_path: Path) -> None:
     assert read(tmp_path, "1,5 2,5\n3,5 4\n", format="table", decimal=",").to_numpy().tolist() == [[1.5, 2.5], [3.5, 4]]
     rows = "".join(f"{i},5;{2 * i % 5};{'ab'[i % 2]}\n" for i in range(9))
     assert "set decimal = ','" in refused(tmp_path, "u;v;label\n" + rows)
@@ -144,7 +144,7 @@ def test_encodings(encoding: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [HEADED, ROWS], ids=["header", "numbers"])
-def test_a_byte_order_mark_is_no_part_of_the_first_cell(content: str, tmp_path: Path) -> None:
+def test_a_byte_order_mark_is_not_part_of_the_first_cell(content: str, tmp_path: Path) -> None:
     frame = read(tmp_path, content.encode("utf-8-sig"))
     assert frame.columns[0] in (0, "u")
     assert pd.api.types.is_numeric_dtype(frame.iloc[:, 0])
@@ -197,14 +197,14 @@ def test_words_for_missing_values(word: str, tmp_path: Path) -> None:
 
 
 def test_the_missing_words_are_those_of_pandas(tmp_path: Path) -> None:
-    """Each word that we know, pandas reads as missing too, except the question mark of UCI and Weka."""
+    """Check that pandas reads each of these words as missing too, except the question mark of UCI and Weka."""
     path = tmp_path / "words.csv"
     with path.open("w", newline="") as file:
         csv.writer(file).writerows([["1", word] for word in sorted(MISSING_WORDS - {"?"})])
     assert pd.read_csv(path, header=None)[1].isna().all()
 
 
-def test_a_class_may_be_called_none_and_codes_go_before_missing_words(tmp_path: Path) -> None:
+def test_a_class_may_be_called_none_and_codes_take_precedence_over_missing_words(tmp_path: Path) -> None:
     put(tmp_path, "".join(f"{i},{['None', 'some'][i % 2]},{['None', 'N/A'][i % 2]}\n" for i in range(9)))
     samples = load(tmp_path, encode={"None": 0, "some": 1})
     np.testing.assert_array_equal(samples.features[:, 1], samples.order % 2)

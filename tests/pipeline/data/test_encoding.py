@@ -24,11 +24,11 @@ def encoded(columns: dict[str, Any], encode: str | dict[str, float] | None = Non
     return rows
 
 
-def test_numbers_stay_and_truth_becomes_zero_and_one() -> None:
+def test_numbers_are_unchanged_and_booleans_become_zero_and_one() -> None:
     assert encoded({"u": [1, 2], "v": [0.5, NAN], "w": [True, False]})[0] == [1.0, 0.5, 1.0]
 
 
-def test_onehot_makes_a_column_a_word() -> None:
+def test_onehot_makes_one_column_per_word() -> None:
     table = pd.DataFrame({"u": [1, 2, 3], "colour": ["red", "green", "red"]})
     found = encode_features(table, "onehot", "things")
     frame = found.frame
@@ -54,7 +54,7 @@ def test_single_letters_become_one_column() -> None:
     assert encoded({"base": ["A", "T", "G"]}, LETTERS) == [[1.0], [4.0], [3.0]]
 
 
-def test_sequences_become_a_feature_a_letter() -> None:
+def test_sequences_become_one_feature_per_letter() -> None:
     found = encode_features(pd.DataFrame({"dna": [" ACG ", "TTA"]}), LETTERS, "things")
     frame = found.frame
     assert found.origins == ["dna"] * 3
@@ -76,11 +76,11 @@ def test_sequences_of_several_lengths_are_refused() -> None:
         encoded({"dna": ["AC", "ACGT"]}, LETTERS)
 
 
-def test_codes_leave_columns_of_numbers_alone() -> None:
+def test_codes_do_not_change_columns_of_numbers() -> None:
     assert encoded({"u": [5, 6], "base": ["A", "C"]}, LETTERS) == [[5.0, 1.0], [6.0, 2.0]]
 
 
-def test_text_in_features_says_where_and_what_to_do(tmp_path: Path) -> None:
+def test_the_message_about_text_in_features_names_the_cell_and_the_remedies(tmp_path: Path) -> None:
     text = refused(tmp_path, ROWS + "hello,2,a\n")
     for word in ("column 0", "'hello' in data row 10", "missing_values = ['hello']", "categorical = [0]"):
         assert word in text
@@ -136,7 +136,7 @@ def test_no_row_left(tmp_path: Path) -> None:
     assert "0 rows" in refused(tmp_path, ROWS.replace(",a", ",?").replace(",b", ",?"), missing="drop")
 
 
-def test_complete_rows_names_the_column_and_what_was_read() -> None:
+def test_complete_rows_names_the_column_and_the_value() -> None:
     features = encode_features(pd.DataFrame({"u": [1.0, 2.0, 3.0], "v": [1.0, np.inf, NAN]}), None)
     usable, labels = usable_cells(features.frame, "drop"), pd.Series([0, 1, 0])
     with pytest.raises(DataError, match=r"column 'v' .*\(found inf\) in data row 2; .* 2 of 3 rows"):

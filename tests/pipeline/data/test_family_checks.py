@@ -15,7 +15,7 @@ def test_negative_features_are_refused_with_the_name_of_the_dataset_and_the_colu
     assert "scale = 'minmax'" in text
 
 
-def test_the_check_is_about_scaled_features(tmp_path: Path) -> None:
+def test_features_are_checked_after_scaling(tmp_path: Path) -> None:
     put(tmp_path, ROWS)
     assert load(tmp_path, kernels=CHI_SQUARED, header=True, scale="minmax").kernels == ("chi-squared(1)",)
     assert "column 'a' contains" in refused(tmp_path, ROWS, kernels=CHI_SQUARED, header=True, scale="standard")

@@ -43,7 +43,7 @@ def test_fingerprint_changes_with_one_label_of_the_file(tmp_path: Path) -> None:
     assert load(tmp_path).fingerprint != before
 
 
-def test_fingerprint_sees_every_number(tmp_path: Path) -> None:
+def test_fingerprint_depends_on_every_number(tmp_path: Path) -> None:
     samples = synthetic(tmp_path, rows=6)
     seen = {samples.fingerprint}
     for place in np.ndindex(samples.features.shape):
@@ -61,7 +61,7 @@ def test_fingerprint_sees_every_number(tmp_path: Path) -> None:
     assert len(seen) == 1 + samples.features.size + 3 * 6
 
 
-def test_fingerprint_sees_the_names_of_rank_one_kernels(tmp_path: Path) -> None:
+def test_fingerprint_depends_on_the_names_of_rank_one_kernels(tmp_path: Path) -> None:
     prints = set()
     for header in ("u,v,label\n", "u,w,label\n"):
         put(tmp_path, header + ROWS)
@@ -78,8 +78,8 @@ def test_fingerprint_depends_on_folds_and_scale(tmp_path: Path) -> None:
     assert len(set(prints)) == 3
 
 
-def test_fingerprint_tells_a_column_from_a_row() -> None:
-    """The same bytes in another shape are other data."""
+def test_fingerprint_depends_on_the_shape() -> None:
+    """Data with the same bytes but another shape have another fingerprint."""
     values = parsed(config_values())
     tall = PreparedDataset(
         values.name, np.ones((4, 1)), ("0",), {"regression": np.ones(4)}, np.arange(4), np.arange(4), 0

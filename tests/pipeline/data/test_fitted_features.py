@@ -63,7 +63,7 @@ def test_a_column_that_is_constant_on_the_training_set_becomes_zero(how: Any) ->
 
 
 def documents(folder: Path) -> list[str]:
-    """Documents whose words have so different frequencies that scikit-learn need not break ties."""
+    """Write documents whose words differ so much in frequency that scikit-learn need not break ties."""
     random, likely = np.random.default_rng(3), 1.5 ** -np.arange(10.0)
     texts = [" ".join(random.choice(WORDS[:10], size=8, p=likely / likely.sum())) for _ in range(150)]
     texts[4] += " rare" * 9  # in one document only
@@ -110,7 +110,7 @@ def test_counts_of_all_words_need_no_fit(tmp_path: Path) -> None:
     assert isinstance(samples.features, scipy.sparse.csr_array)
 
 
-def test_the_fingerprint_tells_what_steps_are_fitted_to(tmp_path: Path) -> None:
+def test_the_fingerprint_depends_on_the_samples_that_steps_are_fitted_to(tmp_path: Path) -> None:
     put(tmp_path, "u,v,y\n" + "".join(f"{i},{i * i % 7},{i % 2}\n" for i in range(9)))
     median = [{"family": "gaussian", "gamma": "median"}]
     for options in ({"scale": "standard"}, {"kernels": median}):
@@ -128,7 +128,7 @@ def refusal(folder: Path, content: str, **dataset: Any) -> str:
     return str(caught.value)
 
 
-def test_what_cannot_be_fitted_to_a_training_set_names_the_trial(tmp_path: Path) -> None:
+def test_errors_of_steps_fitted_to_a_training_set_name_the_trial(tmp_path: Path) -> None:
     common: dict[str, Any] = {"target": "y", "folds": "fold", "fit_on": "train"}
     rows = [(i, i % 3 * 10 + i, i % 3, i % 2) for i in range(12)]
     lacking = "u,v,fold,y\n" + "".join(f"{i},{'' if fold == 2 else v},{fold},{y}\n" for i, v, fold, y in rows)

@@ -36,7 +36,7 @@ def test_without_classes_folds_differ_by_the_largest_group_at_most(sizes: list[i
 
 
 def shares(fold: Integers, classes: Integers, folds: int) -> Floats:
-    """The share of each fold in each class."""
+    """Return the share of each fold in each class."""
     table = np.zeros((folds, int(classes.max()) + 1))
     np.add.at(table, (fold, classes), 1)
     return np.asarray(table / table.sum(axis=0))
@@ -79,7 +79,7 @@ def test_samples_of_a_patient_are_in_one_fold(groups: int | str, folds: int, tmp
     assert np.ptp(counts, axis=0).max() <= 0.2  # one of five patients of a class
 
 
-def test_groups_depend_on_the_seed_alone(tmp_path: Path) -> None:
+def test_groups_depend_only_on_the_seed(tmp_path: Path) -> None:
     one, two = (patients(tmp_path, seed=4)[0] for _ in range(2))
     assert one.fingerprint == two.fingerprint
     assert patients(tmp_path, seed=5)[0].fingerprint != one.fingerprint
@@ -117,7 +117,7 @@ def test_given_folds_may_be_uneven(tmp_path: Path) -> None:
     assert np.bincount(load(tmp_path, dataset_folds=0).fold).tolist() == [3, 3, 12]
 
 
-def test_another_number_of_folds_than_given(tmp_path: Path) -> None:
+def test_a_number_of_folds_that_differs_from_the_given_folds(tmp_path: Path) -> None:
     rows = "fold,v,label\n" + "".join(f"{'wxyz'[i % 4]},{i},{'ab'[i % 2]}\n" for i in range(20))
     text = refused(tmp_path, rows, dataset_folds="fold")
     assert "folds = 'fold' has 4 distinct values (w, x, y, z), but there are 3 folds" in text
@@ -139,7 +139,7 @@ def test_a_column_has_one_role(tmp_path: Path) -> None:
     assert "groups = 'patient' is also the index column 'patient'" in text
 
 
-# Thirty rows, of which the last of each five tests.
+# Thirty rows, of which every fifth belongs to the test set.
 MARKED = "part,v,w,label\n" + "".join(
     f"{'test' if i % 5 == 4 else 'train'},{i},{7 * i % 11},{'ab'[i // 3 % 2]}\n" for i in range(30)
 )
@@ -166,7 +166,7 @@ def test_a_test_set_without_a_row(tmp_path: Path) -> None:
     assert "has no usable row" in refused(tmp_path, MARKED.replace("test", "train"), test="part")
 
 
-def test_rows_are_drawn_from_the_others_and_the_test_set_is_whole(tmp_path: Path) -> None:
+def test_rows_are_drawn_outside_the_test_set_which_is_used_completely(tmp_path: Path) -> None:
     put(tmp_path, MARKED)
     samples = load(tmp_path, test="part", rows=12)
     assert np.bincount(samples.fold).tolist() == [4, 4, 4, 6]
@@ -200,7 +200,7 @@ def test_a_group_on_both_sides_of_a_fixed_test_set(tmp_path: Path) -> None:
 
 
 def split_file(folder: Path, columns: list[int], name: str = "things.csv") -> None:
-    """Write the training rows and the test rows of `MARKED` to files of their own, the latter with other columns."""
+    """Write the training rows and the test rows of `MARKED` to two files, the latter with the given columns."""
     header, *rows = (line.split(",") for line in MARKED.splitlines())
     put(
         folder, "".join(",".join(row[1:]) + "\n" for row in [header, *(row for row in rows if row[0] == "train")]), name
@@ -210,13 +210,13 @@ def split_file(folder: Path, columns: list[int], name: str = "things.csv") -> No
 
 
 @pytest.mark.parametrize("columns", [[1, 2, 3], [3, 1, 2], [0, 1, 2, 3]], ids=["same", "other order", "more"])
-def test_a_file_holds_the_test_set(columns: list[int], tmp_path: Path) -> None:
+def test_a_file_contains_the_test_set(columns: list[int], tmp_path: Path) -> None:
     put(tmp_path, MARKED)
     whole = load(tmp_path, test="part", scale="standard")
     split_file(tmp_path, columns)
     samples = load(tmp_path, test_path="test.csv", target="label", scale="standard")
     assert sorted(samples.order[samples.fold == 3]) == list(range(24, 30))
-    # The same samples, only that their rows are counted in another order.
+    # The samples are the same; only the numbers of their rows differ.
     np.testing.assert_array_equal(samples.features, whole.features)
     np.testing.assert_array_equal(samples.targets["classification"], whole.targets["classification"])
     np.testing.assert_array_equal(samples.fold, whole.fold)
@@ -250,7 +250,7 @@ def test_libsvm_files_need_not_have_the_same_columns(family: str, tmp_path: Path
     assert sorted(samples.order[samples.fold == 3]) == [12, 13]
 
 
-def test_the_largest_training_set_is_known_where_folds_are_uneven(tmp_path: Path) -> None:
+def test_the_largest_training_set_is_known_if_folds_are_uneven(tmp_path: Path) -> None:
     put(tmp_path, "".join(f"{min(i // 3, 2)},{i},{'ab'[i % 2]}\n" for i in range(18)))
     assert load(tmp_path, dataset_folds=0).info.largest_train == 12
     assert load(tmp_path).info.largest_train is None

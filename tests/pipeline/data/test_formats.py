@@ -49,7 +49,7 @@ def read(path: Path, **dataset: Any) -> pd.DataFrame:
 
 
 def refused(folder: Path, content: str | bytes, format_: str, name: str | None = None, **dataset: Any) -> str:
-    """The message about a file that cannot be used."""
+    """Return the message about a file that cannot be used."""
     name = name or f"things.{format_}"
     put(folder, content, name)
     with pytest.raises(DataError) as caught:
@@ -60,7 +60,7 @@ def refused(folder: Path, content: str | bytes, format_: str, name: str | None =
 
 
 def readable(value: Any) -> str:
-    """What a case is called: contents of files are left out."""
+    """Return the test ID of a parameter, without the contents of files."""
     if isinstance(value, list):
         return " ".join(value)
     return value if value in FORMATS else ""
@@ -84,9 +84,7 @@ GOOD = [
 
 
 @pytest.mark.parametrize(("format_", "content", "name"), GOOD, ids=[name for _, _, name in GOOD])
-def test_the_same_numbers_come_out_of_every_format(
-    format_: str, content: str | bytes, name: str, tmp_path: Path
-) -> None:
+def test_every_format_gives_the_same_numbers(format_: str, content: str | bytes, name: str, tmp_path: Path) -> None:
     put(tmp_path, content, name)
     samples = load(tmp_path, path=name, format=format_, header=True if "headed" in name else None)
     np.testing.assert_array_equal(samples.features, FEATURES[samples.order])
@@ -94,7 +92,7 @@ def test_the_same_numbers_come_out_of_every_format(
     assert sorted(samples.order) == list(range(9))
 
 
-def test_every_format_is_read_above_and_has_an_extension() -> None:
+def test_every_format_is_tested_and_has_an_extension() -> None:
     assert {format_ for format_, _, _ in GOOD} == set(FORMATS) == set(EXTENSIONS.values())
 
 
@@ -117,7 +115,7 @@ def test_header_may_be_given_with_a_target_by_number(format_: str, tmp_path: Pat
     assert list(read(path, format=format_, header=True).columns) == ["u", "v", "label"]
 
 
-def test_header_false_goes_before_a_named_target(tmp_path: Path) -> None:
+def test_header_false_takes_precedence_over_a_named_target(tmp_path: Path) -> None:
     put(tmp_path, ROWS)
     with pytest.raises(DataError, match=r"target = 'label' is not a column. Available: 0, 1, 2"):
         load(tmp_path, target="label", header=False)
@@ -212,7 +210,7 @@ def test_gz_that_ends_too_early(format_: str, content: str, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("make", [lambda: b"", lambda: npy(FEATURES)], ids=["empty", "npy"])
-def test_npz_that_is_none(make: Callable[[], bytes], tmp_path: Path) -> None:
+def test_content_that_is_not_npz(make: Callable[[], bytes], tmp_path: Path) -> None:
     assert "cannot read" in refused(tmp_path, make(), "npz")
 
 

@@ -13,7 +13,7 @@ from tests.helpers.build import ROWS, file_dataset, load, put
 
 
 def columns(folder: Path, content: str = "u,v,label\n" + ROWS, **dataset: Any) -> tuple[list[Any], Any]:
-    """The names of the feature columns and of the target column."""
+    """Return the names of the feature columns and of the target column."""
     model = file_dataset(**dataset)
     frame, _ = read_frame(put(folder, content), model)
     features, target = split_columns(frame, model.name, model.target, model.drop)
@@ -27,7 +27,9 @@ def refused(folder: Path, **dataset: Any) -> str:
     return str(caught.value)
 
 
-def test_data_folder_goes_from_the_option_to_the_variable_to_the_config(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_data_folder_is_that_of_the_option_the_variable_or_the_config_in_this_order(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     option, variable, config = Path("option"), Path("variable"), Path("config")
     monkeypatch.setenv(DATA_DIR_VARIABLE, str(variable))
     assert data_folder(option, config) == option
@@ -46,7 +48,7 @@ def test_paths_are_relative_to_the_folder_or_absolute(tmp_path: Path) -> None:
     assert relative.fingerprint == absolute.fingerprint
 
 
-def test_a_missing_file_says_where_it_was_looked_for_and_how_to_say_otherwise(tmp_path: Path) -> None:
+def test_the_message_about_a_missing_file_names_its_path_and_how_to_change_the_folder(tmp_path: Path) -> None:
     with pytest.raises(DataError) as caught:
         load(tmp_path, path="absent.csv")
     for word in ("there is no file", str(tmp_path / "absent.csv"), "--data-dir", DATA_DIR_VARIABLE):

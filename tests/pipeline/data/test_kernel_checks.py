@@ -1,4 +1,4 @@
-"""Checks of precomputed kernels: each refusal says by how much a kernel is off."""
+"""Checks of precomputed kernels: each message states by how much a kernel violates a condition."""
 
 from pathlib import Path
 
@@ -22,7 +22,7 @@ def _small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def little_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Leave less memory than one matrix takes."""
+    """Limit the memory to less than one matrix needs."""
     monkeypatch.setattr("kernel_pipeline.data.table_size.SMALL_TABLE_BYTES", 0)
     monkeypatch.setattr("distributed.system.MEMORY_LIMIT", 8 * ROWS**2 - 1)
     monkeypatch.setattr(kernel_checks, "STRIP_BYTES", 8 * ROWS * 5)
@@ -34,14 +34,14 @@ def checked(folder: Path, kernel: Floats, used: Integers | None = None, clip: bo
 
 
 def indefinite(least: float) -> tuple[Floats, Floats]:
-    """Return a matrix with a given least eigenvalue, and all its eigenvalues."""
+    """Return a matrix with a given smallest eigenvalue, and all its eigenvalues."""
     values, vectors = np.linalg.eigh(kernels(1, ROWS)[0])
     values[:2] = least, least / 2
     matrix = (vectors * values) @ vectors.T
     return (matrix + matrix.T) / 2, values
 
 
-def test_a_sound_kernel_is_accepted_with_its_range(tmp_path: Path) -> None:
+def test_a_valid_kernel_is_accepted_with_its_range(tmp_path: Path) -> None:
     kernel = kernels(1, ROWS)[0]
     result = checked(tmp_path, kernel)
     assert (result.smallest, result.largest, result.clipped) == (kernel.min(), kernel.max(), None)
@@ -59,13 +59,13 @@ def test_a_kernel_above_the_memory_limit_is_read_in_parts(tmp_path: Path, monkey
     monkeypatch.setattr(OpenKernels, "read", counting)
     assert checked(tmp_path, kernels(1, ROWS)[0]).clipped is None
     assert max(sizes) <= 16 * 16
-    products = sizes[len(list(range(0, ROWS, 16))) ** 2 :]  # of the Lanczos iteration, after every block was read once
+    products = sizes[len(list(range(0, ROWS, 16))) ** 2 :]  # of the Lanczos iteration, after each block was read once
     assert products[:10] == [5 * columns for columns in range(ROWS, 0, -5)]
     assert len(products) > 10 * 10
 
 
 @pytest.mark.parametrize(("dtype", "tolerance"), [("float64", 1e-10), ("float32", 1e-5)])
-def test_asymmetry_is_refused_above_rounding(dtype: str, tolerance: float, tmp_path: Path) -> None:
+def test_asymmetry_beyond_rounding_is_refused(dtype: str, tolerance: float, tmp_path: Path) -> None:
     kernel = kernels(1, ROWS)[0]
     scale = np.abs(kernel).max()
     kernel[33, 4] += 0.5 * tolerance * scale
@@ -91,7 +91,7 @@ def test_entries_that_are_not_finite_are_counted(value: float, tmp_path: Path) -
     kernel[[40, 20, 7], [3, 1, 49]] = value
     with pytest.raises(DataError, match=r"3 entries that are NaN or infinite, the first in row 7, column 49"):
         checked(tmp_path, kernel)
-    # Rows that are not used are not looked at.
+    # Rows that are not used are not checked.
     used = np.setdiff1d(np.arange(ROWS), [40, 20, 7])
     assert checked(tmp_path, kernel, used).clipped is None
 
@@ -101,7 +101,7 @@ def test_huge_entries_are_refused(tmp_path: Path) -> None:
         checked(tmp_path, np.eye(ROWS) * 2e100)
 
 
-def test_an_indefinite_kernel_is_refused_by_its_least_eigenvalue(tmp_path: Path) -> None:
+def test_an_indefinite_kernel_is_refused_with_its_smallest_eigenvalue(tmp_path: Path) -> None:
     kernel, values = indefinite(-0.25)
     with pytest.raises(DataError) as caught:
         checked(tmp_path, kernel)
@@ -136,7 +136,7 @@ def test_clipping_reports_what_it_removes(tmp_path: Path) -> None:
     assert clipped.negative_part == pytest.approx(0.375 / np.abs(values).sum())
 
 
-def test_the_digest_is_that_of_the_numbers_that_are_used(tmp_path: Path) -> None:
+def test_the_digest_depends_only_on_the_entries_that_are_used(tmp_path: Path) -> None:
     kernel = kernels(1, ROWS)[0]
     used = np.arange(1, ROWS)
     digest = checked(tmp_path, kernel, used).digest

@@ -1,4 +1,4 @@
-"""Files of precomputed kernels: every format, in parts."""
+"""Files of precomputed kernels in every format are read in parts."""
 
 import os
 from itertools import product
@@ -110,7 +110,7 @@ def test_what_is_not_a_kernel_is_refused(name: str, put: Any, words: str, tmp_pa
     assert "dataset 'things'" in str(caught.value)
 
 
-def test_a_damaged_chunk_is_a_message(tmp_path: Path) -> None:
+def test_a_damaged_chunk_is_reported(tmp_path: Path) -> None:
     file = found(save(tmp_path / "string.zarr", kernels(1, 9)[0]), 9)
     chunk = tmp_path / "string.zarr" / "c" / "1" / "1"
     chunk.write_bytes(b"x" * chunk.stat().st_size)

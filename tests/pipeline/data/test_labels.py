@@ -14,7 +14,7 @@ def target(values: Any, task: str = "classification", positive: list[str] | None
     return numbers
 
 
-def test_a_regression_target_stays() -> None:
+def test_a_regression_target_is_unchanged() -> None:
     assert target([3.0, 1.0, 2.0], "regression") == [3.0, 1.0, 2.0]
 
 
@@ -23,7 +23,7 @@ def test_two_labels_become_minus_and_plus_one(task: str) -> None:
     assert target(["b", "a", " b "], task) == [1.0, -1.0, 1.0]
 
 
-def test_two_numbers_become_minus_and_plus_one_by_their_size() -> None:
+def test_two_numbers_become_minus_and_plus_one_in_increasing_order() -> None:
     assert target([10, 9, 10]) == [1.0, -1.0, 1.0]
     assert target([0.0, -3.0, 0.0]) == [1.0, -1.0, 1.0]
 
@@ -32,20 +32,20 @@ def test_categories_are_labels() -> None:
     assert target(pd.Categorical(["x", "y", "x"])) == [-1.0, 1.0, -1.0]
 
 
-def test_positive_puts_some_labels_against_the_rest() -> None:
+def test_positive_separates_some_labels_from_the_rest() -> None:
     assert target(["a", "b", "c"], positive=["a"]) == [1.0, -1.0, -1.0]
     assert target(["a", "b", "c"], positive=["a", "c"]) == [1.0, -1.0, 1.0]
     assert target(["a", "b"], positive=["a"]) == [1.0, -1.0]
 
 
 @pytest.mark.parametrize("task", ["classification", "regression"])
-def test_positive_names_numbers_as_people_write_them(task: str) -> None:
+def test_positive_names_numbers_without_superfluous_decimals(task: str) -> None:
     assert target([1.0, 2.0, 3.0], task, ["2"]) == [-1.0, 1.0, -1.0]
     assert target([1, 2, 3], task, ["2"]) == [-1.0, 1.0, -1.0]
     assert target([0.5, 1.5], task, ["0.5"]) == [1.0, -1.0]
 
 
-def test_positive_that_is_no_label() -> None:
+def test_positive_that_is_not_a_label() -> None:
     with pytest.raises(DataError, match=r"positive = \['q'\] contains 'q', which is not one of the labels: a, b"):
         target(["a", "b"], positive=["q"])
 
@@ -128,7 +128,7 @@ def test_several_target_columns_are_for_regressions_without_positive() -> None:
         outputs(columns, positive=["1"])
 
 
-def test_text_of_three_words_is_no_regression_target() -> None:
+def test_text_of_three_words_is_not_a_regression_target() -> None:
     with pytest.raises(DataError, match="it contains 'a' in data row 1"):
         target(["a", "b", "c"], "regression")
 
@@ -142,5 +142,5 @@ def test_positive_names_a_long_number() -> None:
     assert target([1234567, 1234568, 1234569], positive=["1234568"]) == [-1.0, 1.0, -1.0]
 
 
-def test_positive_names_a_truth_value() -> None:
+def test_positive_names_a_boolean() -> None:
     assert target([True, False, True], positive=["False"]) == [-1.0, 1.0, -1.0]

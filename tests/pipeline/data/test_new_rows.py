@@ -126,7 +126,7 @@ def test_texts_with_decimal_commas_are_numbers_if_the_source_has_them(tmp_path: 
         encoder.encode(rows)
 
 
-def test_a_decimal_comma_that_the_source_does_not_have_is_named_with_its_remedy(tmp_path: Path) -> None:
+def test_a_decimal_comma_that_the_source_does_not_use_is_refused_with_a_remedy(tmp_path: Path) -> None:
     encoder = with_commas(tmp_path, ".")
     with pytest.raises(DataError, match=r"row 1 of the new rows .*, '2,0'.* Write 2\.0 with a decimal point"):
         encoder.encode(pd.DataFrame(DISTANCES))

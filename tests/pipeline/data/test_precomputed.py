@@ -63,7 +63,7 @@ def test_a_kernel_that_is_almost_constant_is_shifted(tmp_path: Path) -> None:
     assert stored.shifts == ((0.0, values[1][np.ix_(ORDER, ORDER)].max()),)
 
 
-def test_the_fingerprint_follows_the_numbers_and_what_is_clipped(tmp_path: Path) -> None:
+def test_the_fingerprint_depends_on_the_entries_after_clipping(tmp_path: Path) -> None:
     values = kernels(1, 30)
     one = checked(tmp_path, values).fingerprint
     assert checked(tmp_path, values[0]).fingerprint == one
@@ -84,7 +84,7 @@ def test_a_file_that_changes_after_the_checks_is_not_stored(tmp_path: Path) -> N
         next(stored.tiles(0, 5))
 
 
-def test_the_fingerprint_of_a_dataset_follows_its_kernels(tmp_path: Path) -> None:
+def test_the_fingerprint_of_a_dataset_depends_on_its_kernels(tmp_path: Path) -> None:
     put(tmp_path, ROWS)
     families = [{"family": "precomputed", "path": "string.npy"}]
     prints = set()

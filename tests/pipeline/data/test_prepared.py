@@ -28,7 +28,7 @@ def synthetic(folder: Path, seed: int = 0, folds: int = 3, **dataset: Any) -> Pr
 
 
 @pytest.mark.parametrize("folds", [3, 4, 5, 9])
-def test_folds_are_contiguous_and_as_equal_as_can_be(folds: int, tmp_path: Path) -> None:
+def test_folds_are_contiguous_and_differ_by_at_most_one_sample(folds: int, tmp_path: Path) -> None:
     put(tmp_path, NUMBERS)
     fold = load(tmp_path, folds=folds, task="regression").fold
     assert (np.diff(fold) >= 0).all()
@@ -90,7 +90,7 @@ def test_without_rows_all_are_taken(tmp_path: Path) -> None:
     assert sorted(load(tmp_path, task="regression", rows=20).order) == list(range(20))
 
 
-def test_more_rows_than_there_are(tmp_path: Path) -> None:
+def test_more_rows_than_available(tmp_path: Path) -> None:
     assert "rows = 10, but there are only 9 usable rows" in refused(tmp_path, ROWS, rows=10)
 
 
@@ -120,8 +120,8 @@ def test_a_class_of_three_samples_is_in_every_training_set(tmp_path: Path) -> No
     assert sorted(samples.fold[samples.targets["classification"] == -1.0]) == [0, 1, 2]
 
 
-def test_the_sample_decides_which_classes_there_are(tmp_path: Path) -> None:
-    # One row of 1000 is of class b; a sample of five does not meet it.
+def test_the_classes_are_those_of_the_sampled_rows(tmp_path: Path) -> None:
+    # One row of 1000 is of class b; a sample of five rows does not contain it.
     assert "one class" in refused(tmp_path, rows_of_classes(999, 1), rows=5)
 
 
@@ -200,7 +200,7 @@ def test_a_constant_target(tmp_path: Path) -> None:
     assert "the target is constant (5)" in text
 
 
-def test_features_are_not_scaled_unless_told(tmp_path: Path) -> None:
+def test_features_are_not_scaled_by_default(tmp_path: Path) -> None:
     put(tmp_path, ROWS)
     samples = load(tmp_path)
     np.testing.assert_array_equal(samples.features, FEATURES[samples.order])
@@ -226,33 +226,33 @@ def test_minmax_scale(tmp_path: Path) -> None:
 @pytest.mark.parametrize("scale", ["standard", "minmax"])
 @pytest.mark.parametrize("constant", ["0.1", "3", "1e100"])
 def test_a_constant_column_becomes_zero(scale: str, constant: str, tmp_path: Path) -> None:
-    # The mean of 0.1 is not 0.1 to the last digit, and the rest divided by nearly nothing would be noise.
+    # The mean of values 0.1 differs from 0.1 by rounding; dividing the difference by a tiny deviation would give noise.
     put(tmp_path, "".join(f"{constant},{i},{'ab'[i % 2]}\n" for i in range(9)))
     features = dense(load(tmp_path, scale=scale))
     assert not features[:, 0].any()
     assert np.ptp(features[:, 1]) > 0
 
 
-def test_the_sample_alone_decides_the_scale(tmp_path: Path) -> None:
+def test_the_scale_is_that_of_the_sampled_rows(tmp_path: Path) -> None:
     put(tmp_path, NUMBERS)
     features = dense(load(tmp_path, task="regression", scale="minmax", rows=7))
     assert features.min(axis=0).tolist() == [0, 0]
     assert features.max(axis=0).tolist() == [1, 1]
 
 
-def test_kernels_are_called_by_their_families(tmp_path: Path) -> None:
+def test_kernels_are_named_by_their_families(tmp_path: Path) -> None:
     assert synthetic(tmp_path).kernels == ("gaussian(2^-1)", "gaussian(2^0)")
 
 
 @pytest.mark.parametrize(("header", "names"), [(False, ("0", "1")), (True, ("u", "v"))])
-def test_rank_one_kernels_are_called_by_their_columns(header: bool, names: tuple[str, ...], tmp_path: Path) -> None:
+def test_rank_one_kernels_are_named_after_their_columns(header: bool, names: tuple[str, ...], tmp_path: Path) -> None:
     put(tmp_path, ("u,v,label\n" if header else "") + ROWS)
     samples = load(tmp_path, header=header, kernels=[{"family": "rank-one"}])
     assert samples.kernels == names
     np.testing.assert_array_equal(samples.features, FEATURES[samples.order])
 
 
-def test_rank_one_kernels_of_coded_text_are_called_by_column_and_word(tmp_path: Path) -> None:
+def test_rank_one_kernels_of_encoded_text_are_named_after_column_and_word(tmp_path: Path) -> None:
     put(tmp_path, "".join(f"{'xyz'[i % 3]},{i},{'ab'[i % 2]}\n" for i in range(9)))
     samples = load(tmp_path, encode="onehot", kernels=[{"family": "rank-one"}])
     assert samples.kernels == ("0_x", "0_y", "0_z", "1")

@@ -22,7 +22,7 @@ def load(folder: Path, repeats: int, folds: int = 3, seed: int = 0, **dataset: o
 
 @pytest.fixture
 def table(tmp_path: Path) -> Path:
-    """60 rows of two classes and 18 patients with 1 to 7 rows each; the last 12 rows are a fixed test set."""
+    """Write 60 rows of two classes and 17 patients with 1 to 7 rows each; the last 12 rows are a fixed test set."""
     random = np.random.default_rng(4)
     patients = np.append(np.repeat(np.arange(15), [1, 1, 1, 2, 2, 2, 3, 3, 3, 4, 4, 5, 5, 5, 7]), [15] * 6 + [16] * 6)
     lines = [
@@ -61,7 +61,7 @@ def test_every_repeat_is_balanced_and_differs_from_the_others(table: Path) -> No
     assert not (first == second).all(axis=1).any()
 
 
-def test_independent_assignments_put_a_pair_of_samples_together_as_often_as_chance(table: Path) -> None:
+def test_two_samples_share_a_fold_as_often_as_in_independent_assignments(table: Path) -> None:
     found = load(table, 60, target="y", drop=["patient", "part"])
     assert found.folds is not None
     together = np.mean([fold[:, None] == fold for fold in found.folds], axis=0)

@@ -11,7 +11,7 @@ from kernel_pipeline.data.data_directory import DATA_DIR_VARIABLE
 from tests.helpers.build import put
 from tests.pipeline.data.documents import filled, read, ready, refused
 
-# Words and bigrams of the reviews of one domain, and their ratings; `the` is there 6 times, `it` 4, `a` 3.
+# Words and bigrams of the reviews of one domain, and their ratings; `the` occurs 6 times, `it` 4 times, `a` 3 times.
 POSITIVE = ["the:2 good:1 the_good:1 it:1", "good:1 it:3 good_it:2 ratio:8:1", "the:1 a:1 the_a:1", "the:1 the_good:1"]
 
 
@@ -51,7 +51,7 @@ def put_reviews(
 
 
 def counted(lines: list[str], names: list[str]) -> list[list[int]]:
-    """Counts of words in reviews, the plain way."""
+    """Return the counts of words in reviews, computed without sparse matrices."""
     pairs = [[token.rpartition(":") for token in line.split(" ")] for line in lines]
     return [[{word: int(count) for word, _, count in line}.get(name, 0) for name in names] for line in pairs]
 
@@ -80,13 +80,13 @@ def test_top_keeps_the_most_frequent_and_every_document(features: str, names: li
         np.testing.assert_array_equal(filled(table.features), whole[:, :top])
 
 
-def test_a_word_that_is_twice_in_a_line_is_counted_twice(tmp_path: Path) -> None:
+def test_counts_of_a_repeated_word_are_added(tmp_path: Path) -> None:
     put_reviews(tmp_path, ["a_b:1 c_d:1 a_b:2", *POSITIVE[1:]])
     table = read(tmp_path, "sentiment")
     assert filled(table.features)[0, table.names.index("a_b")] == 3
 
 
-def test_ratings_are_learned_and_told_apart(tmp_path: Path) -> None:
+def test_ratings_are_targets_of_regression_and_classification(tmp_path: Path) -> None:
     put_reviews(tmp_path)
     samples = ready(tmp_path, "sentiment", task=["regression", "classification"])
     ratings = np.array([5, 4, 4, 5, 1, 2, 1, 2])
@@ -99,8 +99,8 @@ def test_ratings_are_learned_and_told_apart(tmp_path: Path) -> None:
     assert (np.diff(samples.fold) >= 0).all()
 
 
-def test_reviews_that_are_all_praised_alike(tmp_path: Path) -> None:
-    """Not every rating need be there."""
+def test_reviews_with_equal_ratings_in_each_class(tmp_path: Path) -> None:
+    """Not every rating has to occur."""
     put_reviews(tmp_path, ratings={"positive": ["5"] * 4, "negative": ["1"] * 4})
     target = ready(tmp_path, "sentiment").targets["classification"]
     assert sorted(target) == [-1] * 4 + [1] * 4
@@ -113,7 +113,7 @@ def test_a_sample_of_reviews(tmp_path: Path) -> None:
     assert len(set(samples.order)) == 7
 
 
-def test_a_missing_folder_says_where_it_was_looked_for(tmp_path: Path) -> None:
+def test_the_message_about_a_missing_folder_names_its_path(tmp_path: Path) -> None:
     text = refused(tmp_path, "sentiment")
     for word in ("no folder", str(tmp_path / "sentiment" / "processed_acl"), "--data-dir", DATA_DIR_VARIABLE):
         assert word in text
@@ -145,7 +145,7 @@ def test_an_empty_file_of_reviews(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("more", [["5.0"], []])
-def test_ratings_and_reviews_must_be_as_many(more: list[str], tmp_path: Path) -> None:
+def test_ratings_and_reviews_must_have_the_same_number(more: list[str], tmp_path: Path) -> None:
     ratings = RATINGS["positive"][:3] + more * 2
     put_reviews(tmp_path, ratings=RATINGS | {"positive": ratings})
     text = refused(tmp_path, "sentiment")
@@ -154,7 +154,7 @@ def test_ratings_and_reviews_must_be_as_many(more: list[str], tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("rating", ["good", "", "3.0", "1.0", "nan"])
-def test_a_rating_that_cannot_be(rating: str, tmp_path: Path) -> None:
+def test_an_invalid_rating(rating: str, tmp_path: Path) -> None:
     put_reviews(tmp_path, ratings=RATINGS | {"positive": ["5.0", rating, "4.0", "5.0"]})
     text = refused(tmp_path, "sentiment")
     for word in ("books_positive.txt, line 2", repr(rating), "4 or 5"):
@@ -211,7 +211,7 @@ def test_reviews_without_any_bigram(tmp_path: Path) -> None:
             assert word in text
 
 
-def test_more_words_than_there_are(tmp_path: Path) -> None:
+def test_more_words_than_available(tmp_path: Path) -> None:
     put_reviews(tmp_path)
     table = read(tmp_path, "sentiment", top=7)
     assert table.names == BIGRAMS
@@ -220,8 +220,8 @@ def test_more_words_than_there_are(tmp_path: Path) -> None:
     assert "only 8 unigrams" in read(tmp_path, "sentiment", "unigrams", top=9).notes[0]
 
 
-def test_words_of_which_none_is_left_are_a_constant_column(tmp_path: Path) -> None:
-    """A document may have none of the words that are kept; it is a row of zeros."""
+def test_a_document_without_a_chosen_word_is_a_row_of_zeros(tmp_path: Path) -> None:
+    """A document that contains none of the chosen words is kept as a row of zeros."""
     put_reviews(tmp_path)
     samples = ready(tmp_path, "sentiment", top=1)
     assert samples.left_out == 0

@@ -51,7 +51,7 @@ def test_datasets_of_sklearn(id_: str, shape: tuple[int, int], task: str, positi
     assert samples.left_out == 0
 
 
-def test_iris_with_two_species_against_the_third() -> None:
+def test_iris_with_two_species_as_the_positive_class() -> None:
     target = ready("sklearn", id="iris", positive=["versicolor", "virginica"]).targets["classification"]
     assert (target == 1).sum() == 100
     assert (target == -1).sum() == 50
@@ -91,7 +91,7 @@ def test_synthetic_is_friedmans_first_problem() -> None:
     np.testing.assert_allclose(table.target.to_numpy(np.float64), expected)
 
 
-def test_synthetic_depends_on_the_seed_alone() -> None:
+def test_synthetic_depends_only_on_the_seed() -> None:
     dataset = dataset_of("synthetic", task="regression", rows=30)
     one, two, other = (read_source(dataset, Path("nowhere"), seed).features for seed in (1, 1, 2))
     np.testing.assert_array_equal(one, two)
@@ -104,12 +104,12 @@ def test_synthetic_classes_are_the_sides_of_the_median() -> None:
 
 
 def fake_openml(monkeypatch: pytest.MonkeyPatch, data: pd.DataFrame, target: Any) -> list[dict[str, Any]]:
-    """Answer in place of openml.org; the list fills with what was asked for."""
+    """Replace requests to openml.org; return a list to which the arguments of each request are appended."""
     asked: list[dict[str, Any]] = []
 
     def fetch(**wanted: Any) -> Bunch:
         asked.append(wanted)
-        warnings.warn("a retry, say", stacklevel=1)  # of no use to a user
+        warnings.warn("a retry, say", stacklevel=1)  # not useful to users
         return Bunch(data=data, target=target)
 
     monkeypatch.setattr("sklearn.datasets.fetch_openml", fetch)
@@ -155,7 +155,9 @@ def test_openml_numbers_text_and_gaps_are_treated_as_in_files(monkeypatch: pytes
 
 
 @pytest.mark.parametrize("error", [URLError("no network"), ConnectionError("refused"), ValueError("no such dataset")])
-def test_openml_out_of_reach_says_what_to_do_instead(error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_message_about_an_openml_failure_describes_how_to_use_a_file(
+    error: Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def fail(**wanted: Any) -> Bunch:
         raise error
 
@@ -166,7 +168,7 @@ def test_openml_out_of_reach_says_what_to_do_instead(error: Exception, monkeypat
         assert word in str(caught.value)
 
 
-def test_openml_dataset_without_a_target_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_openml_dataset_without_a_default_target(monkeypatch: pytest.MonkeyPatch) -> None:
     fake_openml(monkeypatch, pd.DataFrame({"u": np.arange(9.0), "v": np.arange(9.0) ** 2}), None)
     with pytest.raises(DataError, match="target"):
         ready("openml", id=61, task="regression")

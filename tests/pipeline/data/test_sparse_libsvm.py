@@ -26,7 +26,7 @@ def test_libsvm_of_rank_one_kernels_stays_sparse(name: str, tmp_path: Path) -> N
     np.testing.assert_array_equal(samples.targets["classification"], LABELS[samples.order])
 
 
-def test_libsvm_of_gaussian_kernels_does_not(tmp_path: Path) -> None:
+def test_libsvm_of_gaussian_kernels_becomes_dense(tmp_path: Path) -> None:
     put(tmp_path, LIBSVM, "things.libsvm")
     sparse = load(tmp_path, path="things.libsvm", format="libsvm", kernels=RANK_ONE)
     dense = load(tmp_path, path="things.libsvm", format="libsvm")

@@ -1,4 +1,4 @@
-"""Columns that are not features: an index is left out, and what looks like one is reported."""
+"""Columns that are not features: an index is left out, and columns that look like one are reported."""
 
 import re
 from pathlib import Path
@@ -25,7 +25,7 @@ def test_an_index_is_left_out(index: bool | int | str, tmp_path: Path) -> None:
     assert dense(load(tmp_path, index=index)).shape == (12, 2)
 
 
-def test_an_index_that_is_false_stays_without_a_note(tmp_path: Path) -> None:
+def test_index_false_keeps_all_columns_without_a_note(tmp_path: Path) -> None:
     assert index_notes(tmp_path, HEADER + ROWS, index=False) == []
     assert dense(load(tmp_path, index=False)).shape == (12, 3)
 
@@ -49,11 +49,11 @@ def test_integers_in_steps_of_one_look_like_an_index_in_any_order(tmp_path: Path
         ROWS.replace("10,", "9,", 1),  # a step of two
         ROWS.replace("11,", "10,", 1),  # a repetition
         ROWS.replace("10,", "10.5,", 1),
-        "".join(ROWS.splitlines(keepends=True)[:9]),  # too few rows to tell
+        "".join(ROWS.splitlines(keepends=True)[:9]),  # too few rows
     ],
     ids=["step", "repetition", "fraction", "few rows"],
 )
-def test_other_integers_do_not_look_like_one(content: str, tmp_path: Path) -> None:
+def test_other_integers_do_not_look_like_an_index(content: str, tmp_path: Path) -> None:
     assert index_notes(tmp_path, content) == []
 
 
@@ -68,11 +68,11 @@ def test_the_index_is_not_the_target(tmp_path: Path) -> None:
     assert "index = 'label' is also the target column 'label'" in refused(tmp_path, HEADER + ROWS, index="label")
 
 
-def test_an_index_that_is_not_there(tmp_path: Path) -> None:
+def test_an_index_that_is_not_a_column(tmp_path: Path) -> None:
     assert "index = 'id' is not a column. Available: 'patient'" in refused(tmp_path, HEADER + ROWS, index="id")
 
 
-def test_all_text_columns_are_in_one_message_with_what_to_copy(tmp_path: Path) -> None:
+def test_all_text_columns_are_in_one_message_with_the_value_of_drop(tmp_path: Path) -> None:
     rows = "".join(f"p{i},{i * i},{['', 'Paris'][i % 2]},{'ab'[i % 2]}\n" for i in range(12))
     text = refused(tmp_path, "name,v,city,label\n" + rows, drop=["v"])
     assert "column 'name' contains text, 'p0' in data row 1; column 'city' contains text, 'Paris' in data row 2" in text
@@ -80,7 +80,7 @@ def test_all_text_columns_are_in_one_message_with_what_to_copy(tmp_path: Path) -
     assert "encode = 'onehot'" in text
 
 
-def test_decimal_commas_beside_text_are_not_to_be_dropped(tmp_path: Path) -> None:
+def test_columns_of_decimal_commas_are_not_suggested_for_drop(tmp_path: Path) -> None:
     rows = "".join(f"p{i};{i},5;{'ab'[i % 2]}\n" for i in range(12))
     text = refused(tmp_path, "name;v;label\n" + rows)
     assert "If the comma is the decimal separator in 'v', set decimal = ','. Otherwise, correct the file" in text
@@ -237,7 +237,7 @@ def test_categories_may_be_numbers_and_rare_words(tmp_path: Path) -> None:
     np.testing.assert_array_equal(dense(samples)[:, 2], i == 5)
 
 
-def test_most_values_decide_whether_a_column_is_text(tmp_path: Path) -> None:
+def test_a_column_is_text_if_at_least_a_fifth_of_its_values_are_words(tmp_path: Path) -> None:
     for words, is_refused in ((2, True), (3, False)):  # of 12 values: below and above a fifth
         content = "u,label\n" + "".join(f"{f't{i}' if i < words else i},{'ab'[i % 2]}\n" for i in range(12))
         if is_refused:

@@ -52,7 +52,7 @@ def test_bigrams_of_documents(tmp_path: Path) -> None:
     assert table.left_out == 0
 
 
-def test_documents_made_ready(tmp_path: Path) -> None:
+def test_documents_as_a_prepared_dataset(tmp_path: Path) -> None:
     put_documents(tmp_path, DOCUMENTS)
     samples = ready(tmp_path, "text", "unigrams", 3, positive=["ham"])
     assert samples.kernels == ("now", "buy", "cat")
@@ -62,12 +62,12 @@ def test_documents_made_ready(tmp_path: Path) -> None:
     assert samples.fingerprint == ready(tmp_path, "text", "unigrams", 3, positive=["ham"]).fingerprint
 
 
-def test_fingerprint_sees_words_counts_and_columns_of_documents(tmp_path: Path) -> None:
+def test_fingerprint_depends_on_words_counts_and_labels_of_documents(tmp_path: Path) -> None:
     prints = set()
     for old, new in (("", ""), ("food", "fuel"), ("sat.", "sat sat"), ("ham dog sat", "spam dog sat")):
         put_documents(tmp_path, [line.replace(old, new) for line in DOCUMENTS])
         prints |= {ready(tmp_path, "text", "unigrams", top).fingerprint for top in (3, None)}
-    assert len(prints) == 2 * 4 - 2  # the three most frequent words are the same, but for the label
+    assert len(prints) == 2 * 4 - 2  # the three most frequent words are the same, except for the label
 
 
 def test_numbers_as_labels_are_learned(tmp_path: Path) -> None:
@@ -76,7 +76,7 @@ def test_numbers_as_labels_are_learned(tmp_path: Path) -> None:
     np.testing.assert_array_equal(samples.targets["regression"], samples.order / 2)
 
 
-def test_texts_have_accents_and_may_begin_with_a_mark(tmp_path: Path) -> None:
+def test_texts_may_contain_accents_and_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
     put(tmp_path, b"\xef\xbb\xbf" + "".join(f"{line} d\xe9j\xe0\n" for line in DOCUMENTS).encode(), "words.txt")
     table = read(tmp_path, "text", "unigrams", 1)
     assert table.names == ["déjà"]
@@ -94,7 +94,7 @@ def test_documents_without_a_word_are_refused_or_left_out(tmp_path: Path) -> Non
     assert filled(table.features).any(axis=1).all()
 
 
-def test_a_label_that_is_no_number_is_named_by_its_line(tmp_path: Path) -> None:
+def test_a_label_that_is_not_a_number_is_named_with_its_row(tmp_path: Path) -> None:
     put_documents(tmp_path, [*(f"{i} {line}" for i, line in enumerate(DOCUMENTS[:8])), "1", "x ham cat food"])
     text = refused(tmp_path, "text", "unigrams", task="regression", missing="drop")
     assert "it contains 'x' in data row 10" in text
@@ -148,7 +148,7 @@ def test_a_file_that_may_not_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyP
         raise PermissionError(13, "Permission denied", str(path))
 
     path = put_documents(tmp_path, DOCUMENTS)
-    monkeypatch.setattr(Path, "read_bytes", denied)  # a test may run as root, whom no mode of a file stops
+    monkeypatch.setattr(Path, "read_bytes", denied)  # for root, the mode of a file has no effect
     text = refused(tmp_path, "text")
     for word in (f"cannot read {path}", "Permission denied"):
         assert word in text

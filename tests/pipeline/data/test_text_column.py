@@ -21,7 +21,7 @@ TEXT: dict[str, Any] = {"text": "review", "target": "label", "kernels": WORDS}
 
 
 def table(texts: list[str] = TEXTS, labels: list[str] = LABELS) -> str:
-    """A csv file with a text column, another column and a label."""
+    """Return the content of a csv file with a text column, another column and a label."""
     out = io.StringIO()
     writer = csv.writer(out)
     writer.writerow(["review", "age", "label"])
@@ -36,7 +36,7 @@ def same(one: PreparedDataset, other: PreparedDataset) -> None:
 
 
 @pytest.mark.parametrize("options", [{}, {"counts": "tf-idf", "min_df": 2, "stop_words": ["dog"], "lowercase": False}])
-def test_a_column_of_documents_gives_what_a_file_of_documents_gives(options: dict[str, Any], tmp_path: Path) -> None:
+def test_a_column_of_documents_equals_a_file_of_documents(options: dict[str, Any], tmp_path: Path) -> None:
     put(tmp_path, table())
     put_documents(tmp_path, DOCUMENTS)
     expected = ready(tmp_path, "text", WORDS[0]["features"], WORDS[0]["top"], **options)

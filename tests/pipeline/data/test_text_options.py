@@ -1,4 +1,4 @@
-"""Options of documents: which words are counted, and what their values are."""
+"""Options of documents: which words are counted, and how they are weighted."""
 
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ TEXTS = [line.partition(" ")[2] for line in DOCUMENTS]
 
 
 def assert_columns_of(vectorizer: Any, table: RawTable, texts: list[str] = TEXTS) -> None:
-    """The columns must be those of a vectorizer, whatever their order."""
+    """Check that the columns are those of a vectorizer, in any order."""
     expected = vectorizer.fit_transform(texts).toarray()
     names = vectorizer.get_feature_names_out().tolist()
     assert sorted(table.names) == names
@@ -67,7 +67,7 @@ def test_options_have_the_meaning_of_scikit_learn(options: dict[str, Any], vecto
     assert table.notes == ()
 
 
-def test_both_kinds_with_all_options_as_samples(tmp_path: Path) -> None:
+def test_unigrams_and_bigrams_with_options_as_a_prepared_dataset(tmp_path: Path) -> None:
     put_documents(tmp_path, DOCUMENTS)
     options = {"counts": "tf-idf", "min_df": 2}
     samples = ready(tmp_path, "text", ["unigrams", "bigrams"], 4, **options)
@@ -77,7 +77,7 @@ def test_both_kinds_with_all_options_as_samples(tmp_path: Path) -> None:
     np.testing.assert_allclose(filled(samples.features), expected[samples.order], rtol=1e-14)
 
 
-def test_fingerprints_see_every_option(tmp_path: Path) -> None:
+def test_fingerprints_depend_on_every_option(tmp_path: Path) -> None:
     put_documents(tmp_path, DOCUMENTS)
     options: list[dict[str, Any]] = [
         {},
@@ -122,7 +122,7 @@ def test_words_that_are_all_too_rare(min_df: float, tmp_path: Path) -> None:
     assert f"min_df = {min_df}, but no unigrams or bigrams occur in that many of the 9 documents" in text
 
 
-def test_more_words_than_there_are_is_a_note(tmp_path: Path) -> None:
+def test_more_words_than_available_are_noted(tmp_path: Path) -> None:
     put_documents(tmp_path, DOCUMENTS)
     samples = ready(tmp_path, "text", "unigrams", 9)
     assert "top = 9, but there are only 8 unigrams; all of them are used" in samples.notes
@@ -141,7 +141,7 @@ def test_reviews_have_the_same_options(tmp_path: Path) -> None:
     np.testing.assert_array_equal(filled(binary.features), counts[:, [both.names.index(n) for n in binary.names]] > 0)
 
 
-def test_a_word_that_is_twice_in_a_review_counts_as_one_document(tmp_path: Path) -> None:
+def test_a_word_that_is_repeated_in_a_review_counts_as_one_document(tmp_path: Path) -> None:
     put_reviews(tmp_path, ["a_b:1 c_d:1 a_b:2", *POSITIVE[1:]])
     table = read(tmp_path, "sentiment", counts="binary")
     assert filled(table.features)[0, table.names.index("a_b")] == 1

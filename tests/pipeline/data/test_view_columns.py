@@ -23,7 +23,7 @@ LIBSVM = "".join(f"{'+1' if i % 2 else '-1'} 0:{i + 1} 3:{i % 4 + 1} 7:{i * i % 
 
 
 def names(folder: Path, **changes: Any) -> tuple[str, ...]:
-    """The names of the kernels of one linear kernel for each chosen column."""
+    """Return the names of the kernels, with one linear kernel for each chosen column."""
     entry = LINEAR | {"each": "column"} | changes
     return load(folder, **KEYS, kernels=[entry]).kernels
 
@@ -41,7 +41,7 @@ def names(folder: Path, **changes: Any) -> tuple[str, ...]:
         (["color_red", "age"], ["age", "color_red"]),
     ],
 )
-def test_numbers_count_the_columns_of_the_file_as_target_and_drop_do(
+def test_numbers_count_the_columns_of_the_file_like_target_and_drop(
     columns: list[int | str], expected: list[str], tmp_path: Path
 ) -> None:
     put(tmp_path, TABLE)
@@ -49,7 +49,7 @@ def test_numbers_count_the_columns_of_the_file_as_target_and_drop_do(
 
 
 @pytest.mark.parametrize("column", [0, 2, "id", "label", 5])
-def test_the_target_and_dropped_columns_are_no_features(column: int | str, tmp_path: Path) -> None:
+def test_the_target_and_dropped_columns_are_not_features(column: int | str, tmp_path: Path) -> None:
     put(tmp_path, TABLE)
     with pytest.raises(ConfigError, match=rf"^dataset 'things': kernels\[0\]\.columns: {column!r} is not"):
         names(tmp_path, columns=[column])
@@ -88,7 +88,7 @@ def test_a_rank_one_family_of_a_libsvm_file_stays_sparse(tmp_path: Path) -> None
     np.testing.assert_array_equal(samples.features.toarray(), expected[samples.order])
 
 
-def test_the_fingerprint_has_the_columns_only_where_kernels_depend_on_them(tmp_path: Path) -> None:
+def test_the_fingerprint_depends_on_the_columns_only_if_kernels_do(tmp_path: Path) -> None:
     def fingerprints(kernel: dict[str, Any]) -> set[str]:
         found = set()
         for header in ("id,age,label,color,weight", "id,years,label,color,weight"):

@@ -1,4 +1,4 @@
-"""Vocabularies equal those of scikit-learn's vectorizers, on whichever documents they are fitted."""
+"""Vocabularies equal those of scikit-learn's vectorizers that are fitted to the same documents."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ SUBSET = np.arange(5, ROWS, 3)
 
 
 def texts() -> list[str]:
-    """Documents of a few words whose frequencies differ; the last words occur in few of them."""
+    """Return documents of a few words whose frequencies differ; the last words occur in few of them."""
     rng = np.random.default_rng(0)
     chances = 0.8 ** np.arange(WORDS)
     words = [f"w{number:02}" for number in range(WORDS)]
@@ -34,7 +34,7 @@ def by_name(matrix: Any, names: list[str]) -> dict[str, list[float]]:
 
 
 def reference(weighting: Weighting, rows: Integers, **options: Any) -> dict[str, list[float]]:
-    """Columns of all documents by word, from a vectorizer of scikit-learn that is fitted on some of them."""
+    """Return the columns of all documents by word, from a vectorizer of scikit-learn fitted to the given rows."""
     documents = texts()
     vectorizer = (
         TfidfVectorizer(**options)
@@ -77,7 +77,7 @@ def frequencies(weighting: Weighting, rows: Integers) -> Floats:
 @pytest.mark.parametrize("rows", [np.arange(ROWS), SUBSET])
 @pytest.mark.parametrize("weighting", ["counts", "binary", "tf-idf"])
 def test_the_most_frequent_words_are_those_of_the_vectorizers(weighting: Weighting, rows: Integers) -> None:
-    """Of sizes at which no other word is as frequent as the last, where scikit-learn may choose any."""
+    """Compare only sizes at which no word is tied with the last one, since scikit-learn may choose any of them."""
     counts, _ = all_counts()
     totals = np.sort(frequencies(weighting, rows))[::-1]
     sizes = [size for size in range(1, 25) if totals[size - 1] > totals[size]]
@@ -87,14 +87,14 @@ def test_the_most_frequent_words_are_those_of_the_vectorizers(weighting: Weighti
         assert_equal(vocabulary, reference(weighting, rows, max_features=size))
 
 
-def test_words_come_in_decreasing_frequency_and_equals_in_their_order() -> None:
+def test_words_are_in_decreasing_frequency_and_ties_in_column_order() -> None:
     counts, _ = all_counts()
     totals = frequencies("counts", SUBSET)
     columns = fit_vocabulary(counts, VocabularyOptions(), SUBSET).columns
     assert columns.tolist() == sorted(np.flatnonzero(totals), key=lambda column: (-totals[column], column))
 
 
-def test_documents_can_be_binary_for_which_another_word_is_the_most_frequent() -> None:
+def test_the_most_frequent_word_may_differ_between_counts_and_binary() -> None:
     counts = scipy.sparse.csr_array([[5.0, 1.0], [0.0, 1.0]])
     assert fit_vocabulary(counts, VocabularyOptions("counts", top=1)).columns.tolist() == [0]
     assert fit_vocabulary(counts, VocabularyOptions("binary", top=1)).columns.tolist() == [1]

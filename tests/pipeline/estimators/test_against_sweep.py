@@ -1,4 +1,4 @@
-"""Weights and predictions of the estimators, held against those that a sweep has stored for the same training rows."""
+"""Weights and predictions of the estimators, compared with those of a sweep for the same training rows."""
 
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from kernel_pipeline.store.local_storage import LocalStorage
 from kernel_pipeline.tasks.folds import trials
 from tests.helpers.sweeps import run_here, small_config, write_results
 
-# Widths that differ by large factors: M is well-conditioned, so that rounding does not change the weights.
+# The widths differ by large factors, so that M is well-conditioned and rounding does not change the weights.
 KERNELS: list[dict[str, Any]] = [{"family": "gaussian", "gamma": [0.1, 2.0]}, {"family": "linear"}]
 METHODS = ["unif", {"method": "align", "q": 2.0}, "alignf", "alignf-linear"]
 FOLDS = 3
@@ -43,7 +43,7 @@ def sweep(tmp_path_factory: pytest.TempPathFactory) -> tuple[RunStore, pd.DataFr
 
 @pytest.mark.parametrize("method", METHODS, ids=["unif", "align-q2", "alignf", "alignf-linear"])
 @pytest.mark.parametrize(("dataset", "problem", "estimator"), CELLS, ids=[cell[0] for cell in CELLS])
-def test_the_estimator_repeats_a_trial(
+def test_the_estimator_reproduces_a_trial(
     sweep: tuple[RunStore, pd.DataFrame], dataset: str, problem: str, estimator: Any, method: Any
 ) -> None:
     store, rows = sweep

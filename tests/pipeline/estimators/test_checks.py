@@ -1,4 +1,4 @@
-"""scikit-learn's own checks of estimators; none is expected to fail."""
+"""The estimators pass scikit-learn's own checks, none of which is expected to fail."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import kernel_pipeline as kp
 
-# Short paths, so that the checks take seconds.
+# The paths are short, so that the checks take seconds.
 ESTIMATORS = [
     kp.AlignedKernelRegressor(alpha=[1e-6, 1e-3], cv=2),
     kp.AlignedKernelClassifier(C=[1.0, 1000.0], cv=2),

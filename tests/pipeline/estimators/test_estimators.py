@@ -1,4 +1,4 @@
-"""The estimators in pipelines, searches and with tables; kernels of new samples held against dense formulas."""
+"""The estimators in pipelines, searches and with tables; kernels of new samples compared with dense formulas."""
 
 import pickle
 from typing import Any
@@ -34,7 +34,7 @@ def gram(x: Floats, z: Floats) -> list[Floats]:
 
 
 def combined(weights: Any, train: Floats, new: Floats) -> Floats:
-    """The combined kernel of new samples, centered with the means of the training samples, by explicit matrices."""
+    """Compute the combined kernel of new samples, centered with the training means, by explicit matrices."""
     found, n = np.zeros((len(new), len(train))), len(train)
     for weight, square, rows in zip(weights, gram(train, train), gram(new, train), strict=True):
         U = np.eye(n) - 1 / n
@@ -59,7 +59,7 @@ def test_rows_of_new_samples_are_centered_with_the_training_means(
     assert combiner.certificate_ < 1e-9
 
 
-def test_a_pipeline_with_a_precomputed_kernel_is_the_classifier() -> None:
+def test_a_pipeline_with_a_precomputed_kernel_equals_the_classifier() -> None:
     X, y = load_iris(return_X_y=True)
     pipeline = make_pipeline(kp.KernelCombiner(kernels=KERNELS), SVC(kernel="precomputed", C=100.0))
     classifier = kp.AlignedKernelClassifier(kernels=KERNELS, C=100.0)
@@ -70,7 +70,7 @@ def test_a_pipeline_with_a_precomputed_kernel_is_the_classifier() -> None:
     assert cross_val_score(pipeline, X, y, cv=3).mean() > 0.9
 
 
-def test_the_regressor_is_kernel_ridge_of_the_combined_kernel() -> None:
+def test_the_regressor_equals_kernel_ridge_with_the_combined_kernel() -> None:
     X, y = samples()
     Y = np.column_stack([y, X[:, 3] ** 2])
     for target in (y, Y, 1e-80 * y):
@@ -83,7 +83,7 @@ def test_the_regressor_is_kernel_ridge_of_the_combined_kernel() -> None:
         assert model.fit_certificate_ < 1e-9
 
 
-def test_a_path_is_chosen_by_cross_validation() -> None:
+def test_the_value_on_a_path_is_chosen_by_cross_validation() -> None:
     X, y = samples()
     values = [1e-6, 1e-3, 1.0]
     cv = ShuffleSplit(4, random_state=0)
@@ -114,7 +114,7 @@ def test_views_choose_columns_by_name_and_number() -> None:
 
 
 @pytest.mark.parametrize("with_features", [False, True])
-def test_precomputed_kernels_are_parameters_and_x_holds_sample_numbers(with_features: bool) -> None:
+def test_precomputed_kernels_are_parameters_and_x_contains_sample_numbers(with_features: bool) -> None:
     X, y = samples()
     wide, narrow, linear = gram(X, X)
     reference = kp.AlignedKernelRegressor(kernels=KERNELS, alpha=1e-3)
@@ -167,7 +167,7 @@ def test_labels_that_cannot_be_learned_are_refused() -> None:
         kp.AlignedKernelClassifier().fit(X, np.arange(60) == 0)
 
 
-def test_the_documented_lines_run() -> None:
+def test_the_documented_example_runs() -> None:
     (block,) = (block for block in blocks("pipeline/estimators/README.md") if "AlignedKernelRegressor" in block.text)
     X, y = samples()
     names: dict[str, Any] = {"X": X, "y": y}

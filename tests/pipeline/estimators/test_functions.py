@@ -1,4 +1,4 @@
-"""The plain functions, held against dense formulas."""
+"""The functions of the public API, compared with dense formulas."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ def kernels(n: int = 30, seed: int = 0) -> tuple[Floats, Floats]:
 
 
 def unbiased(K: Floats, L: Floats) -> float:
-    """The estimator of Song et al. (2012) by U-centered matrices, entry by entry."""
+    """Compute the estimator of Song et al. (2012) by U-centered matrices, entry by entry."""
     n = len(K)
     centered = []
     for matrix in (K, L):
@@ -28,7 +28,7 @@ def unbiased(K: Floats, L: Floats) -> float:
     return float((centered[0] * centered[1]).sum() / (n * (n - 3)))
 
 
-def test_centered_alignment_is_the_definition() -> None:
+def test_centered_alignment_equals_its_definition() -> None:
     K, L = kernels()
     H = np.eye(30) - 1 / 30
     k, m = H @ K @ H, H @ L @ H
@@ -48,7 +48,7 @@ def test_an_undefined_alignment_is_nan() -> None:
     assert np.isnan(kp.centered_alignment(K[:3, :3], K[:3, :3], debiased=True))
 
 
-def test_matrices_that_do_not_fit_are_refused() -> None:
+def test_matrices_of_inconsistent_shapes_are_refused() -> None:
     K, L = kernels()
     with pytest.raises(ValueError, match="L: must be a finite, symmetric matrix"):
         kp.centered_alignment(K, L[:5, :5])
@@ -116,7 +116,7 @@ def test_debiased_similarities_of_independent_views_are_around_zero() -> None:
     assert kp.kernel_similarity(views, debiased=False).to_numpy()[off].min() > 0.5
 
 
-def test_views_that_do_not_fit_are_refused() -> None:
+def test_inconsistent_views_are_refused() -> None:
     x = np.ones((5, 2))
     with pytest.raises(ValueError, match=r"same number of samples; got \{'a': 5, 'b': 4\}"):
         kp.kernel_similarity({"a": x, "b": x[:4]})

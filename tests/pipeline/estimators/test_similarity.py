@@ -1,4 +1,4 @@
-"""Similarities by tiles: any tile size, files and workers give the same, and the command writes them."""
+"""Similarities are the same for any tile size, from files and on workers, and the command writes them."""
 
 import io
 import tracemalloc
@@ -37,7 +37,7 @@ KERNELS: list[dict[str, Any] | None] = [
 
 
 def gram(view: Floats, kernel: dict[str, Any] | None) -> Floats:
-    """The kernels above, by scikit-learn."""
+    """Compute one of the kernels above with scikit-learn."""
     from scipy.spatial.distance import pdist
     from sklearn.metrics.pairwise import laplacian_kernel, linear_kernel, polynomial_kernel, rbf_kernel
 
@@ -80,7 +80,7 @@ def test_files_are_read_by_tiles(tmp_path: Path) -> None:
     np.testing.assert_allclose(found.to_numpy()[0, 1], expected.to_numpy()[0, 3], atol=1e-12)
 
 
-@pytest.mark.filterwarnings("ignore:Port 8787")  # Dask warns if another program has the port
+@pytest.mark.filterwarnings("ignore:Port 8787")  # Dask warns if another program uses the port
 def test_workers_give_the_same_numbers(tmp_path: Path) -> None:
     given: dict[str, Any] = dict(views())
     expected = kp.kernel_similarity(given, tile_size=50)
@@ -92,8 +92,8 @@ def test_workers_give_the_same_numbers(tmp_path: Path) -> None:
     pd.testing.assert_frame_equal(found, expected, check_exact=True)
 
 
-def test_the_memory_is_that_of_tiles(tmp_path: Path) -> None:
-    """Views of 48 MB, and Gram matrices of 160 MB, are compared with a few MB."""
+def test_memory_is_limited_by_tiles(tmp_path: Path) -> None:
+    """Views of 48 MB with Gram matrices of 96 MB are compared without holding all of them in memory."""
     rng = np.random.default_rng(9)
     for name in ("a", "b", "c"):
         np.save(tmp_path / f"{name}.npy", rng.normal(size=(2000, 1000)))

@@ -1,4 +1,4 @@
-"""A small run with one dataset of each kind of source, of which models are fitted."""
+"""A small run with one dataset of each kind of source; the tests fit models from it."""
 
 from pathlib import Path
 from typing import Any
@@ -68,7 +68,7 @@ def clinic_table(rows: int = 60) -> pd.DataFrame:
 
 
 def documents(rows: int = 48) -> tuple[list[str], list[str]]:
-    """Return labels and texts."""
+    """Return labels and texts of documents."""
     rng = np.random.default_rng(6)
     labels = np.where(np.arange(rows) % 2, "pos", "neg").tolist()
     texts = []

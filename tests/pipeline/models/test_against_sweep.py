@@ -20,7 +20,7 @@ TRIAL = 1
 
 
 def raw_rows(root: Path, dataset: str) -> Any:
-    """All rows of the source, as a user has them."""
+    """Return all rows of the source, in the form in which a user has them."""
     if dataset == "wave":
         return pd.DataFrame(make_friedman1(60, 10, noise=1.0, random_state=np.random.RandomState(3))[0])
     if dataset in ("wines", "body"):
@@ -40,7 +40,7 @@ CELLS += [("sparse", "l2-krr"), ("sparse", "align-krr"), ("columns", "l1-svm"), 
 
 
 @pytest.mark.parametrize(("dataset", "method"), CELLS)
-def test_a_model_of_a_trial_gives_its_stored_predictions(root: Path, dataset: str, method: str) -> None:
+def test_a_model_of_a_trial_reproduces_its_stored_predictions(root: Path, dataset: str, method: str) -> None:
     store = RunStore(LocalStorage(root))
     order, fold = (np.asarray(store.read(GRAM, f"{dataset}/{name}")) for name in ("order", "fold"))
     (problem,) = next(known.task for known in kp.open_run(root).config.dataset if known.name == dataset)
@@ -92,7 +92,7 @@ def test_values_of_several_grids_have_a_median_in_each(root: Path) -> None:
         run.model("wave", "alignf", regularisation=-1)
 
 
-def test_a_model_of_all_rows_uses_them_all_and_the_median_value(root: Path) -> None:
+def test_a_model_of_all_rows_uses_every_row_and_the_median_value(root: Path) -> None:
     run = kp.open_run(root)
     model = run.model("clinic-train", "alignf")
     assert model.facts.samples == 60

@@ -1,4 +1,4 @@
-"""`pipeline fit` and `pipeline predict`, held against the API; files of new rows that are refused."""
+"""`pipeline fit` and `pipeline predict`, compared with the API; files of new rows that are refused."""
 
 import io
 from pathlib import Path
@@ -50,7 +50,7 @@ def test_predict_gives_the_numbers_of_the_api(root: Path, models: Path, tmp_path
     pd.testing.assert_frame_equal(found, pd.read_csv(tmp_path / "found.csv"))
 
 
-def test_each_source_has_its_file(root: Path, models: Path, tmp_path: Path) -> None:
+def test_each_source_accepts_files_of_its_format(root: Path, models: Path, tmp_path: Path) -> None:
     run = kp.open_run(root)
     _, texts = documents()
     (tmp_path / "new.txt").write_text("".join(f"{text}\n" for text in texts))

@@ -1,4 +1,4 @@
-"""The combined kernel of a method, held against dense kernels, and its files."""
+"""The combined kernel of a method, compared with dense kernels, and its files."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from tests.pipeline.models.test_against_sweep import raw_rows
 
 
 def dense_kernels(features: Floats) -> Floats:
-    """The kernels of the dataset `wave`."""
+    """Return the kernels of the dataset `wave`."""
     squares = ((features[:, None] - features[None]) ** 2).sum(axis=2)
     return np.stack([np.exp(-0.1 * squares), np.exp(-2.0 * squares), features @ features.T])
 
@@ -55,8 +55,8 @@ def test_a_kernel_of_columns_is_their_product(root: Path) -> None:
     np.testing.assert_allclose(found.matrix(), expected, rtol=0, atol=1e-12)
 
 
-def test_fitted_steps_are_those_of_the_trial(root: Path) -> None:
-    """The kernels of one trial with `fit_on = "train"`, from its stored Gram matrices."""
+def test_the_kernel_of_a_trial_uses_the_steps_fitted_to_its_training_set(root: Path) -> None:
+    """The reference for a trial with `fit_on = "train"` is computed from its Gram matrices."""
     store, run = RunStore(LocalStorage(root)), kp.open_run(root)
     weights = store.read(WEIGHTS, "clinic-train/classification/alignf", 0)
     trace = store.read(STATISTICS, "clinic-train/classification/trace", 0)

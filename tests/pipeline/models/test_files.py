@@ -1,4 +1,4 @@
-"""Files of models: what is read is what was written, and nothing else is created."""
+"""A loaded model equals the saved one, and files that contain other types are refused."""
 
 import json
 import zipfile
@@ -20,7 +20,7 @@ from tests.pipeline.models.test_against_sweep import raw_rows
 
 
 @pytest.mark.parametrize("dataset", [dataset["name"] for dataset in DATASETS])
-def test_a_model_survives_its_file(root: Path, tmp_path: Path, dataset: str) -> None:
+def test_a_loaded_model_equals_the_saved_one(root: Path, tmp_path: Path, dataset: str) -> None:
     model = kp.open_run(root).model(dataset, "alignf")
     model.save(tmp_path / "model.skops")
     loaded = kp.load_model(tmp_path / "model.skops")
@@ -30,7 +30,7 @@ def test_a_model_survives_its_file(root: Path, tmp_path: Path, dataset: str) -> 
     assert repr(loaded) == repr(model)
 
 
-def test_skops_itself_trusts_no_type_of_a_model_but_plain_ones(root: Path, tmp_path: Path) -> None:
+def test_files_of_models_contain_only_allowed_types(root: Path, tmp_path: Path) -> None:
     path = tmp_path / "model.skops"
     kp.open_run(root).model("clinic", "alignf").save(path)
     untrusted = skops.io.get_untrusted_types(file=path)

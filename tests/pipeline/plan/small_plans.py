@@ -30,7 +30,7 @@ EVERY_METHOD: list[Any] = [
     "mean",
 ]
 METHOD_KEYS = [("regression", "unif"), ("regression", "alignf")]
-# A machine under load is slow; that is no failure.
+# Tests have no deadline, since a machine under load is slow.
 unhurried = settings(deadline=None)
 
 
@@ -47,7 +47,7 @@ def tiles_of(dataset: DatasetPlan) -> int:
 
 
 def gram_bytes(dataset: DatasetPlan, combined: int, weighted: int) -> int:
-    """What the chunks of a dataset with 2 kernels, 3 folds, tiles of 4 x 4 in one batch take, each with a checksum."""
+    """Return the bytes of all chunks, with checksums, for 2 kernels, 3 folds and tiles of 4 x 4 in one batch."""
     m, d, tiles, problems = dataset.info.rows, dataset.info.columns, tiles_of(dataset), len(dataset.problems)
     floats = (
         tiles * (2 + combined * 3) * 4 * 4

@@ -1,4 +1,4 @@
-"""The arrays of a plan against what a run stores."""
+"""The arrays of a plan, compared with the files of a run."""
 
 from pathlib import Path
 from typing import Any
@@ -56,7 +56,7 @@ ONLY_REPEATED = (Per.REPEATED, Per.PERMUTED, Per.PERMUTED_SUMS)
 
 @pytest.fixture(scope="module", params=[{}, REPEATED], ids=["once", "repeated"])
 def finished(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Plan, Path]:
-    """A plan all of whose tasks have run."""
+    """Return a plan whose tasks have all run, and the directory of the run."""
     root = tmp_path_factory.mktemp("run")
     save(root / "string.npy", kernels(2, 100))
     plan, _, _ = run_here(root, parse_config(SWEEP | {"protocol": {"folds": 3, **request.param}}, "a test"))
@@ -67,23 +67,23 @@ def stored_bytes(folder: Path) -> int:
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file() and path.name != "zarr.json")
 
 
-def test_a_finished_run_stores_what_its_plan_projects(finished: tuple[Plan, Path]) -> None:
+def test_a_finished_run_stores_the_bytes_that_its_plan_projects(finished: tuple[Plan, Path]) -> None:
     plan, root = finished
     for dataset in plan.datasets:
         stored = {array.key: stored_bytes(root / array.key / "c") for array in dataset.arrays}
         assert stored == {array.key: array.stored_bytes for array in dataset.arrays}
         assert dataset.disk_bytes == sum(stored.values())
-    # Nothing else is stored in the groups of arrays but descriptions.
+    # Apart from these arrays, the groups contain only descriptions.
     assert plan.disk_bytes == sum(stored_bytes(root / group) for group in GROUPS)
 
 
-def test_descriptions_hardly_add_to_the_projection_of_a_run(finished: tuple[Plan, Path]) -> None:
+def test_descriptions_add_at_most_two_percent_to_the_projection(finished: tuple[Plan, Path]) -> None:
     plan, root = finished
     total = sum(path.stat().st_size for group in GROUPS for path in (root / group).rglob("*") if path.is_file())
     assert plan.disk_bytes <= total <= 1.02 * plan.disk_bytes
 
 
-def test_every_line_of_the_table_is_an_array_of_a_run(finished: tuple[Plan, Path]) -> None:
+def test_every_entry_of_the_table_is_an_array_of_a_run(finished: tuple[Plan, Path]) -> None:
     plan, _ = finished
     in_parts = plan_of(parsed(synthetic_values(rows=180) | {"fit": {"memory": "36 KiB"}}))
     abouts = {array.about for dataset in (*plan.datasets, *in_parts.datasets) for array in dataset.arrays}

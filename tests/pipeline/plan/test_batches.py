@@ -1,4 +1,4 @@
-"""How the work of a plan is divided into tasks."""
+"""The work of a plan is divided into tasks."""
 
 import pickle
 
@@ -32,7 +32,7 @@ def test_tiles_cover_the_upper_triangle_exactly_once(samples: int, tile: int) ->
         covered[rows, columns] += 1
     assert (covered[np.triu_indices(samples)] == 1).all()
     assert covered.max() == 1
-    # Below the diagonal there is only what lies inside a tile on it.
+    # Below the diagonal, only entries inside of diagonal tiles are covered.
     side = np.arange(samples) // tile
     assert ((covered == 0) == (side[:, None] > side[None, :])).all()
 
@@ -49,7 +49,7 @@ def test_batches_partition_the_tiles_in_order(samples: int, tile: int, kernels: 
     assert [tile for batch in cut for tile in batch] == tiles
     assert all(cut)
     assert cut == again
-    # A batch of several tiles keeps to the work of a task, and no batch but the last could take one more.
+    # A batch of several tiles stays within the work of a task, and only the last batch could take one more tile.
     one = kernels * min(tile, samples) ** 2
     assert all(len(batch) == 1 or len(batch) * one <= entries for batch in cut)
     most = tiles_stage.TILES_PER_TASK
@@ -66,7 +66,7 @@ def test_many_tiles_are_cut_into_a_limited_number_of_batches() -> None:
 
 
 def test_batches_of_a_plan(monkeypatch: pytest.MonkeyPatch) -> None:
-    # A tile has 2 x 4 x 4 entries of kernels, or 14 x 4 x 4 with what four methods combine it into in 3 trials.
+    # A tile has 2 x 4 x 4 entries of kernels, and 14 x 4 x 4 with the combined kernels of four methods in 3 trials.
     monkeypatch.setattr(tiles_stage, "ENTRIES_PER_TASK", 2 * 14 * 16)
     (dataset,) = small(rows=20).datasets
     assert [len(task.tiles) for task in dataset.of(TilesTask)] == [14, 1]
@@ -84,14 +84,14 @@ def test_every_trial_is_in_one_batch_of_weights(trials: int, kernels: int) -> No
     assert len(cut) == (1 if kernels <= MAX_KERNELS_ALL_TRIALS else trials)
 
 
-def test_many_kernels_make_a_task_of_weights_a_trial() -> None:
+def test_many_kernels_have_one_task_of_weights_per_trial() -> None:
     (dataset,) = small(kernels=[{"family": "gaussian", "log2_gamma": [-500, 500]}]).datasets
     assert len(dataset.kernels) > MAX_KERNELS_ALL_TRIALS
     assert [task.trials for task in dataset.of(WeightsTask)] == [(0,), (1,), (2,)] * 2
 
 
-def test_trials_that_are_solved_apart_are_combined_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A failed solve of one trial must not keep the others from their combined kernels."""
+def test_trials_that_are_solved_separately_are_combined_separately(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A failure in one trial must not prevent the combined kernels of the others."""
     monkeypatch.setattr(weights_stage, "MAX_KERNELS_ALL_TRIALS", 1)
     values = synthetic_values() | {"methods": ["alignf", "unif"]}
     (dataset,) = plan_of(parsed(values)).datasets
@@ -115,7 +115,7 @@ def test_trials_that_are_solved_apart_are_combined_apart(monkeypatch: pytest.Mon
     ("kernels", "samples", "sizes_of_batches"),
     [(7, 10, [7]), (7, 1000, [7]), (25, 1000, [10, 10, 5]), (3, 5000, [1, 1, 1]), (1, 100_000, [1])],
 )
-def test_single_kernels_are_fitted_about_a_second_at_a_time(
+def test_fits_of_single_kernels_are_batched_to_about_one_second(
     kernels: int, samples: int, sizes_of_batches: list[int]
 ) -> None:
     cut = kernel_batches(kernels, kernels_per_task(kernels, samples))
@@ -125,7 +125,7 @@ def test_single_kernels_are_fitted_about_a_second_at_a_time(
 
 
 @pytest.mark.parametrize("config", [None, "long path", "many rows", "tiny tiles"])
-def test_a_task_is_small_to_send(config: str | None) -> None:
+def test_pickled_tasks_are_small(config: str | None) -> None:
     values = synthetic_values()
     if config is None:
         values["storage"] = {"tile": 4}
@@ -135,7 +135,7 @@ def test_a_task_is_small_to_send(config: str | None) -> None:
         values["dataset"][0]["rows"] = 400
         values["storage"] = {"tile": 2}
     else:
-        # The least work per tile at the tile size of the shipped configs: as many tiles per task as possible.
+        # The tiles of the shipped configs with the least work, so that tasks have as many tiles as possible.
         values["dataset"][0] |= {"rows": 20_000, "kernels": [{"family": "gaussian", "log2_gamma": [0, 0]}]}
         values["storage"] = {"tile": 512}
     tasks = plan_of(parsed(values)).tasks

@@ -1,4 +1,4 @@
-"""The work of tasks: sizes for which it is counted by hand, and that it grows with the sizes."""
+"""The estimated work of tasks equals counts by hand for some sizes, and grows with the sizes."""
 
 from dataclasses import fields, replace
 from typing import Any
@@ -74,7 +74,7 @@ def test_combining_reads_each_tile_once_for_all_methods() -> None:
     assert total == pytest.approx(8 * 68 * (2 + 3 * len(tasks)))  # 2 kernels are read, 3 trials are written
 
 
-def test_paths_cost_what_their_learners_state() -> None:
+def test_costs_of_paths_equal_those_of_their_learners() -> None:
     sizes = TaskSizes(samples=1000, columns=5, kernels=2, train=600, folds=3, labels=1)
     ridge, machine = (dataset_of(problem).of(FitTask)[0] for problem in OTHER_PROBLEM)
     values = len(ridge.values)

@@ -29,7 +29,7 @@ def test_stages_are_divided_among_workers_but_tasks_are_not() -> None:
     assert list(stage_seconds(reversed(TIMES.values()), 1)) == ["tiles", "fits"]
 
 
-def test_nothing_is_known_before_the_first_task_is_finished() -> None:
+def test_the_remaining_time_is_unknown_before_the_first_task_is_finished() -> None:
     assert RemainingTime(TIMES, TIMES).seconds(1) is None
 
 
@@ -46,7 +46,7 @@ def test_a_stage_is_scaled_by_its_own_tasks_and_otherwise_by_all() -> None:
     assert remaining.seconds(1) == 0.0
 
 
-def test_a_stage_without_finished_tasks_is_scaled_as_all_others() -> None:
+def test_a_stage_without_finished_tasks_is_scaled_by_the_others() -> None:
     remaining = RemainingTime(TIMES | {"reduce/0": TaskTime("reduce", 2.0)}, ["reduce/0"])
     remaining.finish("tiles/0", 3.0)
     remaining.finish("fits/0", 19.0)

@@ -35,7 +35,7 @@ def direct_dependencies(graph: Graph, name: str) -> set[str]:
     return {graph.tasks[number].name for number in found}
 
 
-def test_each_task_needs_the_tasks_that_write_what_it_reads(wave: DatasetPlan) -> None:
+def test_each_task_depends_on_the_tasks_that_write_its_inputs(wave: DatasetPlan) -> None:
     needed = {task.name: direct_dependencies(wave.graph, task.name) for task in wave.tasks}
     tiles, reduced = of_stage(wave, "tiles"), of_stage(wave, "reduce")
     combined = {task.name for task in wave.stages["combine"] if task.method_key == WAVE}
@@ -58,7 +58,7 @@ def test_a_fit_that_failed_blocks_nothing(wave: DatasetPlan) -> None:
     assert wave.graph.first_marked({"fits/wave/regression/alignf/0"}) == {}
 
 
-def test_of_several_that_failed_the_first_in_the_plan_is_named(wave: DatasetPlan) -> None:
+def test_the_first_of_several_failures_in_the_plan_is_named(wave: DatasetPlan) -> None:
     first = wave.graph.first_marked({WEIGHTS, TILES})
     fit, other = "fits/wave/regression/alignf/0", "fits/wave/regression/unif/0"
     assert {name: first.get(name) for name in (fit, other, WEIGHTS, TILES)} == {
@@ -74,7 +74,7 @@ def test_ancestors_are_all_that_a_task_depends_on(wave: DatasetPlan) -> None:
     assert wave.graph.ancestors({TILES}) == set()
 
 
-def test_what_is_blocked_names_the_failure_that_it_waits_for(wave: DatasetPlan) -> None:
+def test_a_blocked_task_names_the_failure_that_blocks_it(wave: DatasetPlan) -> None:
     failed = TaskReport(task=WEIGHTS, failed="failed: it was too hot")
     done = {task.name: TaskReport(task=task.name) for task in wave.tasks if task.method_key != WAVE}
     reasons = failures(wave, done | {failed.name: failed})
@@ -84,7 +84,7 @@ def test_what_is_blocked_names_the_failure_that_it_waits_for(wave: DatasetPlan) 
     assert failures(wave, done) == {}
 
 
-def test_what_failed_is_tried_again_with_its_dependents(wave: DatasetPlan) -> None:
+def test_a_failed_task_is_retried_with_its_dependents(wave: DatasetPlan) -> None:
     failed = TaskReport(task=WEIGHTS, result_json=b'{"trials": {"1": {"status": "failed: it was too hot"}}}')
     assert failed_and_dependents(wave, {WEIGHTS: failed}) == {t.name for t in wave.tasks if t.method_key == WAVE}
     assert failed_and_dependents(wave, {}) == set()

@@ -1,4 +1,4 @@
-"""The identity of a task: every field counts, and it is the same in every process."""
+"""The identity of a task depends on every field, and is the same in every process."""
 
 import os
 import pickle
@@ -19,8 +19,8 @@ from tests.helpers.build import PROJECT
 from tests.pipeline.plan.example_tasks import CELL, COMMON, FIELDS, GRAM, TASKS
 
 
-def test_every_field_has_another_value_here() -> None:
-    """Otherwise the next test would miss a new one."""
+def test_example_tasks_have_another_value_for_every_field() -> None:
+    """Check that the examples are complete, since the next test would miss a field that they lack."""
     for task, _ in TASKS:
         assert {field.name for field in fields(task)} == {name for other, name, _ in FIELDS if other is task}
     assert {task.stage for task, _ in TASKS} == set(STAGES)
@@ -57,7 +57,7 @@ def test_identity_changes_with_the_version_of_the_method(task: Any, monkeypatch:
     assert task.identity != before
 
 
-def test_a_task_holds_nothing_that_has_no_identity() -> None:
+def test_a_value_without_an_identity_is_refused() -> None:
     with pytest.raises(TypeError, match="a task cannot contain"):
         _ = FitTask(**GRAM, **CELL, method=Unif(), values={1.0}).identity  # type: ignore[arg-type]
 
@@ -70,7 +70,7 @@ def test_identity_survives_pickling() -> None:
 
 
 def test_identity_is_the_same_in_another_process() -> None:
-    """A later run, with hashes salted anew, must find the tasks of an earlier one in the ledger."""
+    """A later process, with another hash seed, must find the tasks of an earlier one in the ledger."""
     lines = [f"from {type(task).__module__} import {type(task).__name__}" for task, _ in TASKS]
     held = {type(value) for task, _ in TASKS for value in vars(task).values() if is_dataclass(value)}
     lines += [f"from {kind.__module__} import {kind.__name__}" for kind in (GaussianFamily, *held)]
@@ -87,7 +87,7 @@ def test_identity_is_the_same_in_another_process() -> None:
     assert done.stdout.split() == [task.identity for task, _ in TASKS]
 
 
-def test_a_new_parameter_with_a_default_outdates_no_finished_task() -> None:
+def test_a_new_parameter_with_a_default_does_not_change_the_identity() -> None:
     @dataclass(frozen=True)
     class Before:
         given: tuple[int, int]

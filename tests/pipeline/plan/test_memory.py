@@ -1,4 +1,4 @@
-"""What a task takes, measured in a fresh process, against what the plan says it takes."""
+"""The memory of tasks, measured in a new process, compared with the projection of the plan."""
 
 import json
 import os
@@ -14,7 +14,7 @@ from kernel_pipeline.cluster.settings import ENVIRONMENT
 from kernel_pipeline.run.peak_memory import measured_peak
 from tests.helpers.build import PROJECT
 
-# Sizes at which arrays, not libraries, make up most of the memory. Of the cells, the first trial stands for all.
+# At these sizes, arrays take more memory than libraries. Only the first trial of each cell is measured.
 SCRIPT = """
 import json, sys
 from pathlib import Path
@@ -60,7 +60,7 @@ def gaussians(rows: int, kernels: int) -> list[dict[str, Any]]:
 
 
 def columns(rows: int, count: int) -> list[dict[str, Any]]:
-    """Rank-one kernels of columns of a libsvm file, which `put_columns` writes."""
+    """Return datasets with rank-one kernels of the columns of a libsvm file, which `put_columns` writes."""
     return [
         {
             "name": task,
@@ -116,7 +116,7 @@ WITH_BASELINES = {"recomputed", "many columns"}
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_no_task_takes_more_than_the_plan_says(case: str, tmp_path: Path) -> None:
+def test_no_task_takes_more_memory_than_projected(case: str, tmp_path: Path) -> None:
     methods, datasets, stages = CASES[case]
     mode = {"storage": SWEEP["storage"] | {"gram": "recompute" if "recomputed" in case else "keep"}}
     for path in {dataset["path"] for dataset in datasets if "path" in dataset}:
@@ -140,7 +140,7 @@ def test_no_task_takes_more_than_the_plan_says(case: str, tmp_path: Path) -> Non
     assert {name.partition("/")[0] for name, _, _ in measured} == stages
     for name, peak, projected in measured:
         assert peak <= projected, name
-    # A projection that is far too large refuses sweeps that would run.
+    # If the projection were far too large, sweeps that could run would be refused.
     assert max(peak for _, peak, _ in measured) >= 0.5 * max(projected for _, _, projected in measured)
 
 
@@ -154,7 +154,7 @@ def test_the_peak_is_that_of_the_block() -> None:
     del block
 
 
-def test_where_the_system_cannot_reset_its_peak_the_largest_so_far_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_peak_of_the_process_is_reported_if_the_system_cannot_reset_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kernel_pipeline.run.peak_memory.sys.platform", "darwin")
     with measured_peak() as peak:
         pass

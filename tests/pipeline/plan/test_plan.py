@@ -44,7 +44,7 @@ def test_a_tile_is_never_larger_than_the_samples() -> None:
     assert (plan.datasets[0].tile_size, tiles_of(plan.datasets[0])) == (10, 1)
 
 
-def test_one_more_method_leaves_the_tasks_of_the_others_as_they_are() -> None:
+def test_one_more_method_does_not_change_the_tasks_of_the_others() -> None:
     values = synthetic_values()
     few, more = (
         {task.name: task.identity for task in plan_of(parsed(values | {"methods": methods})).tasks}
@@ -101,7 +101,7 @@ def test_one_stage_cells_and_single_kernels_need_neither_weights_nor_combined_ke
     assert single.memory["fits"] == two_stage.memory["fits"] + 8 * (2 * 10**2 // 2 + 2 * 2 * 4 * 4)
 
 
-def test_the_q_of_align_goes_to_its_tasks_and_its_name() -> None:
+def test_the_q_of_align_is_part_of_its_tasks_and_its_name() -> None:
     values = synthetic_values() | {"methods": ["align", {"method": "align", "q": 1.5}]}
     (gram,) = plan_of(parsed(values)).datasets
     expected = [("align", Align()), ("align-q1.5", Align(1.5))]
@@ -112,7 +112,7 @@ def test_the_q_of_align_goes_to_its_tasks_and_its_name() -> None:
     assert {(task.method_id, task.method) for task in rank_one.of(RankOneFitTask)} == set(expected)
 
 
-def test_a_rank_one_dataset_has_two_stages_and_stores_no_matrix() -> None:
+def test_a_rank_one_dataset_has_two_stages_and_stores_no_gram_matrix() -> None:
     values = synthetic_values(kernels=RANK_ONE) | {"methods": [*EVERY_METHOD[:6], "l2-krr", "align-krr"]}
     (dataset,) = plan_of(parsed(values)).datasets
     assert dataset.rank_one
@@ -123,13 +123,13 @@ def test_a_rank_one_dataset_has_two_stages_and_stores_no_matrix() -> None:
         *("unif", "align", "align-q1.5", "alignf", "alignf-linear", "best-kernel", "l2-krr", "align-krr"),
     ]
     assert set(dataset.memory) == {"reduce", "fits"}
-    # Columns with the place of each number, by row; labels, order and folds; in each trial 10 statistics of kernels, 2
-    # norms, and the weights, certificates and predictions of 8 methods. Nothing has p x p. Each chunk has a checksum.
+    # Columns with the index of each number, by row; labels, order and folds; in each trial 10 statistics of kernels, 2
+    # norms, and the weights, certificates and predictions of 8 methods. No array is p x p. Each chunk has a checksum.
     floats = 2 * 10 * 5 + 11 + 5 + 3 * 10 + 3 * (10 * 5 + 2 + 8 * (5 + 1 + 10))
     assert dataset.disk_bytes == 8 * floats + 4 * (7 + 3 * (11 + 8 * 3))
 
 
-def test_kernels_of_several_families_follow_each_other() -> None:
+def test_kernels_are_in_the_order_of_their_families() -> None:
     plan = small(kernels=[{"family": "gaussian", "log2_gamma": [5, 5]}, {"family": "gaussian", "log2_gamma": [-1, 0]}])
     assert plan.datasets[0].kernels == ("gaussian(2^5)", "gaussian(2^-1)", "gaussian(2^0)")
     assert [task.families for task in plan.datasets[0].of(TilesTask)] == [

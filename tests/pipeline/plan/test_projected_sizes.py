@@ -16,7 +16,7 @@ from tests.helpers.build import parsed, synthetic_values
 from tests.pipeline.plan.small_plans import plan_of, small, unhurried
 
 
-def test_largest_is_the_greatest_of_all_stages_and_datasets() -> None:
+def test_largest_is_the_maximum_over_all_stages_and_datasets() -> None:
     values = synthetic_values()
     values["dataset"].append({**values["dataset"][0], "name": "larger", "rows": 200})
     plan = plan_of(parsed(values))
@@ -136,7 +136,7 @@ def test_projected_memory_of_rank_one_kernels_grows_with_every_size(
         more.append(of(samples, entries, kernels + 1, needs_m))
     for larger in more:
         assert all(larger[stage] >= base[stage] for stage in base)
-    # No p x p matrix is made where no method asks for one.
+    # No p x p matrix is created if no method needs one.
     assert needs_m or base["fits"] < RESERVED + (200 << 20) + 8 * (
         12 * entries + 23 * kernels + 18 * samples**2 + 80 * samples
     )

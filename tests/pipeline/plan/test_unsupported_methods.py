@@ -22,7 +22,7 @@ from tests.helpers.build import parsed, synthetic_values
 from tests.pipeline.plan.small_plans import RANK_ONE, plan_of
 
 
-def test_a_method_that_does_not_fit_a_task_is_left_out_there_and_said_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_method_that_does_not_support_a_dataset_is_left_out_with_one_note(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(methods, "MAX_KERNELS_WITH_M", 4)
     values = synthetic_values() | {"methods": ["unif", "l2-krr", "alignf-linear"]}
     values["dataset"] += [
@@ -54,19 +54,19 @@ def of_three_classes(**changes: Any) -> Plan:
     return plan_of(parsed(values | {"dataset": [{**flowers, "kernels": values["dataset"][0]["kernels"]}]}))
 
 
-def test_a_method_for_two_classes_is_left_out_for_three_though_no_dataset_has_two() -> None:
+def test_a_method_for_two_classes_is_left_out_even_if_no_dataset_has_two() -> None:
     plan = of_three_classes()
     assert plan.datasets[0].method_keys == (("classification", "unif"),)
     left_out = [note for note in lines(plan.notes()) if "left out" in note]
     assert left_out == ["note: l1-svm on flowers (classification): left out, since it supports only two classes"]
 
 
-def test_a_sweep_of_which_no_method_is_left_is_refused() -> None:
+def test_a_sweep_without_a_supported_method_is_refused() -> None:
     with pytest.raises(
         ConfigError, match=r"'l1-svm' supports none of the datasets: it supports only two classes. Remove it"
     ):
         of_three_classes(methods=["l1-svm"])
-    with pytest.raises(ConfigError, match=r"'l1-svm' supports none of the datasets"):  # baselines alone are no sweep
+    with pytest.raises(ConfigError, match=r"'l1-svm' supports none of the datasets"):  # baselines alone are not a sweep
         of_three_classes(methods=["l1-svm"], baselines=True)
 
 

@@ -1,4 +1,4 @@
-"""One small run, which all tests of figures and of the report read."""
+"""One small run, shared by all tests of figures and of the report."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ Drawn = tuple[Path, Plan, dict[str, TaskReport]]
 
 @pytest.fixture(scope="session")
 def drawn(tmp_path_factory: pytest.TempPathFactory) -> Drawn:
-    """Directory, plan and finished tasks of the run."""
+    """Return the directory, the plan and the finished tasks of the run."""
     root = tmp_path_factory.mktemp("drawn")
     plan, _, finished = run_here(root, drawn_config())
     return root, plan, finished

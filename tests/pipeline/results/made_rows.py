@@ -1,4 +1,4 @@
-"""Rows of results that tests make up."""
+"""Artificial rows of results for tests."""
 
 from collections.abc import Mapping, Sequence
 
@@ -11,7 +11,7 @@ def rows_of(
     task: str = "regression",
     metric: str = "rmse",
 ) -> pd.DataFrame:
-    """Rows of one dataset with the errors of each method; None for a failed trial."""
+    """Return the rows of one dataset with the errors of each method; None marks a failed trial."""
     return pd.DataFrame(
         [
             {

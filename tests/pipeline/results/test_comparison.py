@@ -25,7 +25,7 @@ TESTS = ["lower", "upper", "p_paired", "p_corrected", "p_holm"]
 
 
 def test_a_run_against_scipy(root: Path) -> None:
-    """Every value of every pair, from the rows of a run: 50 samples in 3 folds of 17, 17 and 16."""
+    """Recompute every value of every pair from the rows of a run with 50 samples in 3 folds of 17, 17 and 16."""
     rows, found = (pd.read_csv(root / f"results/{name}.csv") for name in ("rows", "comparison"))
     assert len(found) == 3  # two methods; three pairs of a dataset and a task
     for pair in found.to_dict("records"):
@@ -34,7 +34,7 @@ def test_a_run_against_scipy(root: Path) -> None:
         difference = first - second
         less = scipy.stats.ttest_rel(first, second, alternative="less").pvalue
         assert pair["p_paired"] == pytest.approx(less, rel=1e-9)
-        scale = difference.std(ddof=1) * np.sqrt(1 / 3 + 1.0)  # one fold tests and one trains
+        scale = difference.std(ddof=1) * np.sqrt(1 / 3 + 1.0)  # the test set and the training set are one fold each
         assert pair["p_corrected"] == pytest.approx(2 * scipy.stats.t.sf(abs(difference.mean() / scale), 2), rel=1e-9)
         interval = scipy.stats.t.interval(0.9, 2, loc=difference.mean(), scale=scale)
         assert (pair["lower"], pair["upper"]) == pytest.approx(interval, rel=1e-9)
@@ -53,7 +53,7 @@ def test_holm_adjusts_for_all_pairs_of_a_dataset_and_task() -> None:
 
 
 def records(frame: pd.DataFrame) -> dict[tuple[str, str], Any]:
-    """The rows of a table by their pair of methods."""
+    """Return the rows of a table by their pair of methods."""
     return {(row["method"], row["other"]): row for row in frame.to_dict("records")}
 
 
@@ -126,7 +126,7 @@ def test_one_method_has_no_comparisons() -> None:
     assert significance_markdown(significance(found)) == b""
 
 
-def test_a_failed_cell_is_left_out_of_its_pairs_alone(tmp_path: Path) -> None:
+def test_a_failed_cell_is_left_out_of_its_pairs_only(tmp_path: Path) -> None:
     plan, _, _ = run_here(tmp_path, smaller_config())
     fail(tmp_path, plan, "fits/wave/regression/alignf/1", "a reason")
     assert resume_here(tmp_path)[0] != 0
@@ -137,7 +137,7 @@ def test_a_failed_cell_is_left_out_of_its_pairs_alone(tmp_path: Path) -> None:
     assert set(of_wave["trial"]) == {0, 2}
 
 
-def test_trials_of_several_repeats_are_compared_like_as_many_trials() -> None:
+def test_trials_of_several_repeats_are_compared_like_trials_of_one() -> None:
     rng = np.random.default_rng(1)
     rows = rows_of({name: [float(error) for error in rng.random(6)] for name in "ab"})
     repeated = rows.assign(repeat=rows["trial"] // 3, trial=rows["trial"] % 3)

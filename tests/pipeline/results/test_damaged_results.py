@@ -1,4 +1,4 @@
-"""Results in the ledger that no task can have written are damage: reported, and computed again."""
+"""Results in the ledger that no task can have written are reported as damage and computed again."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -32,7 +32,7 @@ FORGED: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 def forge(root: Path, name: str, result: dict[str, Any]) -> LedgerState:
-    """Replace the result of a ledger entry; gives all entries."""
+    """Replace the result of a ledger entry, and return all entries."""
     entry = Ledger(LocalStorage(root)).read().tasks[name]
     note(root, replace(entry, result_json=dump_json(result)))
     return Ledger(LocalStorage(root)).read()
@@ -55,12 +55,12 @@ def test_a_forged_result_is_damage(root: Path, plan: Plan, forgery: str) -> None
     assert f"ledger.jsonl contains an invalid result of {name}: " in said
 
 
-def test_notes_read_the_same_results(root: Path, plan: Plan) -> None:
+def test_notes_also_detect_invalid_results(root: Path, plan: Plan) -> None:
     with pytest.raises(DamagedError, match=FIT):
         result_notes(plan, forge(root, *FORGED["a path that is not an object"]).tasks)
 
 
-def test_a_table_has_the_columns_that_it_states(root: Path, plan: Plan) -> None:
+def test_a_table_has_the_columns_that_it_declares(root: Path, plan: Plan) -> None:
     context = TableContext(plan, Ledger(LocalStorage(root)).read().tasks, RunStore(LocalStorage(root)))
     for name, table in TABLES.items():
         for frame in context.frames(name):

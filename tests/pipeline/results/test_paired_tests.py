@@ -38,7 +38,7 @@ def test_by_hand() -> None:
 
 
 def test_the_worked_example_of_scikit_learn() -> None:
-    """Its example "Statistical comparison of models using grid search" prints these p-values, one-sided."""
+    """The example "Statistical comparison of models using grid search" prints these one-sided p-values."""
     X, y = make_moons(noise=0.352, random_state=1, n_samples=100)
     folds = RepeatedStratifiedKFold(n_splits=10, n_repeats=10, random_state=0)
     scores = {
@@ -50,7 +50,7 @@ def test_the_worked_example_of_scikit_learn() -> None:
     assert round(found.p_paired, 3) == 0.005
 
 
-def test_what_is_not_defined_is_empty() -> None:
+def test_undefined_values_are_nan() -> None:
     errors = np.array([0.1, 0.2, 0.3])
     nan = np.full(3, np.nan)
     one = paired_test(np.array([0.1, np.nan, 0.3]), np.array([0.2, 0.1, np.nan]), 1 / 3)
@@ -58,7 +58,7 @@ def test_what_is_not_defined_is_empty() -> None:
     assert one.difference == pytest.approx(-0.1)
     same = paired_test(errors, errors, 1 / 3)
     assert (same.trials, same.difference) == (3, 0.0)
-    # The same difference in all trials up to rounding: its variance is not known to be 0.
+    # The difference is the same in all trials up to rounding, so its variance cannot be distinguished from 0.
     shifted = paired_test(np.array([0.06, 0.04, 0.02]), np.array([0.05, 0.03, 0.01]), 1 / 3)
     assert shifted.difference == pytest.approx(0.01)
     failed = paired_test(nan, errors, 1 / 3)
@@ -68,7 +68,7 @@ def test_what_is_not_defined_is_empty() -> None:
         assert np.isnan([found.lower, found.upper, found.p_paired, found.p_corrected]).all()
 
 
-def test_without_a_corrected_test_the_paired_one_is_left() -> None:
+def test_without_a_corrected_test_the_paired_test_is_still_reported() -> None:
     found = paired_test(np.array([0.1, 0.2, 0.3]), np.array([0.2, 0.25, 0.5]), np.nan)
     assert np.isnan([found.lower, found.upper, found.p_corrected]).all()
     assert 0 < found.p_paired < 0.5

@@ -106,7 +106,7 @@ def test_sentences_by_hand() -> None:
     ]
 
 
-def test_what_is_not_defined_is_empty_and_counted() -> None:
+def test_undefined_numbers_are_empty_and_counted() -> None:
     """One trial has no t-test, and a constant column no correlation."""
     correlation = CORRELATION.assign(uncentered=np.nan)
     cells = compare_with_paper(rows_of({"unif": [0.1], "align": [0.1]}, "kinematics"), correlation)

@@ -1,4 +1,4 @@
-"""The data file with the paper's numbers: complete, consistent, and equal to values that were typed separately."""
+"""The data file with the paper's numbers is complete, consistent, and equal to values that were typed separately."""
 
 from collections import Counter
 
@@ -12,7 +12,7 @@ CELLS = {cell.key: cell for cell in paper_numbers()}
 ENTRIES = [cell for cell in paper_numbers() if cell.key.measure == "other_is_better"]
 
 
-def test_every_cell_of_the_five_tables_is_there_once() -> None:
+def test_every_cell_of_the_five_tables_occurs_once() -> None:
     assert Counter((cell.table, cell.key.measure) for cell in paper_numbers()) == {
         (1, "correlation"): 2 * 5,
         (2, "error"): 4 * 5,
@@ -52,12 +52,12 @@ def test_numbers_with_standard_deviations(table: int, key: NumberKey, value: flo
         (NumberKey("books", "classification", "other_is_better", "unif", "align"), 1),
     ],
 )
-def test_numbers_without(key: NumberKey, value: float) -> None:
+def test_numbers_without_standard_deviations(key: NumberKey, value: float) -> None:
     assert CELLS[key].value == value
     assert CELLS[key].sd != CELLS[key].sd
 
 
-def test_the_values_of_the_tests_on_the_paper_s_datasets() -> None:
+def test_numbers_equal_those_of_the_tests_on_the_paper_s_datasets() -> None:
     for dataset, methods in test_gaussian.PAPER.items():
         for method, expected in methods.items():
             problem = "regression" if "l2-krr" in methods else "classification"

@@ -22,7 +22,7 @@ CELL = ["dataset", "task", "method", "trial"]
 
 
 def write_outputs(path: Path) -> None:
-    """A regression with two outputs, of which one has large values."""
+    """Write a regression problem with two outputs, of which one has large values."""
     rng = np.random.default_rng(5)
     features = rng.normal(size=(40, 2))
     frame = pd.DataFrame(features, columns=["x1", "x2"])
@@ -142,7 +142,7 @@ def test_rows_are_those_of_the_source(done: tuple[Path, Plan], predictions: pd.D
     assert (predictions.loc[predictions["dataset"] != "outputs", "output"] == "").all()
 
 
-def test_decision_values_decide(predictions: pd.DataFrame) -> None:
+def test_predictions_follow_from_decision_values(predictions: pd.DataFrame) -> None:
     two = predictions[(predictions["task"] == "classification") & (predictions["dataset"] == "flowers")]
     np.testing.assert_array_equal(np.where(two["decision"] >= 0, 1.0, -1.0), two["prediction"])
     names = ["decision_setosa", "decision_versicolor", "decision_virginica"]

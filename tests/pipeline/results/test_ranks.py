@@ -54,7 +54,7 @@ def test_fewer_than_four_datasets_are_not_ranked() -> None:
     assert compare_ranks(summary) is None
 
 
-def test_what_is_not_defined_is_empty() -> None:
+def test_undefined_ranks_are_empty() -> None:
     """A method without an error on one dataset has no rank; two methods, or equal errors, have no Friedman test."""
     lacking = summary_of(*[constant(0.3, 0.2, 0.1)] * 3, constant(0.3, None, 0.1))
     ranks, pairs = rank_methods(lacking), compare_ranks(lacking)

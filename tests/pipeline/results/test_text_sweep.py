@@ -1,4 +1,4 @@
-"""A sweep over a csv file with a text column: its numbers are those of a plain script, and its notes are written."""
+"""A sweep over a csv file with a text column gives the numbers of a plain script, and writes its notes."""
 
 from pathlib import Path
 
@@ -15,7 +15,7 @@ FOLDS = 3
 
 
 def write_opinions(path: Path) -> pd.DataFrame:
-    """Write 90 rows of words and numbers, of which 8 belong to one class; some words tell the classes apart."""
+    """Write 90 rows of words and numbers, of which 8 belong to one class; some words distinguish the classes."""
     rng = np.random.default_rng(0)
     labels = np.where(np.arange(90) < 8, "bad", "good")
     usual = [f"word{number}" for number in range(12)]

@@ -1,4 +1,4 @@
-"""Values that are not defined are empty in the tables, and what is remarkable about results is a note."""
+"""Undefined values are empty in the tables, and notes point out suspicious results."""
 
 from pathlib import Path
 from typing import Any
@@ -57,7 +57,9 @@ def test_alignment_on_a_fold_of_one_sample_is_empty_and_not_averaged(tmp_path: P
     rows = pd.read_csv(root / "results/rows.csv")
     single = rows["trial"] == 4  # 9 samples in 5 folds
     assert rows["alignment_test"].isna().equals(single)
-    assert (rows["alignment_test"][~single] > 0.5).all()  # two samples; their kernel is what their labels are
+    assert (
+        rows["alignment_test"][~single] > 0.5
+    ).all()  # the kernels of two samples are proportional to that of their labels
     kernels_table = pd.read_csv(root / "results/kernels.csv")
     assert (kernels_table["alignment_test"].isna() == (kernels_table["trial"] == 4)).all()
     summary = pd.read_csv(root / "results/summary.csv")
@@ -74,7 +76,7 @@ def test_alignment_on_a_fold_of_one_class_is_empty(tmp_path: Path) -> None:
     assert rows["alignment_test"].isna().sum() == 2 * 2
 
 
-def test_a_constant_kernel_has_no_alignment_and_says_why_it_has_no_error(tmp_path: Path) -> None:
+def test_a_constant_kernel_has_neither_alignment_nor_error_and_a_status_with_the_reason(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     kernels = [{"family": "gaussian", "log2_gamma": [-1000, -1000]}, GAUSSIAN]
     methods = ["unif", "each-kernel"]
@@ -88,7 +90,7 @@ def test_a_constant_kernel_has_no_alignment_and_says_why_it_has_no_error(tmp_pat
     assert (others["status"] == "ok").all()
 
 
-def test_a_chunk_that_is_missing_is_not_taken_for_undefined_values(tmp_path: Path) -> None:
+def test_a_missing_chunk_is_not_read_as_undefined_values(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     run(tmp_path, rng.normal(size=(30, 2)), rng.normal(size=30), [GAUSSIAN])
     store = RunStore(LocalStorage(tmp_path))
@@ -101,11 +103,11 @@ def test_a_chunk_that_is_missing_is_not_taken_for_undefined_values(tmp_path: Pat
 
 
 def test_a_failed_solve_has_no_certificate_no_weights_and_no_kernels(tmp_path: Path) -> None:
-    # Each sample twice, once with each label: no kernel has anything to do with the labels.
+    # Each sample occurs twice, once with each label, so that no kernel is correlated with the labels.
     features = np.repeat(np.random.default_rng(0).normal(size=(12, 2)), 2, axis=0)
     labels = np.tile([-1.0, 1.0], 12)
     with pytest.MonkeyPatch.context() as patch:
-        # Keep the pairs together, so that each training set has both.
+        # Keep the pairs together, so that each training set contains both samples of a pair.
         patch.setattr("kernel_pipeline.data.prepared._sample", lambda table, *_: np.arange(len(table.target)))
         patch.setattr(
             "kernel_pipeline.data.fold_assignment.stratified_folds",
@@ -147,7 +149,7 @@ def test_one_trial_has_no_standard_deviation() -> None:
 def test_a_regularisation_value_at_the_edge_is_flagged_and_noted(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     features = rng.normal(size=(50, 2))
-    fit = {"krr": {"from": 6, "to": 14, "step": 4}}  # all of them too large
+    fit = {"krr": {"from": 6, "to": 14, "step": 4}}  # all values are too large
     done = run(tmp_path, features, features[:, 0], [GAUSSIAN], fit=fit)
     rows = read_rows(LocalStorage(done[0]))
     assert (rows["regularisation"] == 2.0**6).all()
@@ -168,7 +170,7 @@ def test_a_grid_of_one_value_has_no_edge(tmp_path: Path) -> None:
     assert notes_of(done) == []
 
 
-def test_kernels_that_are_the_identity_or_flat_are_noted(tmp_path: Path) -> None:
+def test_kernels_that_are_the_identity_or_constant_are_noted(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     features = rng.normal(size=(40, 3))
     kernels = [{"family": "gaussian", "log2_gamma": [low, low]} for low in (-70, -2, 30)]
@@ -180,7 +182,7 @@ def test_kernels_that_are_the_identity_or_flat_are_noted(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("scale", ["standard", "minmax"])
 def test_narrow_kernels_on_scaled_features_are_noted(scale: str, tmp_path: Path) -> None:
-    """As of a user who tries wide ranges of gamma on features of unit size."""
+    """Users may try wide ranges of gamma on features of unit size."""
     features = np.random.default_rng(0).normal(size=(60, 12))
     kernels = [{"family": "gaussian", "log2_gamma": [exponent, exponent]} for exponent in (-3, 10)]
     done = run(tmp_path, features, features[:, 0], kernels, scale=scale)
@@ -190,19 +192,19 @@ def test_narrow_kernels_on_scaled_features_are_noted(scale: str, tmp_path: Path)
     assert "gaussian(2^10)" in (done[0] / "results/notes.csv").read_text()
 
 
-def test_a_class_that_every_method_merely_predicts_is_noted(tmp_path: Path) -> None:
+def test_it_is_noted_if_every_method_only_predicts_the_majority_class(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     target = np.where(np.arange(60) % 5 == 0, "rare", "usual")
     grid = {"fit": {"svm": {"from": -8, "to": -6, "step": 1}}}
     done = run(tmp_path, rng.normal(size=(60, 2)), target, [GAUSSIAN], task="classification", **grid)
-    assert (read_rows(LocalStorage(done[0]))["error"] <= 0.25).all()  # 12 of 60, dealt into 5 folds
+    assert (read_rows(LocalStorage(done[0]))["error"] <= 0.25).all()  # 12 of 60 samples, divided into 5 folds
     assert (
         "note: dataset 'data' (classification): every method predicts the majority class of the training set for all "
         "test samples, in every trial; each error is the share of the other class"
     ) in notes_of(done)
 
 
-def test_one_method_that_merely_predicts_the_majority_is_noted_instead_of_the_edge(tmp_path: Path) -> None:
+def test_a_method_that_only_predicts_the_majority_class_is_noted_instead_of_the_edge(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     features = rng.normal(size=(60, 2))
     target = np.where(features[:, 0] > 0.7, "rare", "usual")
@@ -220,12 +222,12 @@ def test_one_method_that_merely_predicts_the_majority_is_noted_instead_of_the_ed
     assert "lower fit.l1-svm.from (now 4)" in edge or "raise fit.l1-svm.to (now 6)" in edge
 
 
-def test_a_class_of_several_that_every_method_merely_predicts_is_noted(tmp_path: Path) -> None:
+def test_it_is_noted_if_every_method_only_predicts_the_majority_of_several_classes(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     target = np.array(["usual", "usual", "b", "usual", "usual", "a"])[np.arange(60) % 6]
     grid = {"fit": {"svm": {"from": -8, "to": -6, "step": 1}}}
     done = run(tmp_path, rng.normal(size=(60, 2)), target, [GAUSSIAN], task="classification", **grid)
-    assert read_rows(LocalStorage(done[0]))["error"].to_numpy() == pytest.approx(1 / 3)  # 4 of each 12
+    assert read_rows(LocalStorage(done[0]))["error"].to_numpy() == pytest.approx(1 / 3)  # 4 of 12 samples in each fold
     assert (
         "note: dataset 'data' (classification): every method predicts the majority class of the training set for all "
         "test samples, in every trial; each error is the share of the other classes"

@@ -24,7 +24,7 @@ def verdict_on(errors: Mapping[str, Sequence[float | None]]) -> Verdict:
     return found
 
 
-def test_the_best_method_and_its_rivals() -> None:
+def test_the_best_method_and_its_comparisons() -> None:
     found = verdict_on(CLEAR | {"align": [0.10, 0.15, 0.12, 0.16, 0.11]})
     assert found.sentence == (
         "alignf .119 is best; align .128: no significant difference (p = .39, corrected); unif .312: significantly "
@@ -44,7 +44,7 @@ def test_many_methods_are_counted() -> None:
     )
 
 
-def test_what_could_not_be_tested_is_stated() -> None:
+def test_pairs_that_could_not_be_tested_are_stated() -> None:
     found = verdict_on({"a": [0.1, 0.2, 0.3], "b": [0.1, 0.2, 0.3], "c": [None, None, 0.4], "d": [None, None, None]})
     assert found.sentence == "a .200 is best; b .200: the same errors; c .400: not tested; d: no result."
     assert found.undistinguished == ("b", "c")
@@ -58,7 +58,7 @@ def printed(rows: pd.DataFrame, comparison: pd.DataFrame | None) -> str:
     return said.getvalue()
 
 
-def test_the_terminal_marks_the_best_and_what_equals_it() -> None:
+def test_the_terminal_marks_the_best_and_undistinguished_methods() -> None:
     rows = rows_of(CLEAR | {"align": [0.10, 0.15, 0.12, 0.16, 0.11]})
     said = printed(rows, compare_methods(rows, {"made": 1 / 3}))
     assert {line.split()[1] for line in said.splitlines() if "│ * " in line.replace("│  *", "│ *")} == {

@@ -1,4 +1,4 @@
-"""The table of weights against the stored arrays, and the directions of rank-one kernels against covariances."""
+"""Weights in the table equal the stored arrays, and directions of rank-one kernels the signs of covariances."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""The beginning of a run directory, and the places that cannot be one."""
+"""Run directories are created, restored after crashes, and refused if they cannot be used."""
 
 from pathlib import Path
 
@@ -29,7 +29,7 @@ def begin(root: Path, plan: Plan) -> None:
 
 
 @pytest.mark.parametrize("files_before_the_crash", [None, 0, 1])
-def test_a_crash_at_any_moment_of_the_beginning_leaves_a_directory_that_can_go_on(
+def test_a_crash_during_creation_leaves_a_directory_that_can_be_resumed(
     files_before_the_crash: int | None, plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     written = 0
@@ -46,7 +46,7 @@ def test_a_crash_at_any_moment_of_the_beginning_leaves_a_directory_that_can_go_o
 
     with monkeypatch.context() as patch:
         patch.setattr("kernel_pipeline.store.local_storage.write_whole", write)
-        if files_before_the_crash is None:  # the ledger is there, but no line of it
+        if files_before_the_crash is None:  # the ledger exists, but has no line
             patch.setattr("kernel_pipeline.store.journal.FileJournal.check_not_moved", crash)
         with pytest.raises(MemoryError):
             begin(tmp_path, plan)
@@ -65,7 +65,7 @@ def test_a_crash_at_any_moment_of_the_beginning_leaves_a_directory_that_can_go_o
 
 @pytest.mark.parametrize("name", ["config.toml", "environment.json"])
 @pytest.mark.parametrize("content", [None, "", "{}\n", "name = 'another'\n"])
-def test_what_a_directory_says_of_itself_is_restored_from_the_ledger(
+def test_config_and_environment_are_restored_from_the_ledger(
     name: str, content: str | None, plan: Plan, tmp_path: Path
 ) -> None:
     begin(tmp_path, plan)
@@ -75,7 +75,7 @@ def test_what_a_directory_says_of_itself_is_restored_from_the_ledger(
         (tmp_path / name).unlink()
     else:
         (tmp_path / name).write_text(content)
-    assert read_manifest(LocalStorage(tmp_path)).config == plan.config  # the ledger is believed, not the file
+    assert read_manifest(LocalStorage(tmp_path)).config == plan.config  # the ledger takes precedence over the file
     assert restore_manifest(LocalStorage(tmp_path), Ledger(LocalStorage(tmp_path))) == [name]
     assert (tmp_path / name).read_bytes() == before
 
@@ -96,7 +96,7 @@ def test_a_name_that_the_file_system_refuses(tmp_path: Path) -> None:
         check_directory(LocalStorage(tmp_path / ("x" * 300)))
 
 
-def test_what_a_killed_beginning_left_half_written_is_no_hindrance(tmp_path: Path) -> None:
+def test_a_partial_file_of_a_killed_process_is_ignored(tmp_path: Path) -> None:
     (tmp_path / ".config.toml.77.partial").touch()
     check_directory(LocalStorage(tmp_path))
 
@@ -108,7 +108,7 @@ def test_a_directory_may_have_any_name(plan: Plan, tmp_path: Path) -> None:
     assert read_manifest(LocalStorage(root)).config == plan.config
 
 
-def test_a_crash_while_changes_are_accepted_leaves_a_directory_that_can_go_on(
+def test_a_crash_while_changes_are_accepted_leaves_a_directory_that_can_be_resumed(
     plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     begin(tmp_path, plan)
@@ -124,7 +124,7 @@ def test_a_crash_while_changes_are_accepted_leaves_a_directory_that_can_go_on(
     assert read_manifest(LocalStorage(tmp_path)).config in (plan.config, changed.config)
 
 
-def test_an_empty_directory_and_one_with_only_a_lock_are_free(tmp_path: Path) -> None:
+def test_an_empty_directory_and_one_with_only_a_lock_can_be_used(tmp_path: Path) -> None:
     check_directory(LocalStorage(tmp_path))
     (tmp_path / LOCK).touch()
     check_directory(LocalStorage(tmp_path))

@@ -8,7 +8,7 @@ from kernel_pipeline.run.environment import environment, version_changes
 from tests.helpers.sweeps import plan_in, small_config
 
 
-def test_it_names_versions_data_and_the_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_environment_names_versions_data_and_the_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _, samples = plan_in(tmp_path / "run", small_config())
     (tmp_path / ".git").mkdir()
     monkeypatch.setattr("kernel_pipeline.run.environment.__file__", str(tmp_path / "pipeline/run/environment.py"))
@@ -25,7 +25,7 @@ def test_it_names_versions_data_and_the_commit(tmp_path: Path, monkeypatch: pyte
 
 
 @pytest.mark.parametrize("error", [OSError("no git"), subprocess.CalledProcessError(128, "git")])
-def test_without_git_the_commit_is_not_known(error: Exception, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_git_the_commit_is_unknown(error: Exception, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / ".git").mkdir()
     monkeypatch.setattr("kernel_pipeline.run.environment.__file__", str(tmp_path / "pipeline/run/environment.py"))
 

@@ -36,7 +36,7 @@ def finished() -> TaskReport:
     )
 
 
-def test_the_scheduler_keeps_nothing_of_tasks_that_are_done(tmp_path: Path) -> None:
+def test_the_scheduler_forgets_finished_tasks(tmp_path: Path) -> None:
     plan = empty_plan(tiles=30, cells=30, datasets=2)
     seen: dict[str, TaskReport] = {}
     known: list[int] = []
@@ -60,12 +60,12 @@ def test_the_scheduler_keeps_nothing_of_tasks_that_are_done(tmp_path: Path) -> N
         ).run()
         kept = set(scheduler.task_prefixes)
     assert seen.keys() == {task.name for task in plan.tasks}
-    # Those just done may not be forgotten yet.
+    # Tasks that have just finished may not be forgotten yet.
     assert max(known) <= 3 * (TASKS_PER_WORKER + AHEAD_PER_WORKER)
     assert kept == {"tiles", "reduce", "weights", "fits"}
 
 
-def test_a_report_that_died_with_its_worker_is_waited_for_without_standing_still(
+def test_a_report_that_is_lost_with_its_worker_does_not_block_the_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("kernel_pipeline.run.sent_batches.FETCH_TIMEOUT_S", 0.5)
@@ -88,7 +88,7 @@ def test_a_report_that_died_with_its_worker_is_waited_for_without_standing_still
     assert {entry.name for entry in recorded} == {task.name for task in plan.tasks}
 
 
-def test_many_suspects_are_tried_at_once_where_there_are_many_workers(tmp_path: Path) -> None:
+def test_several_suspects_are_retried_concurrently_if_there_are_many_workers(tmp_path: Path) -> None:
     plan, store = empty_plan(tiles=20, cells=1, datasets=1), RunStore(LocalStorage(tmp_path))
     client = MagicMock(**{"map.side_effect": lambda *_, key, **__: [MagicMock(key=each) for each in key]})
     cluster = Cluster(client=client, workers=16, dashboard="none")
@@ -102,10 +102,10 @@ def test_many_suspects_are_tried_at_once_where_there_are_many_workers(tmp_path: 
         assert len(execution._retries.suspects) == 6
         assert len(execution._suspect_keys) == 4
         execution._submit()
-        assert len(execution._retries.suspects) == 6, "no more of them before one has ended"
+        assert len(execution._retries.suspects) == 6, "no further suspect is sent before one has ended"
 
 
-def test_a_worker_that_does_not_see_the_run_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_worker_that_cannot_access_the_run_reports_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def damaged(*_: object) -> None:
         raise DamagedError("gram.zarr is missing")
 
@@ -119,7 +119,7 @@ def test_a_worker_that_does_not_see_the_run_says_so(tmp_path: Path, monkeypatch:
         run_batch((), (), (), RunStore(LocalStorage(tmp_path / "elsewhere")), "run", fingerprint())
 
 
-def test_a_gateway_that_cannot_be_asked_for_workers_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_request_for_workers_is_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kernel_pipeline.run.worker_pool.REFRESH_INTERVAL_S", 0.0)
     monkeypatch.setattr("kernel_pipeline.run.worker_pool.REPLACE_AFTER_S", 0.0)
     asked = MagicMock(side_effect=[ConnectionRefusedError(111, "refused"), None, ClusterError("jobs end at once")])
@@ -131,7 +131,7 @@ def test_a_gateway_that_cannot_be_asked_for_workers_is_asked_again(monkeypatch: 
         pool.refresh()
 
 
-def test_what_comes_from_a_worker_is_the_same(finished: TaskReport) -> None:
+def test_a_report_is_unchanged_by_pickling(finished: TaskReport) -> None:
     arrived = pickle.loads(pickle.dumps(finished))
     assert arrived == finished
     assert arrived.result == finished.result == {"trials": {"0": {"certificate": 0.0}, "1": {"certificate": 0.5}}}

@@ -1,4 +1,4 @@
-"""The graph as Dask sees it, while a sweep of two datasets runs on threads."""
+"""The dependencies that Dask receives while a sweep of two datasets runs on threads."""
 
 import threading
 import time
@@ -29,7 +29,7 @@ ALIGNF = "weights/wave/regression/alignf/0-2"
 
 @contextmanager
 def watched(cluster: Cluster) -> Iterator[dict[str, set[str]]]:
-    """Collect the dependencies of all tasks that the scheduler knows, by key, while the block lasts."""
+    """Collect the dependencies of all tasks that the scheduler knows, by key, until the end of the block."""
     assert cluster.client.cluster is not None
     known: dict[str, Any] = cluster.client.cluster.scheduler.tasks
     seen: dict[str, set[str]] = {}
@@ -52,7 +52,7 @@ def watched(cluster: Cluster) -> Iterator[dict[str, set[str]]]:
 def execute(
     root: Path, plan: Plan, after_each: Callable[[list[str]], None] = lambda _: None
 ) -> tuple[list[str], dict[str, set[str]]]:
-    """Run a plan on two threads; returns the names of tasks as they finish, and what the scheduler knew."""
+    """Run a plan on two threads; return the names of tasks as they finish, and the dependencies in the scheduler."""
     finished: list[str] = []
 
     def record(entries: list[TaskReport]) -> None:
@@ -78,7 +78,7 @@ def execute(
 
 
 def slow_down(monkeypatch: pytest.MonkeyPatch, kind: type[Task], name: str, until: threading.Event | None) -> None:
-    """Let a task take its time: a moment, or until an event happens."""
+    """Delay a task by a moment, or until an event is set."""
     run = kind.run_together.__func__  # type: ignore[attr-defined]
 
     def slow(cls: type[Task], tasks: list[Task], store: RunStore) -> Any:
@@ -92,7 +92,7 @@ def slow_down(monkeypatch: pytest.MonkeyPatch, kind: type[Task], name: str, unti
     monkeypatch.setattr(kind, "run_together", classmethod(slow))
 
 
-def test_the_scheduler_knows_what_a_fit_needs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_scheduler_knows_the_dependencies_of_a_fit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     plan = plan_in(tmp_path, smaller_config())[0]
     slow_down(monkeypatch, CombineTask, "combine/wave", None)
     finished, seen = execute(tmp_path, plan)

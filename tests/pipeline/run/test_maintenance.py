@@ -1,4 +1,4 @@
-"""Finished and unfinished runs side by side: what the list says of them, and what can be freed."""
+"""The list of finished and unfinished runs, and the cleaning of finished ones."""
 
 import io
 import json
@@ -26,8 +26,8 @@ from tests.helpers.sweeps import fail, flip, plan_in, resume_here, run_here, sma
 WEIGHTS = "weights/wave/regression/alignf/0-2"
 
 
-def said_of(folder: Path) -> dict[str, str]:
-    """The lines of the list, by the name of the run."""
+def listed_runs(folder: Path) -> dict[str, str]:
+    """Return the lines of the list by the name of the run."""
     said = io.StringIO()
     print_runs(Console(file=said, width=300), str(folder), list_runs(LocalStorage(folder)))
     heading, *lines = said.getvalue().splitlines()
@@ -46,7 +46,7 @@ def verify(root: Path) -> tuple[int, str]:
     return shown.exit_code, shown.stdout
 
 
-def test_a_run_whose_files_come_and_go_can_be_listed(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_whose_files_are_being_changed_can_be_listed(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     walk = os.walk
 
     def before_one_vanished(top: Path) -> Iterator[tuple[str, list[str], list[str]]]:
@@ -54,10 +54,10 @@ def test_a_run_whose_files_come_and_go_can_be_listed(root: Path, monkeypatch: py
             yield folder, inner, [*names, ".0.ab12.partial"]
 
     monkeypatch.setattr("kernel_pipeline.store.local_storage.os.walk", before_one_vanished)
-    assert said_of(root.parent)["run"].startswith("done")
+    assert listed_runs(root.parent)["run"].startswith("done")
 
 
-def test_the_list_says_the_state_of_every_run(finished: tuple[Path, Plan], tmp_path: Path) -> None:
+def test_the_list_shows_the_state_of_every_run(finished: tuple[Path, Plan], tmp_path: Path) -> None:
     for name in ("done", "freed", "failed", "damaged", "foreign", "newer"):
         shutil.copytree(finished[0], tmp_path / name)
     plan_in(tmp_path / "begun", smaller_config())
@@ -70,9 +70,9 @@ def test_the_list_says_the_state_of_every_run(finished: tuple[Path, Plan], tmp_p
     environment = tmp_path / "newer/environment.json"
     environment.write_text(environment.read_text().replace(f'"format": {FORMAT}', '"format": 9'))
     with locked(tmp_path / "done"):
-        busy = said_of(tmp_path)["done"]
+        busy = listed_runs(tmp_path)["done"]
     assert busy.startswith(f"running: process {os.getpid()} on ")
-    lines = {name: line.rsplit(maxsplit=4)[0] for name, line in said_of(tmp_path).items()}
+    lines = {name: line.rsplit(maxsplit=4)[0] for name, line in listed_runs(tmp_path).items()}
     assert lines.pop("damaged").endswith("line 1 is not a ledger line: another program changed the file")
     assert lines.pop("newer").endswith(
         f"has format 9, which a newer version of this software wrote; this version reads formats 2 to {FORMAT}"
@@ -90,13 +90,13 @@ def test_the_list_says_the_state_of_every_run(finished: tuple[Path, Plan], tmp_p
     ("seconds", "text"),
     [(0, "0 min"), (59 * 60, "59 min"), (3601, "1 h"), (47 * 3600, "47 h"), (49 * 3600, "2 days"), (-99, "0 min")],
 )
-def test_the_age_is_that_of_what_was_finished_last(root: Path, seconds: int, text: str) -> None:
+def test_the_age_is_that_of_the_last_finished_task(root: Path, seconds: int, text: str) -> None:
     when = time.time() - seconds
     os.utime(root / "ledger.jsonl", (when, when))
-    assert said_of(root.parent)["run"].endswith(f" {text}")
+    assert listed_runs(root.parent)["run"].endswith(f" {text}")
 
 
-def test_a_folder_without_runs_and_one_that_is_not_there(tmp_path: Path) -> None:
+def test_a_folder_without_runs_and_a_missing_folder(tmp_path: Path) -> None:
     shown = CliRunner().invoke(main, ["runs", str(tmp_path)])
     assert (shown.exit_code, shown.output) == (0, f"There are no runs in {tmp_path}.\n")
     shown = CliRunner().invoke(main, ["runs", str(tmp_path / "absent")])
@@ -104,7 +104,7 @@ def test_a_folder_without_runs_and_one_that_is_not_there(tmp_path: Path) -> None
     assert shown.output.startswith(f"Error: there is no folder {tmp_path}/absent")
 
 
-def test_cleaning_frees_the_big_arrays_and_keeps_every_other_byte(root: Path) -> None:
+def test_cleaning_removes_the_big_arrays_and_changes_nothing_else(root: Path) -> None:
     before = listing(root)
     said = clean(root)
     after = listing(root)
@@ -123,7 +123,7 @@ def test_cleaning_frees_the_big_arrays_and_keeps_every_other_byte(root: Path) ->
     assert said.endswith("; tables, statistics, weights and the ledger are kept.\n")
 
 
-def test_a_cleaned_run_is_well_and_has_nothing_to_do(root: Path) -> None:
+def test_a_cleaned_run_is_intact_and_has_nothing_to_do(root: Path) -> None:
     clean(root)
     before = listing(root)
     code, said = verify(root)
@@ -155,7 +155,7 @@ def test_cleaning_twice_frees_nothing_more(root: Path) -> None:
     assert verify(root)[0] == 0
 
 
-def test_damage_in_a_cleaned_run_is_noticed(root: Path) -> None:
+def test_damage_in_a_cleaned_run_is_detected(root: Path) -> None:
     clean(root)
     flip(root / "weights.zarr/wave/regression/alignf/c/1/0")
     code, said = verify(root)
@@ -171,7 +171,7 @@ def test_an_unfinished_run_is_not_cleaned(tmp_path: Path) -> None:
     assert listing(tmp_path) == before
 
 
-def test_a_run_that_goes_on_is_not_cleaned(root: Path) -> None:
+def test_a_run_in_use_is_not_cleaned(root: Path) -> None:
     before = listing(root)
     with locked(root), pytest.raises(RefusedError, match="is in use"):
         clean(root)
@@ -179,7 +179,7 @@ def test_a_run_that_goes_on_is_not_cleaned(root: Path) -> None:
 
 
 @pytest.mark.parametrize("options", [(), ("--keep", "results")])
-def test_the_command_needs_the_directory_alone(root: Path, options: tuple[str, ...]) -> None:
+def test_the_command_needs_only_the_directory(root: Path, options: tuple[str, ...]) -> None:
     shown = CliRunner().invoke(main, ["clean", str(root), *options])
     assert shown.exit_code == 0, shown.output
     assert shown.output.startswith("Freed ")
@@ -188,7 +188,7 @@ def test_the_command_needs_the_directory_alone(root: Path, options: tuple[str, .
 
 
 @pytest.mark.parametrize("name", ["empty", "absent"])
-def test_what_is_no_run_is_not_cleaned(name: str, tmp_path: Path) -> None:
+def test_a_folder_that_is_not_a_run_is_not_cleaned(name: str, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     shown = CliRunner().invoke(main, ["clean", str(tmp_path / name)])
     assert shown.exit_code == 4

@@ -1,4 +1,4 @@
-"""Workers that Dask has paused are reported with their memory, and restarted if they stay so."""
+"""Workers that Dask has paused are reported with their memory, and restarted if they stay paused."""
 
 from typing import Any
 from unittest.mock import MagicMock
@@ -16,7 +16,7 @@ NAME = "tls://127.0.0.1:1"
 
 
 class Clock:
-    """The time that the module sees."""
+    """A replacement for the module `time`, whose clock the tests set."""
 
     def __init__(self) -> None:
         self.now = 100.0
@@ -37,10 +37,10 @@ def worker(status: str = "paused", executing: int = 1, nanny: str | None = "tls:
     return {"name": 0, "status": status, "memory_limit": 5 << 30, "nanny": nanny, "metrics": metrics}
 
 
-def looked(
+def refreshed(
     clock: Clock, seconds: int, info: dict[str, Any], is_external: bool = False
 ) -> tuple[Pauses, list[str], MagicMock]:
-    """Look every second at a cluster of one worker."""
+    """Refresh the state of a cluster of one worker every second."""
     said: list[str] = []
     client = MagicMock()
     watched = Pauses(Cluster(client=client, workers=1, dashboard="", is_external=is_external), said.append)
@@ -50,8 +50,8 @@ def looked(
     return watched, said, client
 
 
-def test_one_that_is_paused_for_a_moment_is_left_alone(clock: Clock) -> None:
-    watched, said, client = looked(clock, 2, worker())
+def test_short_pauses_are_ignored(clock: Clock) -> None:
+    watched, said, client = refreshed(clock, 2, worker())
     watched.refresh({NAME: worker("running")})
     clock.now += 60
     watched.refresh({NAME: worker()})
@@ -59,8 +59,8 @@ def test_one_that_is_paused_for_a_moment_is_left_alone(clock: Clock) -> None:
     assert not client.run.called
 
 
-def test_it_is_reported_in_time_with_its_memory_and_so_is_its_end(clock: Clock) -> None:
-    watched, said, _ = looked(clock, 9, worker())
+def test_a_long_pause_is_reported_with_its_memory_and_so_is_its_end(clock: Clock) -> None:
+    watched, said, _ = refreshed(clock, 9, worker())
     watched.refresh({NAME: worker("running")})
     assert said == [
         "worker 0 is paused: it uses 4.5 GiB of its 5 GiB, and starts no task until it uses less memory",
@@ -69,10 +69,10 @@ def test_it_is_reported_in_time_with_its_memory_and_so_is_its_end(clock: Clock) 
 
 
 @pytest.mark.parametrize(("executing", "seconds"), [(0, 10), (1, 20)])
-def test_it_is_restarted_when_it_does_not_recover(clock: Clock, executing: int, seconds: int) -> None:
-    *_, client = looked(clock, seconds, worker(executing=executing))
+def test_a_worker_that_does_not_recover_is_restarted(clock: Clock, executing: int, seconds: int) -> None:
+    *_, client = refreshed(clock, seconds, worker(executing=executing))
     assert not client.run.called
-    watched, said, client = looked(clock, seconds + 1, worker(executing=executing))
+    watched, said, client = refreshed(clock, seconds + 1, worker(executing=executing))
     assert wait_until(lambda: client.run.called, 10)
     assert client.run.call_args.args == (end_process,)
     assert client.run.call_args.kwargs["workers"] == [NAME]
@@ -85,5 +85,5 @@ def test_a_run_that_cannot_restart_its_workers_ends_when_all_are_paused(
     clock: Clock, is_external: bool, nanny: str | None
 ) -> None:
     with pytest.raises(ClusterError, match=r"all 1 workers have been paused for 60 s.*4\.5 GiB of its 5 GiB"):
-        looked(clock, 65, worker(nanny=nanny), is_external)
+        refreshed(clock, 65, worker(nanny=nanny), is_external)
     assert clock.now > 150

@@ -1,4 +1,4 @@
-"""`progress.json`: what scripts read while a run is executed."""
+"""Scripts can read the progress of a run from `progress.json` while it is executed."""
 
 import json
 from pathlib import Path
@@ -49,7 +49,7 @@ def test_the_file_has_stages_and_times(tmp_path: Path, monkeypatch: pytest.Monke
     assert [path.name for path in tmp_path.iterdir()] == ["progress.json"]
 
 
-def test_verification_does_not_report_it(tmp_path: Path) -> None:
+def test_verification_does_not_report_the_progress_file(tmp_path: Path) -> None:
     root = LocalStorage(tmp_path)
     ProgressFile(root)(STARTED)
     assert foreign_files(root, root, ()) == []
@@ -64,6 +64,6 @@ def test_a_file_that_cannot_be_written_does_not_stop_a_run(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"workers": null}', '{"workers": "many"}'])
-def test_a_file_that_is_not_what_was_written_is_ignored(tmp_path: Path, text: str) -> None:
+def test_an_invalid_file_is_ignored(tmp_path: Path, text: str) -> None:
     (tmp_path / "progress.json").write_text(text)
     assert last_workers(LocalStorage(tmp_path)) is None

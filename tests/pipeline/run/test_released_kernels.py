@@ -59,7 +59,7 @@ def test_no_kernel_is_left_of_a_finished_run_and_nothing_is_missing(root: Path) 
     assert resume(root) == []
 
 
-def test_a_fit_that_is_pending_again_gets_its_kernel_back(root: Path) -> None:
+def test_the_kernel_of_a_fit_that_is_pending_again_is_recomputed(root: Path) -> None:
     before = tables(root)
     forget(root, FIT)
     assert sorted(resume(root)) == sorted([COMBINE, FIT])
@@ -69,7 +69,7 @@ def test_a_fit_that_is_pending_again_gets_its_kernel_back(root: Path) -> None:
 
 
 def test_kernels_that_a_killed_process_left_are_removed(tmp_path: Path) -> None:
-    plan, _, _ = run_here(tmp_path, parse_config(SWEEP, "a test"))  # removes nothing
+    plan, _, _ = run_here(tmp_path, parse_config(SWEEP, "a test"))  # does not remove kernels
     assert len(kernels(tmp_path)) == sum(len(task.tiles) * 4 for d in plan.datasets for task in d.of(CombineTask))
     forget(tmp_path, FIT)
     assert resume(tmp_path) == [FIT]

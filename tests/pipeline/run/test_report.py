@@ -29,7 +29,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def root(finished: Path, tmp_path: Path) -> Path:
-    """A copy of the finished run."""
+    """Return a copy of the finished run."""
     return shutil.copytree(finished, tmp_path / "run")
 
 
@@ -71,7 +71,7 @@ def test_a_report_that_other_libraries_would_draw_differently_is_not_replaced(
     assert not report(root).exists()
 
 
-def test_an_unfinished_run_has_a_report_that_says_so_until_it_is_finished(root: Path) -> None:
+def test_the_report_of_an_unfinished_run_is_marked_until_the_run_is_finished(root: Path) -> None:
     content = report(root).read_bytes()
     names = [name for name in entries_of(root) if name.startswith("fits/flowers/")]
     forget(root, "tables", *names)
@@ -119,7 +119,7 @@ def test_a_run_with_failures_and_one_without_data(root: Path, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("name", ["run-format-2", "run-format-3", "run"])
-def test_runs_of_earlier_versions_have_a_report_or_say_why_not(name: str, tmp_path: Path) -> None:
+def test_runs_of_earlier_versions_have_a_report_or_a_message_with_the_reason(name: str, tmp_path: Path) -> None:
     with zipfile.ZipFile(ASSETS / f"{name}.zip") as archive:
         archive.extractall(tmp_path)
     (root,) = (path.parent for path in tmp_path.rglob("ledger.jsonl"))

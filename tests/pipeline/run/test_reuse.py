@@ -1,4 +1,4 @@
-"""A config that only adds to one of an existing run: the run is reported, with the command that reuses it."""
+"""If a config only adds to that of an existing run, the run is reported with the command that reuses it."""
 
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ def tiny(**changes: Any) -> Config:
 
 
 @pytest.fixture(autouse=True)
-def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _folder_with_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     plan_in(default_directory(tiny()), tiny())
 
@@ -61,7 +61,7 @@ def test_a_config_that_changes_anything_else_finds_nothing(changes: dict[str, An
     assert find_reusable_runs(tiny(**changes)) == []
 
 
-def test_directories_that_are_no_runs_are_ignored() -> None:
+def test_directories_that_are_not_runs_are_ignored() -> None:
     Path("runs/tiny-folder").mkdir()
     Path("runs/tiny-broken").mkdir()
     Path("runs/tiny-broken/config.toml").write_bytes(b"\xff = ")
@@ -70,7 +70,7 @@ def test_directories_that_are_no_runs_are_ignored() -> None:
 
 
 @pytest.mark.parametrize("options", [(), ("--accept-changes",)])
-def test_the_command_reports_the_run_and_what_reuses_it(options: tuple[str, ...]) -> None:
+def test_the_command_reports_the_run_and_how_to_reuse_it(options: tuple[str, ...]) -> None:
     Path("more.toml").write_text(tomli_w.dumps(TINY | {"methods": ["unif", "align"]}))
     done = CliRunner().invoke(main, ["run", "more.toml", "--cluster", "threads", "--workers", "1", *options])
     assert done.exit_code == 0, done.output

@@ -17,7 +17,7 @@ def plan(tmp_path_factory: pytest.TempPathFactory) -> Plan:
 
 
 def drain(schedule: Schedule, rng: np.random.Generator, failing: str = "") -> list[TaskBatch]:
-    """Take and finish batches in a random order until none is left; returns them in the order of finishing."""
+    """Take and finish batches in a random order until none is left; return them in the order of finishing."""
     running: list[TaskBatch] = []
     finished: list[TaskBatch] = []
     while True:
@@ -43,7 +43,7 @@ def take_all(schedule: Schedule) -> list[TaskBatch]:
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_every_task_runs_once_and_after_all_that_it_needs(plan: Plan, seed: int) -> None:
+def test_every_task_runs_once_and_after_its_dependencies(plan: Plan, seed: int) -> None:
     order = [task for batch in drain(Schedule(plan.tasks, set()), np.random.default_rng(seed)) for task in batch]
     place = {task.name: number for number, task in enumerate(order)}
     assert len(order) == len(place) == len(plan.tasks)
@@ -80,11 +80,11 @@ def test_fits_of_a_method_do_not_wait_for_the_weights_of_another(plan: Plan) -> 
     assert {task.method_key for task in ran(schedule)} == {WAVE}
 
 
-def test_a_task_is_sent_ahead_once_all_that_it_needs_is_sent(plan: Plan) -> None:
+def test_a_task_is_sent_ahead_once_its_dependencies_are_sent(plan: Plan) -> None:
     schedule = Schedule(plan.tasks, {task.name for task in plan.tasks if task.dataset != "wave"})
     first = take_all(schedule)
     names = {task.name for batch in first for task in batch}
-    assert schedule.take_ahead(set()) is None, "what it needs is held back"
+    assert schedule.take_ahead(set()) is None, "its dependencies have not been sent"
     schedule = Schedule(plan.tasks, {task.name for task in plan.tasks if task.dataset != "wave"})
     first = take_all(schedule)
     ahead = schedule.take_ahead(names)
@@ -96,10 +96,10 @@ def test_a_task_is_sent_ahead_once_all_that_it_needs_is_sent(plan: Plan) -> None
         schedule.finish(batch)
     assert not schedule.is_waiting(ahead)
     assert schedule.unfinished_dependencies(ahead) == []
-    assert schedule.take() is None, "the others need the one that was sent ahead"
+    assert schedule.take() is None, "the others depend on the one that was sent ahead"
 
 
-def test_what_was_sent_ahead_waits_when_it_is_put_back(plan: Plan) -> None:
+def test_a_batch_that_was_sent_ahead_waits_after_it_is_put_back(plan: Plan) -> None:
     schedule = Schedule(plan.tasks, {task.name for task in plan.tasks if task.dataset != "wave"})
     first = take_all(schedule)
     ahead = schedule.take_ahead({task.name for batch in first for task in batch})
@@ -111,7 +111,7 @@ def test_what_was_sent_ahead_waits_when_it_is_put_back(plan: Plan) -> None:
     assert schedule.take() == ahead
 
 
-def test_what_was_sent_ahead_is_dropped_with_what_it_needs(plan: Plan) -> None:
+def test_a_batch_that_was_sent_ahead_is_dropped_if_a_dependency_fails(plan: Plan) -> None:
     schedule = Schedule(plan.tasks, {task.name for task in plan.tasks if task.dataset != "wave"})
     first, *others = take_all(schedule)
     ahead = schedule.take_ahead({task.name for batch in (first, *others) for task in batch})
@@ -139,7 +139,7 @@ def test_tasks_of_a_batch_may_be_sent_alone(plan: Plan) -> None:
     assert {task.method_key for task in following} == {task.method_key for task in others}
 
 
-def test_what_is_done_is_not_taken_again(plan: Plan) -> None:
+def test_finished_tasks_are_not_taken_again(plan: Plan) -> None:
     everything = {task.name for task in plan.tasks}
     assert Schedule(plan.tasks, everything).take() is None
     missing = "weights/wave/regression/alignf/0-3"
@@ -159,7 +159,7 @@ def test_the_tiles_of_all_methods_are_combined_in_one_batch(plan: Plan) -> None:
     assert all(len(batch) == 1 for batch in batches if not isinstance(batch[0], CombineTask))
 
 
-def test_a_batch_holds_only_what_is_left_of_it(plan: Plan) -> None:
+def test_a_batch_contains_only_its_pending_tasks(plan: Plan) -> None:
     left = {"combine/wave/regression/align/0", "combine/wave/regression/unif/0"}
     (batch,) = drain(Schedule(plan.tasks, {task.name for task in plan.tasks} - left), np.random.default_rng(0))
     assert {task.name for task in batch} == left
@@ -169,8 +169,10 @@ def test_a_failed_task_of_one_cell_blocks_only_that_cell(plan: Plan) -> None:
     name = "weights/wave/regression/alignf/0-3"
     tasks = ran(Schedule(plan.tasks, set()), failing=name)
     never = {task.name for task in plan.tasks} - {task.name for task in tasks}
-    behind = ("combine", "fits")
-    assert never == {t.name for t in plan.tasks if (t.dataset, t.method_key) == ("wave", WAVE) and t.stage in behind}
+    dependents = ("combine", "fits")
+    assert never == {
+        t.name for t in plan.tasks if (t.dataset, t.method_key) == ("wave", WAVE) and t.stage in dependents
+    }
     assert len(never) == 1 + 4
 
 
@@ -182,7 +184,7 @@ def test_a_failed_task_that_serves_all_cells_blocks_its_dataset_and_no_other(pla
     assert {t.name for t in tasks if t.dataset == "flowers"} == {t.name for t in plan.datasets[1].tasks}
 
 
-def test_what_failed_earlier_blocks_as_if_it_failed_now(plan: Plan) -> None:
+def test_an_earlier_failure_blocks_like_a_new_one(plan: Plan) -> None:
     failed = "weights/wave/regression/alignf/0-3"
     before = {task.name for stage in STAGES[:3] for task in plan.datasets[0].stages[stage]}
     again = ran(Schedule(plan.tasks, before, failed={failed}))
@@ -191,7 +193,7 @@ def test_what_failed_earlier_blocks_as_if_it_failed_now(plan: Plan) -> None:
     assert any(task.method_key == WAVE for task in ran(Schedule(plan.tasks, before)))
 
 
-def test_parts_of_a_batch_that_are_sent_one_after_the_other_have_different_names(plan: Plan) -> None:
+def test_parts_of_a_batch_that_are_sent_separately_have_different_names(plan: Plan) -> None:
     done = {task.name for task in plan.tasks if task.dataset != "wave" or task.stage in ("tiles", "reduce")}
     schedule = Schedule(plan.tasks, done)
     weights = take_all(schedule)

@@ -1,4 +1,4 @@
-"""A sweep that is handed to a queue, with scripts that stand in for the commands of Slurm."""
+"""Sweeps are submitted to a queue; scripts replace the commands of Slurm."""
 
 import os
 from pathlib import Path
@@ -21,7 +21,7 @@ echo 71
 
 @pytest.fixture
 def slurm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Commands that take one job, and say of it what the file `state` says."""
+    """Install commands that accept one job, and report the content of the file `state` as its state."""
     folder = tmp_path / "bin"
     folder.mkdir()
     for name, text in {"squeue": SQUEUE, "sbatch": SBATCH}.items():
@@ -48,7 +48,7 @@ def test_the_job_resumes_the_run(slurm: Path, tmp_path: Path) -> None:
     assert "job 71, PENDING Resources" in status
 
 
-def test_while_the_job_waits_nothing_of_the_run_is_changed(slurm: Path, tmp_path: Path) -> None:
+def test_the_run_is_not_changed_while_its_job_waits(slurm: Path, tmp_path: Path) -> None:
     assert submit().exit_code == 0
     before = {path: path.read_bytes() for path in (tmp_path / "run").rglob("*") if path.is_file()}
     again = submit("--set", "seed=7", "--accept-changes")
@@ -59,7 +59,7 @@ def test_while_the_job_waits_nothing_of_the_run_is_changed(slurm: Path, tmp_path
     assert submit("--set", "seed=7", "--accept-changes").exit_code == 0
 
 
-def test_a_file_with_the_name_of_a_profile_is_not_taken_for_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_profile_takes_precedence_over_a_file_of_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for name in ("slurm", "mine.toml"):
         (tmp_path / name).touch()

@@ -1,4 +1,4 @@
-"""Datasets that are too large for the workers or the disk, and are left out on request."""
+"""Datasets that are too large for the workers or the disk are left out on request."""
 
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ def run(folder: Path, *options: str) -> Result:
     return CliRunner().invoke(main, arguments)
 
 
-def test_the_others_are_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_other_datasets_are_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     small, large = (max(dataset.memory.values()) for dataset in kp.plan(SWEEP).datasets)
     assert small < large
     monkeypatch.setattr("kernel_pipeline.run.options.worker_limits", lambda profile: (1, (small + large) // 2))
@@ -48,7 +48,7 @@ def test_the_others_are_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert set(kp.open_run(tmp_path / "there").rows["dataset"]) == {"made", "large"}
 
 
-def test_nothing_is_left_if_all_are_too_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_is_refused_if_all_datasets_are_too_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kernel_pipeline.store.local_storage.LocalStorage.free_bytes", lambda root: 900)
     done = run(tmp_path, "--skip-too-large")
     assert done.exit_code == 2

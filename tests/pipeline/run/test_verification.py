@@ -1,4 +1,4 @@
-"""A finished run directory against its ledger: every way in which it may not be what it was."""
+"""A run directory is compared with its ledger; missing, damaged, swapped, foreign and outdated files are found."""
 
 import shutil
 from dataclasses import replace
@@ -28,7 +28,7 @@ FILES = {
     WEIGHTS: "weights/wave/regression/alignf/0-2",
     "combined.zarr/wave/regression/unif/c/2/0/1": "combine/wave/regression/unif/0",
 }
-"""Of each kind, one file, and what wrote it."""
+"""One file of each kind, and the ledger entry that wrote it."""
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +37,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Plan]:
     return root, run_here(root, smaller_config())[0]
 
 
-def look(root: Path, plan: Plan, full: bool = True) -> CheckReport:
+def report_of(root: Path, plan: Plan, full: bool = True) -> CheckReport:
     return check(plan, Ledger(LocalStorage(root)).read(), LocalStorage(root), full)
 
 
@@ -46,8 +46,8 @@ def by_name(report: CheckReport) -> dict[str, LedgerEntry]:
 
 
 def found(root: Path, plan: Plan, full: bool = True) -> list[str]:
-    """What is wrong; all that it does not concern must hold."""
-    report = look(root, plan, full)
+    """Return the problems, and check that all other entries are valid."""
+    report = report_of(root, plan, full)
     assert report.outdated == []
     wrong = {problem.entry for problem in report.problems}
     others = {"sweep", "cleaned"}
@@ -56,22 +56,26 @@ def found(root: Path, plan: Plan, full: bool = True) -> list[str]:
 
 
 @pytest.mark.parametrize("full", [False, True])
-def test_all_is_well_in_a_directory_as_it_was_written(root: Path, plan: Plan, full: bool) -> None:
+def test_an_unchanged_directory_has_no_problems(root: Path, plan: Plan, full: bool) -> None:
     assert found(root, plan, full) == []
-    assert by_name(look(root, plan, full)).keys() == {"data/wave", "data/flowers", *(task.name for task in plan.tasks)}
+    assert by_name(report_of(root, plan, full)).keys() == {
+        "data/wave",
+        "data/flowers",
+        *(task.name for task in plan.tasks),
+    }
     assert foreign_files(LocalStorage(root), LocalStorage(root), Ledger(LocalStorage(root)).named_files()) == []
 
 
 @pytest.mark.parametrize("full", [False, True])
 @pytest.mark.parametrize("key", FILES)
-def test_a_missing_file_is_named_with_what_wrote_it(key: str, full: bool, root: Path, plan: Plan) -> None:
+def test_a_missing_file_is_named_with_the_entry_that_wrote_it(key: str, full: bool, root: Path, plan: Plan) -> None:
     (root / key).unlink()
     assert found(root, plan, full) == [f"{key} is missing"]
-    assert [problem.entry for problem in look(root, plan, full).problems] == [FILES[key]]
+    assert [problem.entry for problem in report_of(root, plan, full).problems] == [FILES[key]]
 
 
 @pytest.mark.parametrize("key", FILES)
-def test_a_flipped_bit_is_seen_by_a_full_look_and_in_descriptions_by_every_one(
+def test_a_flipped_bit_is_found_by_a_full_check_and_in_descriptions_by_any_check(
     key: str, root: Path, plan: Plan
 ) -> None:
     flip(root / key)
@@ -82,16 +86,14 @@ def test_a_flipped_bit_is_seen_by_a_full_look_and_in_descriptions_by_every_one(
 @pytest.mark.parametrize("full", [False, True])
 @pytest.mark.parametrize("kept", [0, 1, 5, -1])
 @pytest.mark.parametrize("key", FILES)
-def test_a_file_that_is_cut_off_is_named_with_its_sizes(
-    key: str, kept: int, full: bool, root: Path, plan: Plan
-) -> None:
+def test_a_truncated_file_is_named_with_its_sizes(key: str, kept: int, full: bool, root: Path, plan: Plan) -> None:
     content = (root / key).read_bytes()
     (root / key).write_bytes(content[:kept])
     assert found(root, plan, full) == [f"{key} is damaged: {len(content[:kept])} bytes, not {len(content)}"]
 
 
 @pytest.mark.parametrize("full", [False, True])
-def test_files_that_are_swapped_name_each_other(full: bool, root: Path, plan: Plan) -> None:
+def test_swapped_files_are_reported_with_each_other(full: bool, root: Path, plan: Plan) -> None:
     other = WEIGHTS.replace("alignf/c/1", "alignf/c/2")
     first, second = (root / WEIGHTS).read_bytes(), (root / other).read_bytes()
     (root / WEIGHTS).write_bytes(second)
@@ -102,7 +104,7 @@ def test_files_that_are_swapped_name_each_other(full: bool, root: Path, plan: Pl
     ]
 
 
-def test_files_that_nothing_wrote_are_foreign(root: Path, plan: Plan) -> None:
+def test_files_that_no_task_wrote_are_foreign(root: Path, plan: Plan) -> None:
     strange = ["data.zarr/notes.txt", "gram.zarr/wave/gram/c/0/9/9", "results/mine.csv"]
     for key in strange:
         (root / key).parent.mkdir(parents=True, exist_ok=True)
@@ -113,18 +115,18 @@ def test_files_that_nothing_wrote_are_foreign(root: Path, plan: Plan) -> None:
     assert found(root, plan) == []
 
 
-def test_another_grid_outdates_the_fits_that_use_it_and_nothing_else(root: Path, plan: Plan) -> None:
+def test_another_grid_outdates_only_the_fits_that_use_it(root: Path, plan: Plan) -> None:
     fit = SMALL["fit"] | {"svm": {"from": 0, "to": 8, "step": 4}}
     changed = make_plan(smaller_config(fit=fit), [dataset.info for dataset in plan.datasets])
-    report = look(root, changed)
+    report = report_of(root, changed)
     assert report.problems == []
     assert set(report.outdated) == {t.name for t in plan.tasks if t.stage == "fits" and "classification" in t.name}
     assert by_name(report).keys() == entries_of(root).keys() - {"sweep"} - set(report.outdated)
 
 
-def test_other_data_outdate_all_of_their_dataset_and_nothing_of_another(root: Path, plan: Plan) -> None:
+def test_other_data_outdate_the_entries_of_their_dataset_only(root: Path, plan: Plan) -> None:
     wave, flowers = (dataset.info for dataset in plan.datasets)
-    report = look(root, make_plan(plan.config, [replace(wave, fingerprint="other"), flowers]))
+    report = report_of(root, make_plan(plan.config, [replace(wave, fingerprint="other"), flowers]))
     assert report.outdated == ["data/wave", *(task.name for task in plan.datasets[0].tasks)]
     assert by_name(report).keys() == {"data/flowers", *(task.name for task in plan.datasets[1].tasks)}
 
@@ -132,16 +134,16 @@ def test_other_data_outdate_all_of_their_dataset_and_nothing_of_another(root: Pa
 @pytest.mark.parametrize(
     ("kind", "stages"), [(FitTask, {"fits"}), (WeightsTask, {"weights", "combine", "fits"})], ids=["fits", "weights"]
 )
-def test_a_newer_algorithm_outdates_what_it_wrote_and_what_builds_on_it(
+def test_a_newer_algorithm_outdates_its_results_and_their_dependents(
     kind: type[Task], stages: set[str], root: Path, plan: Plan, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(kind, "version", kind.version + 1)
-    assert set(look(root, plan).outdated) == {task.name for task in plan.tasks if task.stage in stages}
+    assert set(report_of(root, plan).outdated) == {task.name for task in plan.tasks if task.stage in stages}
 
 
 @pytest.fixture
 def cleaned(root: Path) -> Path:
-    """A directory without the big arrays of one of its datasets."""
+    """Return a run directory without the big arrays of one of its datasets."""
     note(root, CleanedEntry(datasets=("wave",)))
     for place in big_arrays("wave"):
         shutil.rmtree(root / place, ignore_errors=True)  # some exist only if steps are fitted per trial
@@ -149,11 +151,11 @@ def cleaned(root: Path) -> Path:
 
 
 @pytest.mark.parametrize("full", [False, True])
-def test_what_was_cleaned_is_not_missed_while_nothing_needs_it(full: bool, cleaned: Path, plan: Plan) -> None:
+def test_cleaned_arrays_are_not_missing_if_no_task_needs_them(full: bool, cleaned: Path, plan: Plan) -> None:
     assert found(cleaned, plan, full) == []
 
 
-def test_what_was_cleaned_is_missed_once_something_is_to_do(cleaned: Path, plan: Plan) -> None:
+def test_cleaned_arrays_are_missing_if_a_task_needs_them(cleaned: Path, plan: Plan) -> None:
     (cleaned / WEIGHTS).unlink()
     problems = found(cleaned, plan)
     assert f"{WEIGHTS} is missing" in problems
@@ -162,14 +164,14 @@ def test_what_was_cleaned_is_missed_once_something_is_to_do(cleaned: Path, plan:
     assert set(problems) == {f"{key} is missing" for key in big | {WEIGHTS}}
 
 
-def test_a_damaged_file_of_another_dataset_lets_the_cleaned_one_rest(cleaned: Path, plan: Plan) -> None:
+def test_cleaned_arrays_are_not_missing_if_another_dataset_is_damaged(cleaned: Path, plan: Plan) -> None:
     key = GRAM.replace("wave", "flowers")
     (cleaned / key).unlink()
     assert found(cleaned, plan) == [f"{key} is missing"]
 
 
-def test_what_killed_writers_left_is_swept_away_and_nothing_else(root: Path) -> None:
-    for key in ("thesis.partial", "weights.zarr/x.partial"):  # a user's own
+def test_only_temporary_files_of_killed_processes_are_removed(root: Path) -> None:
+    for key in ("thesis.partial", "weights.zarr/x.partial"):  # files of the user
         (root / key).touch()
     before = {path: path.read_bytes() for path in root.rglob("*") if path.is_file()}
     of_zarr = f"weights.zarr/0.{'0a' * 16}.partial"

@@ -16,7 +16,7 @@ from tests.pipeline.stages.rank_one_sweep import RankOneRun, Trials
 
 @pytest.fixture(scope="session")
 def rank_one_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the config and the data of the rank-one sweep."""
+    """Return a folder with the config and the data of the rank-one sweep."""
     folder = tmp_path_factory.mktemp("columns")
     rank_one_sweep.write_data(folder)
     (folder / "sweep.toml").write_text(tomli_w.dumps(rank_one_sweep.SWEEP))
@@ -25,7 +25,7 @@ def rank_one_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def rank_one_run(rank_one_folder: Path) -> RankOneRun:
-    """The finished rank-one sweep: its directory, its plan and its datasets."""
+    """Return the finished rank-one sweep: its directory, its plan and its datasets."""
     config = parse_config(rank_one_sweep.SWEEP, "a test")
     root = rank_one_folder / "here"
     root.mkdir()
@@ -38,7 +38,7 @@ def rank_one_run(rank_one_folder: Path) -> RankOneRun:
 
 @pytest.fixture(scope="session")
 def rank_one_trials(rank_one_run: RankOneRun) -> Trials:
-    """The trials of the rank-one sweep, from whole matrices."""
+    """Return the trials of the rank-one sweep, from whole matrices."""
     _, plan, samples = rank_one_run
     return {
         (dataset.name, task, trial): rank_one_trial(samples[dataset.name], task, trial, rank_one_sweep.FOLDS)
@@ -50,7 +50,7 @@ def rank_one_trials(rank_one_run: RankOneRun) -> Trials:
 
 @pytest.fixture(scope="session")
 def one_stage_run(tmp_path_factory: pytest.TempPathFactory) -> OneStageRun:
-    """The finished sweep of one-stage methods: its directory, its plan, and its trials from whole matrices."""
+    """Return the finished sweep of one-stage methods: its directory, its plan, and its trials from whole matrices."""
     root = tmp_path_factory.mktemp("run")
     families = [[-6, -5], [-1000, -1000], [0, 1]]
     wave = {**SMALL["dataset"][0], "kernels": [{"family": "gaussian", "log2_gamma": ends} for ends in families]}

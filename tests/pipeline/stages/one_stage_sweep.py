@@ -1,4 +1,4 @@
-"""A sweep of Gaussian families with one-stage methods, and what its tests share."""
+"""A sweep of Gaussian families with one-stage methods, and helpers for its tests."""
 
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,7 @@ from tests.helpers.plain import Trial
 from tests.helpers.sweeps import SMALL
 
 FOLDS = 4
-# The third kernel of wave does not vary.
+# The third kernel of wave is constant.
 GAMMAS = {"wave": [2.0**e for e in (-6, -5, -1000, 0, 1)], "flowers": [2.0**e for e in range(-3, 2)]}
 FIT = SMALL["fit"] | {
     "l1-svm": {"from": 2, "to": 8, "step": 3},
@@ -21,7 +21,7 @@ FIT = SMALL["fit"] | {
         "gamma2": {"from": -20, "to": -10, "step": 10},
     },
 }
-PROMISED = {"l1-svm": 1e-4, "l2-krr": 1e-6, "align-krr": 1e-6}
+MAX_CERTIFICATES = {"l1-svm": 1e-4, "l2-krr": 1e-6, "align-krr": 1e-6}
 OneStageRun = tuple[Path, Plan, dict[tuple[str, str, int], Trial]]
 
 

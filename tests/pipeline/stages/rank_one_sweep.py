@@ -1,4 +1,4 @@
-"""A sweep of rank-one families over two files, and what its tests share."""
+"""A sweep of rank-one families over two files, and helpers for its tests."""
 
 from pathlib import Path
 from typing import Any
@@ -13,13 +13,13 @@ from tests.helpers.plain import Floats, Trial
 
 FOLDS = 4
 CONSTANT = 2
-"""The column of the numbers that never varies."""
+"""Index of the constant column of the numbers."""
 METHODS: list[Any] = [
     *("unif", "align", {"method": "align", "q": 1.5}, "alignf", "alignf-linear", "best-kernel"),
     *("l1-svm", "l2-krr", "align-krr"),
 ]
 TWO_STAGE = ["unif", "align", "align-q1.5", "alignf", "alignf-linear", "best-kernel"]
-PROMISED = {"alignf": 1e-9, "alignf-linear": 1e-9, "l1-svm": 1e-4, "l2-krr": 1e-6, "align-krr": 1e-6}
+MAX_CERTIFICATES = {"alignf": 1e-9, "alignf-linear": 1e-9, "l1-svm": 1e-4, "l2-krr": 1e-6, "align-krr": 1e-6}
 SWEEP: dict[str, Any] = {
     "name": "columns",
     "seed": 5,
@@ -122,7 +122,7 @@ def records(table: pd.DataFrame) -> list[dict[str, Any]]:
 def check_measures(row: dict[str, Any], mu: Floats, plain: Trial) -> None:
     assert row["n_kernels"] == len(mu)
     assert row["n_active"] == np.count_nonzero(mu)
-    assert abs(row["certificate"]) <= PROMISED.get(row["method"], 0.0)  # rounding may take one below 0
+    assert abs(row["certificate"]) <= MAX_CERTIFICATES.get(row["method"], 0.0)  # rounding may make one negative
     for where in ("train", "test"):
         assert row[f"alignment_{where}"] == pytest.approx(plain.alignment(mu, where), rel=1e-6, abs=1e-9, nan_ok=True)
         expected = plain.debiased_alignment(mu, where)

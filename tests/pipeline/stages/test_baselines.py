@@ -69,7 +69,7 @@ def finished(root: Path, values: dict[str, Any]) -> Run:
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    """The finished sweep; two columns of rank-one families are fitted per task."""
+    """Return the finished sweep, in which each task fits two columns of rank-one families."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(rank_one_kernels, "ENTRIES_PER_TASK", 2 * 60)
         return finished(tmp_path_factory.mktemp("run"), SWEEP)
@@ -101,7 +101,7 @@ def test_constant_baselines_have_neither_weights_nor_alignments_nor_a_path(run: 
     assert not set(pd.read_csv(root / "results/path.csv")["method"]) & {"majority", "mean"}
 
 
-def test_constant_baselines_predict_what_the_training_labels_suggest(run: Run) -> None:
+def test_constant_baselines_predict_the_mean_or_majority_of_the_training_labels(run: Run) -> None:
     rows = run[3].set_index(["dataset", "method", "trial"])
     for number, trial in enumerate(trials(run, "wave")):
         wrong = trial.y[trial.test] - trial.y[trial.train].mean()
@@ -145,7 +145,7 @@ def test_best_single_is_the_kernel_of_the_smallest_validation_error(run: Run, na
 
 
 @pytest.mark.parametrize("name", ["wave", "flowers"])
-def test_linear_is_a_sweep_of_a_linear_kernel(run: Run, name: str, tmp_path: Path) -> None:
+def test_linear_equals_a_sweep_with_a_linear_kernel(run: Run, name: str, tmp_path: Path) -> None:
     datasets = [
         {**dataset, "kernels": [{"family": "linear"}]} for dataset in SWEEP["dataset"] if dataset["name"] == name
     ]

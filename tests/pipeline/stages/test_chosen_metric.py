@@ -29,17 +29,17 @@ def run(root: Path, **fit: Any) -> pd.DataFrame:
     return pd.read_csv(root / "results/rows.csv")
 
 
-def test_auc_chooses_and_is_the_error(tmp_path: Path) -> None:
+def test_auc_chooses_the_value_and_is_the_error(tmp_path: Path) -> None:
     by_auc, by_default = run(tmp_path / "auc", metric="auc"), run(tmp_path / "default")
     of_classes = by_auc["task"] == "classification"
     assert (by_auc.loc[of_classes, "metric"] == "auc").all()
     np.testing.assert_allclose(by_auc["error"][of_classes], 1 - by_auc["auc"][of_classes], rtol=1e-12, atol=1e-15)
-    # The other task is as before.
+    # Results of the regression are unchanged.
     pd.testing.assert_frame_equal(by_auc[~of_classes], by_default[~of_classes])
     path = pd.read_csv(tmp_path / "auc/results/path.csv")
     for row in by_auc[of_classes].to_dict("records"):
         cell = path.loc[(path[["task", "method", "trial"]] == [row["task"], row["method"], row["trial"]]).all(axis=1)]
-        best = cell.sort_values("validation_error", kind="stable").iloc[0]  # of equal ones, the most regularised
+        best = cell.sort_values("validation_error", kind="stable").iloc[0]  # of equal errors, the most regularised
         assert (best["regularisation"], best["test_error"]) == (row["regularisation"], row["error"])
     assert not by_auc["regularisation"].equals(by_default["regularisation"])
 

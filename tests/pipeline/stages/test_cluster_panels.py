@@ -1,4 +1,4 @@
-"""Panels in the memory of all workers against those of one process: the same bytes, also if workers die."""
+"""Panels in the memory of all workers give the same bytes as those of one process, even if workers die."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
@@ -27,7 +27,7 @@ class FakeResult:
 class FakeMemory:
     """Workers `a` to `d` in this process; at given calls of a function, the worker that runs it dies.
 
-    Arrays are passed in the way in which they are received from other workers: read-only, and starting at any byte.
+    Arrays are passed in the way in which they are received from other workers: read-only, and not aligned.
     """
 
     def __init__(self, deaths: Mapping[str, Sequence[int]] | None = None, replace: bool = True) -> None:
@@ -53,7 +53,7 @@ class FakeMemory:
         return found
 
     def _die(self, worker: str) -> None:
-        """Lose a worker with what it was computing; Dask computes what it held again, so that is still available."""
+        """Remove a worker and its running task; its earlier results stay available, since Dask recomputes them."""
         self.alive.remove(worker)
         if self._replace:
             self.alive.append(f"{worker}'")
@@ -125,7 +125,7 @@ def spread(
 
 
 def results(kernel: PaneledKernel) -> list[Floats]:
-    """Results of all operations, in an order in which the factor is used before and after the kernel."""
+    """Return the results of all operations, in an order in which the factor is used before and after the kernel."""
     block = np.asfortranarray(np.random.default_rng(1).normal(size=(N, 3)))
     found = [kernel.multiply(block), kernel.diagonal(), kernel.square_sums(), kernel.columns(np.array([0, 89, 17, 37]))]
     assert kernel.factorise(-9.0) is None
@@ -141,7 +141,7 @@ def assert_same_bytes(found: Sequence[Floats], expected: Sequence[Floats]) -> No
         assert one.tobytes("A") == other.tobytes("A")
 
 
-def test_results_are_those_of_one_process_to_the_byte() -> None:
+def test_results_have_the_same_bytes_as_those_of_one_process() -> None:
     kernel, offsets, panels = spread(FakeMemory())
     expected, expected_offsets = local()
     assert_same_bytes([offsets, *results(kernel)], [expected_offsets, *results(expected)])
@@ -159,7 +159,7 @@ def test_results_are_those_of_one_process_to_the_byte() -> None:
     ],
     ids=str,
 )
-def test_workers_that_die_change_no_byte(deaths: dict[str, list[int]]) -> None:
+def test_workers_that_die_do_not_change_the_results(deaths: dict[str, list[int]]) -> None:
     memory = FakeMemory(deaths)
     kernel, offsets, _ = spread(memory)
     expected, expected_offsets = local()
@@ -189,13 +189,13 @@ def test_the_factor_replaces_the_kernel() -> None:
     assert not panels._kernel
 
 
-def test_workers_that_die_again_and_again_are_reported() -> None:
+def test_workers_that_die_repeatedly_are_reported() -> None:
     kernel, _, _ = spread(FakeMemory({"apply_to_panels": range(1, 1000)}))
     with pytest.raises(RuntimeError, match=r"died 4 times in a row.*90 samples: they were killed"):
         kernel.multiply(np.ones((N, 1)))
 
 
-def test_too_few_workers_that_are_left_are_reported() -> None:
+def test_too_few_remaining_workers_are_reported() -> None:
     kernel, _, _ = spread(FakeMemory({"apply_to_panels": [1, 3]}, replace=False))
     with pytest.raises(ConnectionError, match="those that are left cannot hold a kernel of 90 samples"):
         kernel.multiply(np.ones((N, 1)))

@@ -13,7 +13,7 @@ from tests.pipeline.stages.one_stage_sweep import FOLDS, OneStageRun, selected
 @pytest.mark.parametrize(
     ("name", "task"), [("wave", "regression"), ("flowers", "regression"), ("flowers", "classification")]
 )
-def test_the_error_of_each_kernel_is_that_of_a_fit_of_it_alone(
+def test_the_error_of_each_kernel_equals_that_of_a_fit_of_this_kernel_alone(
     one_stage_run: OneStageRun, name: str, task: str
 ) -> None:
     root, plan, trials = one_stage_run
@@ -30,7 +30,7 @@ def test_the_error_of_each_kernel_is_that_of_a_fit_of_it_alone(
             assert error == pytest.approx(path[best].test, rel=1e-5)
 
 
-def test_a_kernel_that_is_constant_has_an_empty_error_and_the_others_have_one(one_stage_run: OneStageRun) -> None:
+def test_only_a_constant_kernel_has_an_empty_error(one_stage_run: OneStageRun) -> None:
     table = selected(one_stage_run[0], "kernels")
     empty = table["error"].isna()
     assert (empty == (table["kernel"] == "gaussian(2^-1000)")).all()
@@ -42,7 +42,7 @@ def test_single_kernels_are_fitted_in_batches(one_stage_run: OneStageRun) -> Non
     assert wave == [range(2), range(2, 4), range(4, 5)]
 
 
-def test_each_kernel_is_no_row_of_the_results(one_stage_run: OneStageRun) -> None:
+def test_each_kernel_has_no_row_in_the_results(one_stage_run: OneStageRun) -> None:
     rows = read_rows(LocalStorage(one_stage_run[0]))
     assert "each-kernel" not in set(rows["method"])
     assert not (one_stage_run[0] / "weights.zarr/wave/regression/each-kernel").exists()

@@ -40,7 +40,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "run"
 
 
-def test_every_built_in_gram_family_is_among_them() -> None:
+def test_the_sweep_has_every_built_in_gram_family() -> None:
     used = {kernel["family"] for kernel in KERNELS}
     built_in = {name for name, kind in FAMILIES.items() if kind.__module__.startswith("kernel_pipeline.tasks.kernels.")}
     assert used == {name for name in built_in if issubclass(FAMILIES[name], GramFamily)}

@@ -104,7 +104,7 @@ def test_the_best_single_kernel_is_scaled_to_trace_one_again(refitted: Run, name
         assert found[number]["error"] == pytest.approx(expected, rel=1e-5, abs=1e-9)
 
 
-def test_a_mean_is_that_of_both_sets(refitted: Run) -> None:
+def test_the_mean_is_that_of_training_and_validation_samples(refitted: Run) -> None:
     found = rows_of(refitted, "wave", "mean")
     for number, trial in enumerate(trials(refitted, "wave")):
         wrong = trial.y[trial.test] - trial.y[trial.train | trial.validation].mean()
@@ -112,7 +112,7 @@ def test_a_mean_is_that_of_both_sets(refitted: Run) -> None:
 
 
 @pytest.mark.parametrize("name", ["wave", "columns"])
-def test_a_one_stage_method_learns_again(refitted: Run, name: str) -> None:
+def test_a_one_stage_method_learns_its_weights_again(refitted: Run, name: str) -> None:
     grams, found = base_kernels(refitted, name), rows_of(refitted, name, "l2-krr")
     for number, trial in enumerate(trials(refitted, name)):
         chosen, test = np.flatnonzero(trial.train | trial.validation), np.flatnonzero(trial.test)

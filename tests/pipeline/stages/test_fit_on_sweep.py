@@ -1,4 +1,4 @@
-"""A sweep of views and a precomputed kernel, with steps fitted to all samples or to each training set, in numpy."""
+"""A sweep of views and a precomputed kernel, with steps fitted to all or to the training samples, against numpy."""
 
 import shutil
 from pathlib import Path
@@ -82,7 +82,7 @@ def table() -> pd.DataFrame:
 
 
 def dense_kernels(features: Floats, fitted_to: Any, string: Floats) -> Floats:
-    """(p, m, m): all kernels by scikit-learn, with steps that are fitted to some of the rows."""
+    """Return all kernels by scikit-learn, (p, m, m), with steps that are fitted to the given rows."""
     imputer = SimpleImputer(strategy="mean").fit(features[fitted_to])
     filled = imputer.transform(features)
     x = StandardScaler().fit(filled[fitted_to]).transform(filled)
@@ -102,7 +102,7 @@ def dense_kernels(features: Floats, fitted_to: Any, string: Floats) -> Floats:
 
 @pytest.fixture(scope="module", params=["all", "train"])
 def sweep(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Sweep:
-    """A finished run, its plan, and each trial of each task from whole matrices."""
+    """Return a finished run, its plan, and each trial of each task from whole matrices."""
     root = tmp_path_factory.mktemp(request.param)
     put(root, table().to_csv(index=False, float_format="%.17g"), "patients.csv")
     string = kernels(1, ROWS)[0]
@@ -171,7 +171,7 @@ def test_errors_equal_a_dense_recomputation(sweep: Sweep) -> None:
             assert is_close.sum() <= 1
 
 
-def test_the_run_says_what_the_steps_are_fitted_to(sweep: Sweep) -> None:
+def test_the_run_reports_what_the_steps_are_fitted_to(sweep: Sweep) -> None:
     root, plan, _ = sweep
     info = plan.datasets[0].info
     steps = "missing = 'mean', scale = 'standard', gamma = 'median'"
@@ -209,7 +209,7 @@ def test_each_trial_has_its_own_gram_matrices(sweep: Sweep) -> None:
         assert train.sum() == len(expected)
 
 
-def test_projected_disk_is_what_is_stored(sweep: Sweep) -> None:
+def test_projected_disk_space_equals_the_stored_bytes(sweep: Sweep) -> None:
     root, plan, _ = sweep
     stored = [path for group in root.glob("*.zarr") for path in group.rglob("*") if path.is_file()]
     assert plan.disk_bytes == sum(path.stat().st_size for path in stored if path.name != "zarr.json")

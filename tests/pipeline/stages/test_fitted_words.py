@@ -44,7 +44,7 @@ Sweep = tuple[Path, Plan, list[tuple[Trial, Floats]]]
 
 @pytest.fixture(scope="module")
 def sweep(tmp_path_factory: pytest.TempPathFactory) -> Sweep:
-    """A finished run, its plan, and each trial with the columns of scikit-learn."""
+    """Return a finished run, its plan, and each trial with the columns of scikit-learn."""
     root, random = tmp_path_factory.mktemp("words"), np.random.default_rng(5)
     likely = 1.4 ** -np.arange(10.0)
     texts = [" ".join(random.choice(WORDS, size=9, p=likely / likely.sum())) for _ in range(60)]

@@ -1,4 +1,4 @@
-"""A fixed test set: every trial tests on it, and validates on another fold; against dense matrices."""
+"""Sweeps with a fixed test set, where each trial validates on another fold, against dense matrices."""
 
 from pathlib import Path
 from typing import Any
@@ -69,7 +69,7 @@ def plain(samples: PreparedDataset, task: str, trial: int) -> Trial:
     return gaussian_trial(samples, GAMMAS, task, trial, FOLDS, fixed_test=True)
 
 
-def test_the_test_set_is_that_of_the_config_and_the_rest_is_dealt(done: Run) -> None:
+def test_the_test_set_is_that_of_the_config_and_the_rest_is_divided_into_folds(done: Run) -> None:
     samples = done[2]
     for name, loaded in samples.items():
         rows = loaded.order[loaded.fold == FOLDS]

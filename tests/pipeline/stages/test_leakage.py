@@ -1,4 +1,4 @@
-"""With `fit_on = "train"`, nothing in a trial depends on its held-out samples before the kernels of these samples."""
+"""With `fit_on = "train"`, held-out samples of a trial affect only their own kernel values, and no earlier step."""
 
 from pathlib import Path
 from typing import Any
@@ -47,7 +47,7 @@ def sweep(**dataset: Any) -> dict[str, Any]:
 
 
 def first_trial(folder: Path, content: str, **dataset: Any) -> tuple[dict[str, Any], float]:
-    """The stored statistics and weights of trial 0, by name, and the test error of `unif`."""
+    """Return the stored statistics and weights of trial 0, by name, and the test error of `unif`."""
     folder.mkdir()
     put(folder, content, dataset["path"])
     plan, _, finished = run_here(folder, parsed(sweep(**dataset)))
@@ -61,7 +61,7 @@ def first_trial(folder: Path, content: str, **dataset: Any) -> tuple[dict[str, A
 
 
 def held_out_rows(folder: Path, content: str, **dataset: Any) -> Any:
-    """Rows of the source that are in the test fold of trial 0."""
+    """Return the rows of the source that are in the test fold of trial 0."""
     put(folder, content, dataset["path"])
     config = parsed(sweep(**dataset))
     samples = load_samples(config, config.dataset[0], folder)
@@ -69,7 +69,7 @@ def held_out_rows(folder: Path, content: str, **dataset: Any) -> Any:
 
 
 def table(outlier: int | None = None) -> str:
-    """A feature that tells the class, and ten of noise, in which one held-out sample may be far from all others."""
+    """Return a table with a feature that predicts the class and ten noise features, which may have one outlier."""
     random = np.random.default_rng(2)
     y = np.arange(ROWS) % 2
     frame = pd.DataFrame(random.random((ROWS, 10))).add_prefix("noise")
@@ -79,12 +79,14 @@ def table(outlier: int | None = None) -> str:
 
 
 @pytest.mark.parametrize("fit_on", ["all", "train"])
-def test_a_held_out_outlier_tells_through_scaling_which_feature_is_noise(tmp_path: Path, fit_on: str) -> None:
+def test_a_held_out_outlier_affects_the_scaling_only_if_it_is_fitted_to_all_samples(
+    tmp_path: Path, fit_on: str
+) -> None:
     rows = held_out_rows(tmp_path, table(), **TABLE)
     outlier = int(rows[0])
     plain, plain_error = first_trial(tmp_path / "plain", table(), **TABLE, fit_on="train")
     planted, error = first_trial(tmp_path / "planted", table(outlier), **TABLE, fit_on=fit_on)
-    if fit_on == "all":  # the outlier shrinks the noise of the training samples to nothing
+    if fit_on == "all":  # the outlier shrinks the noise of the training samples to almost nothing
         assert error < plain_error - 0.1
         assert planted["a"] != plain["a"]
     else:
@@ -94,7 +96,7 @@ def test_a_held_out_outlier_tells_through_scaling_which_feature_is_noise(tmp_pat
 
 
 def documents(often: Any = ()) -> str:
-    """A word that tells the class, but is rare; some documents may contain it often."""
+    """Return documents with a rare word that predicts the class, which some documents may contain often."""
     random = np.random.default_rng(4)
     lines = []
     for row in range(ROWS):
@@ -106,7 +108,9 @@ def documents(often: Any = ()) -> str:
 
 
 @pytest.mark.parametrize("fit_on", ["all", "train"])
-def test_held_out_documents_tell_through_the_vocabulary_which_word_matters(tmp_path: Path, fit_on: str) -> None:
+def test_held_out_documents_affect_the_vocabulary_only_if_it_is_fitted_to_all_samples(
+    tmp_path: Path, fit_on: str
+) -> None:
     rows = held_out_rows(tmp_path, documents(), **DOCUMENTS)
     plain, plain_error = first_trial(tmp_path / "plain", documents(), **DOCUMENTS, fit_on="train")
     planted, error = first_trial(tmp_path / "planted", documents(rows), **DOCUMENTS, fit_on=fit_on)

@@ -13,7 +13,7 @@ from kernel_pipeline.stages.one_stage import OneStageTask
 from kernel_pipeline.store.arrays import WEIGHTS, RunStore
 from kernel_pipeline.store.local_storage import LocalStorage
 from kernel_pipeline.tasks.errors import NotSolvedError
-from tests.pipeline.stages.one_stage_sweep import FOLDS, PROMISED, OneStageRun, selected
+from tests.pipeline.stages.one_stage_sweep import FOLDS, MAX_CERTIFICATES, OneStageRun, selected
 from tests.tasks.methods import ONE_STAGE
 
 CELLS = [
@@ -25,15 +25,15 @@ CELLS = [
 ]
 
 
-def test_the_rows_are_those_of_the_methods_that_fit_a_task(one_stage_run: OneStageRun) -> None:
+def test_the_rows_are_those_of_the_methods_that_support_a_problem(one_stage_run: OneStageRun) -> None:
     rows = read_rows(LocalStorage(one_stage_run[0]))
-    found = rows[rows["method"].isin(PROMISED)].groupby(["dataset", "task", "method"]).size()
+    found = rows[rows["method"].isin(MAX_CERTIFICATES)].groupby(["dataset", "task", "method"]).size()
     assert dict(found) == dict.fromkeys(CELLS, FOLDS)
     assert (rows["status"] == "ok").all()
 
 
 @pytest.mark.parametrize(("name", "task", "method"), CELLS)
-def test_rows_say_what_the_stored_weights_are(one_stage_run: OneStageRun, name: str, task: str, method: str) -> None:
+def test_rows_describe_the_stored_weights(one_stage_run: OneStageRun, name: str, task: str, method: str) -> None:
     root, _, trials = one_stage_run
     rows = selected(root, "rows", dataset=name, task=task, method=method).to_dict("records")
     store = RunStore(LocalStorage(root))
@@ -46,7 +46,7 @@ def test_rows_say_what_the_stored_weights_are(one_stage_run: OneStageRun, name: 
         assert row["n_kernels"] == len(mu)
         assert row["n_active"] == np.count_nonzero(mu)
         assert row["certificate"] == store.read(WEIGHTS, f"{name}/{task}/certificate/{method}", trial)
-        assert row["certificate"] <= PROMISED[method]
+        assert row["certificate"] <= MAX_CERTIFICATES[method]
         for where in ("train", "test"):
             assert row[f"alignment_{where}"] == pytest.approx(plain.alignment(mu, where), rel=1e-7)
             expected = plain.debiased_alignment(mu, where)
@@ -69,7 +69,7 @@ def test_weights_of_any_sign_report_the_alignment_of_the_kernel_that_is_fitted(o
 
 
 @pytest.mark.parametrize(("name", "task", "method"), CELLS)
-def test_paths_have_every_parameter_and_a_certificate_a_value(
+def test_paths_have_every_parameter_and_one_certificate_per_value(
     one_stage_run: OneStageRun, name: str, task: str, method: str
 ) -> None:
     root, plan, _ = one_stage_run
@@ -81,7 +81,7 @@ def test_paths_have_every_parameter_and_a_certificate_a_value(
         assert [tuple(row) for row in path[parameters].to_numpy()] == values
         if method != "align-krr":
             assert path[["gamma", "gamma1"]].isna().all(axis=None)
-        assert (path["certificate"].abs() <= PROMISED[method]).all()  # rounding may take one below 0
+        assert (path["certificate"].abs() <= MAX_CERTIFICATES[method]).all()  # rounding may make one negative
         (row,) = selected(root, "rows", dataset=name, task=task, method=method, trial=trial).to_dict("records")
         best = path.iloc[int(np.argmin(path["validation_error"]))]
         assert row["error"] == best["test_error"]
@@ -91,11 +91,11 @@ def test_paths_have_every_parameter_and_a_certificate_a_value(
 
 
 def test_predictions_are_those_of_the_stored_weights(one_stage_run: OneStageRun) -> None:
-    """Of l1-svm the weights sum to Lambda and C is 1; those of l2-krr have norm Lambda and the ridge is 1."""
+    """The weights of l1-svm sum to Lambda, with C = 1; those of l2-krr have norm Lambda, with a ridge of 1."""
     root, _, trials = one_stage_run
     for name, task, method in CELLS:
         if method == "align-krr":
-            continue  # how large its weights are, is stored nowhere
+            continue  # the scale of its weights is not stored
         for row in selected(root, "rows", dataset=name, task=task, method=method).to_dict("records"):
             plain = trials[name, task, row["trial"]]
             mu = RunStore(LocalStorage(root)).read(WEIGHTS, f"{name}/{task}/{method}", row["trial"])
@@ -113,7 +113,7 @@ def test_predictions_are_those_of_the_stored_weights(one_stage_run: OneStageRun)
 
 
 @pytest.mark.parametrize("error", [NotSolvedError("it stopped early"), np.linalg.LinAlgError("not definite")])
-def test_a_cell_that_is_not_solved_is_a_result_that_says_why(
+def test_a_cell_that_is_not_solved_has_a_result_with_the_reason(
     one_stage_run: OneStageRun, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
     def fail(*arguments: Any) -> None:

@@ -1,4 +1,4 @@
-"""Ridge paths that are fitted from panels of the kernel, against those on kernels in memory."""
+"""Ridge paths that are fitted from panels of the kernel equal those of kernels in memory."""
 
 from pathlib import Path
 from typing import Any
@@ -62,7 +62,7 @@ def fit(root: Path, name: str, memory: str, gram: str = "recompute") -> Fitted:
 
 
 @pytest.mark.parametrize("name", DATASETS)
-def test_fits_are_those_of_kernels_in_memory(name: str, tmp_path: Path) -> None:
+def test_fits_equal_those_of_kernels_in_memory(name: str, tmp_path: Path) -> None:
     whole, panels = fit(tmp_path / "whole", name, "8 GiB"), fit(tmp_path / "panels", name, SMALL)
     assert [type(task) for task in whole.tasks] == [FitTask]
     first, *groups, last = panels.tasks
@@ -85,7 +85,7 @@ def test_fits_are_those_of_kernels_in_memory(name: str, tmp_path: Path) -> None:
         assert theorems[value] == pytest.approx(exact[value], rel=1e-6), value
 
 
-def test_a_trial_of_a_further_repeat_is_that_of_kernels_in_memory(tmp_path: Path) -> None:
+def test_a_trial_of_a_further_repeat_equals_that_of_kernels_in_memory(tmp_path: Path) -> None:
     found = []
     for memory in ("8 GiB", SMALL):
         root = tmp_path / memory

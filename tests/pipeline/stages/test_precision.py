@@ -1,7 +1,7 @@
 """Features of extreme size through the whole pipeline, against whole matrices in extended precision.
 
-The reference takes exact differences and `expm1`, and centers before it rounds to double precision. What it shares with
-the pipeline are the solvers, which tests of their own check.
+The reference takes exact differences and `expm1`, and centers before it rounds to double precision. It shares only the
+solvers with the pipeline, which have their own tests.
 """
 
 from pathlib import Path
@@ -142,12 +142,12 @@ class Reference:
 
 
 def tolerance(name: str, reference: Reference, samples: PreparedDataset) -> float:
-    """A held-out outlier has kernel values 1e12 times those of the training set: few of their digits are left."""
+    """Return the relative tolerance, large for a held-out outlier, whose large kernel values lose most digits."""
     held_out = OUTLIER not in samples.order[reference.train]
     return 1e-3 if name.endswith("outlier") and held_out else 1e-8
 
 
-def test_every_error_is_that_of_exact_kernels(done: tuple[str, Path, Plan, PreparedDataset]) -> None:
+def test_every_error_equals_that_of_exact_kernels(done: tuple[str, Path, Plan, PreparedDataset]) -> None:
     name, root, plan, samples = done
     references = {(task, t): Reference(name, samples, task, t) for task in samples.targets for t in range(FOLDS)}
     rows = read_rows(LocalStorage(root))
@@ -162,7 +162,9 @@ def test_every_error_is_that_of_exact_kernels(done: tuple[str, Path, Plan, Prepa
     assert len(found) == 2 * len(RULES) + len(ONE_STAGE)
 
 
-def test_every_kernel_alone_has_the_error_of_the_exact_one(done: tuple[str, Path, Plan, PreparedDataset]) -> None:
+def test_the_error_of_every_single_kernel_equals_that_of_the_exact_one(
+    done: tuple[str, Path, Plan, PreparedDataset],
+) -> None:
     import pandas as pd
 
     name, root, plan, samples = done

@@ -27,7 +27,7 @@ METHODS = ["unif", "align", "alignf", "l2-krr", "l1-svm", "best-kernel", "each-k
 GAMMAS = (2.0**-4, 2.0**-3, 2.0**-2)
 COMPUTED = [{"family": "gaussian", "log2_gamma": [-4, -2]}]
 NARROW = {"family": "gaussian", "log2_gamma": [-2, -2]}
-# How the three Gaussians are written, and the files: for each, the places of its kernels and whether it has one matrix.
+# Ways to store the three Gaussians, and the files with the indices of their kernels; an integer means one matrix.
 WAYS: dict[str, tuple[list[dict[str, Any]], dict[str, Sequence[int] | int]]] = {
     "npy": ([{"family": "precomputed", "path": "string.npy"}, NARROW], {"string.npy": (0, 1)}),
     "npz": (
@@ -48,7 +48,7 @@ NAMES = {
 
 
 def sweep_values(kernels: list[dict[str, Any]], **dataset: Any) -> dict[str, Any]:
-    """A sweep over 40 of 47 rows, of which two have a gap."""
+    """Return a sweep over 40 of 47 rows, of which two have a missing value."""
     return {
         "name": "files",
         "baselines": False,
@@ -93,7 +93,7 @@ def numbers(frame: pd.DataFrame) -> Floats:
 
 
 def prepare(folder: Path, way: str) -> list[dict[str, Any]]:
-    """Write the table and the kernels of a way into a folder."""
+    """Write the table, and the kernels in the given way, into a folder."""
     put(folder, table().to_csv(index=False))
     kernels, files = WAYS[way]
     for name, places in files.items():
@@ -110,7 +110,7 @@ def computed(tmp_path_factory: pytest.TempPathFactory) -> kp.RunResults:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a finished sweep whose kernels are in an npy file."""
+    """Return a folder with a finished sweep whose kernels are in an npy file."""
     folder = tmp_path_factory.mktemp("npy")
     kp.run(sweep_values(prepare(folder, "npy")), cluster="threads", out=folder / "run", data_dir=folder)
     return folder
@@ -155,7 +155,7 @@ def test_gram_returns_the_numbers_of_the_file_in_the_order_of_the_source(folder:
         kp.open_run(copy, data_dir=tmp_path).gram("things", "string(1)")
 
 
-def test_the_plan_projects_what_is_stored(folder: Path) -> None:
+def test_the_plan_projects_the_stored_bytes(folder: Path) -> None:
     plan = kp.plan(sweep_values(WAYS["npy"][0]), data_dir=folder)
     stored = [path for path in (folder / "run").rglob("c/**/*") if path.is_file()]
     assert plan.disk_bytes == sum(path.stat().st_size for path in stored)
@@ -192,7 +192,7 @@ def test_a_damaged_copy_of_a_kernel_is_found_and_read_again_from_its_file(folder
     assert chunk.read_bytes() == content
 
 
-def test_other_numbers_in_the_file_are_other_data(folder: Path, tmp_path: Path) -> None:
+def test_changed_numbers_in_the_file_count_as_changed_data(folder: Path, tmp_path: Path) -> None:
     root = shutil.copytree(folder / "run", tmp_path / "run")
     put(tmp_path, table().to_csv(index=False))
     (tmp_path / "sweep.toml").write_text(tomli_w.dumps(sweep_values(WAYS["npy"][0])))
@@ -229,7 +229,7 @@ def test_a_dataset_may_have_only_kernels_and_a_target(tmp_path: Path) -> None:
     assert CliRunner().invoke(main, ["verify", str(tmp_path / "run")]).exit_code == 0
 
 
-def test_an_indefinite_kernel_is_clipped_on_request_and_the_notes_say_how_much(tmp_path: Path) -> None:
+def test_an_indefinite_kernel_is_clipped_on_request_and_the_notes_state_how_much(tmp_path: Path) -> None:
     put(tmp_path, table().to_csv(index=False))
     kernel = matrices()[0] - 0.4 * np.eye(SOURCE_ROWS)
     save(tmp_path / "string.npy", kernel)
@@ -252,7 +252,7 @@ def test_an_indefinite_kernel_is_clipped_on_request_and_the_notes_say_how_much(t
         assert words in note
 
 
-def test_rounding_in_the_file_leaves_the_stored_kernel_symmetric_to_the_bit(tmp_path: Path) -> None:
+def test_the_stored_kernel_is_exactly_symmetric_despite_rounding_in_the_file(tmp_path: Path) -> None:
     put(tmp_path, table().to_csv(index=False))
     kernel = matrices()[0] * (1 + 1e-12 * np.random.default_rng(0).uniform(-1, 1, (SOURCE_ROWS, SOURCE_ROWS)))
     save(tmp_path / "string.npy", kernel)

@@ -36,7 +36,7 @@ NOTES = [
 
 
 @pytest.mark.faults
-def test_a_killed_run_with_one_worker_goes_on_to_the_tables_of_two(
+def test_a_killed_run_with_one_worker_resumes_to_the_tables_of_a_run_with_two(
     rank_one_folder: Path, rank_one_run: RankOneRun
 ) -> None:
     few = ("run", "sweep.toml", "--set", "methods=['alignf', 'l1-svm', 'l2-krr', 'align-krr']")
@@ -86,7 +86,7 @@ def test_a_killed_run_with_one_worker_goes_on_to_the_tables_of_two(
     assert f"fits {len(here)} of {len(here)}." in shown.stdout
 
 
-def test_plan_says_what_is_left_out(rank_one_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_plan_lists_methods_that_are_left_out(rank_one_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(rank_one_folder)
     shown = CliRunner().invoke(main, ["plan", "sweep.toml"], env={"COLUMNS": "120"})
     assert shown.exit_code == 0, shown.output
@@ -98,7 +98,7 @@ def test_very_many_kernels(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     rows = []
     for number in range(24):
-        # Every column has a number somewhere: columns without any are not kept.
+        # Every column has a value in some row, since columns without values are not kept.
         places = np.union1d(rng.choice(np.arange(2, 5001), 40, replace=False), np.arange(2 + number, 5001, 24))
         entries = [f"1:{number % 5}", *(f"{place}:{rng.integers(1, 4)}" for place in places), "5001:1"]
         rows.append(f"{number % 2} {' '.join(entries)}\n")
@@ -128,7 +128,7 @@ def test_very_many_kernels(tmp_path: Path) -> None:
     kernels = pd.read_csv(tmp_path / "results/kernels.csv")
     assert set(kernels["dataset"]) == {"sides"}
     assert len(kernels) == 3 * 6
-    # What the table leaves out is in the arrays.
+    # The arrays contain the values that the table leaves out.
     stored = RunStore(LocalStorage(tmp_path)).read(STATISTICS, "wide/classification/alignment", undefined=True)
     assert stored.shape == (3, 5001)
     assert (table.query("dataset == 'wide'")["n_kernels"] == 5001).all()

@@ -1,4 +1,4 @@
-"""Rank-one families: what one-stage methods store solves their problems."""
+"""Rank-one families: the stored results of one-stage methods solve their problems."""
 
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,7 @@ def one_stage_rows(root: Path, name: str, task: str, method: str) -> list[dict[s
 
 
 def saddle_value(plain: Trial, budget: float) -> float:
-    """`max 2 alpha'1 - Lambda t` where no kernel's form is above t, by a solver that knows nothing of kernels."""
+    """Return `max 2 alpha'1 - Lambda t`, where t bounds the form of every kernel, by a general-purpose solver."""
     y, n = plain.y[plain.train], plain.train.sum()
     signed = y[:, None] * plain.inner * y
 
@@ -39,7 +39,7 @@ def saddle_value(plain: Trial, budget: float) -> float:
         return np.column_stack([-2 * (signed @ x[:-1]), np.ones(len(signed))])
 
     linear = np.append(np.full(n, -2.0), budget)
-    minimize: Any = scipy.optimize.minimize  # its types know no list of constraints of two kinds
+    minimize: Any = scipy.optimize.minimize  # its type does not allow constraints of two kinds
     solved = minimize(
         lambda x: float(linear @ x),
         np.append(np.full(n, 0.1), 1.0),
@@ -56,7 +56,7 @@ def saddle_value(plain: Trial, budget: float) -> float:
     return float(-solved.fun)
 
 
-def test_l1_svm_is_the_machine_of_its_kernel_and_no_other_kernel_is_better(
+def test_l1_svm_is_the_svm_of_its_kernel_and_no_other_kernel_is_better(
     rank_one_run: RankOneRun, rank_one_trials: Trials
 ) -> None:
     for name in ("sides", "documents"):
@@ -68,7 +68,7 @@ def test_l1_svm_is_the_machine_of_its_kernel_and_no_other_kernel_is_better(
             kernel = budget * plain.combined(mu)  # the weights sum to Lambda, and C is 1
             machine = SVC(C=1.0, kernel="precomputed", tol=1e-8).fit(kernel[plain.train], y)
             wrong = machine.predict(kernel) != plain.y
-            # A sample that lies on the border may fall on either side of it.
+            # A sample on the decision boundary may be assigned to either side.
             assert row["error"] == pytest.approx(wrong[plain.test].mean(), abs=1.01 / plain.test.sum())
             assert row["train_error"] == pytest.approx(wrong[plain.train].mean(), abs=1.01 / len(y))
             signed = np.zeros(len(y))
@@ -117,7 +117,7 @@ def test_align_krr_solves_its_problem(rank_one_run: RankOneRun, rank_one_trials:
                 solved = np.linalg.solve(np.exp(log_scale) * inner + np.eye(len(y)), y)
                 return float(y @ solved - reward @ v + v @ penalty @ v)
 
-            # Stored weights sum to one; how large they were, the problem itself says.
+            # Stored weights sum to one; their scale is the minimizer of the objective.
             scale = float(
                 np.exp(
                     scipy.optimize.minimize_scalar(

@@ -1,4 +1,4 @@
-"""Rank-one families: every stored statistic, against whole matrices made from the columns."""
+"""Rank-one families: every stored statistic equals that of whole matrices computed from the columns."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ from tests.pipeline.stages.rank_one_sweep import FOLDS, NAMES, RankOneRun, Trial
 
 
 def bound_of(kernel: Floats, labels: Floats) -> float:
-    """Theorem 12 with probability 0.95, for a centered kernel and the centered labels' own."""
+    """Return the bound of Theorem 12 with probability 0.95, for a centered kernel and that of the centered labels."""
     n, yc = len(labels), labels - labels.mean()
     if not kernel.any():
         return float("nan")
@@ -53,7 +53,7 @@ def _columns(samples: PreparedDataset) -> Floats:
 
 
 def _own_test_alignments(samples: PreparedDataset, plain: Trial) -> Floats:
-    """Of the columns on the test fold alone, where they vary though they may not on the training set."""
+    """Return the alignments on the test fold, also of columns that are constant on the training set."""
     inside = _columns(samples)[plain.test]
     moved = inside - inside.mean(axis=0)
     return np.array(
@@ -71,7 +71,7 @@ def _uncentered(samples: PreparedDataset, plain: Trial) -> Floats:
     )
 
 
-def test_no_matrix_of_kernels_is_stored_and_names_stand_once(rank_one_run: RankOneRun) -> None:
+def test_no_matrix_of_kernels_is_stored_and_names_are_stored_once(rank_one_run: RankOneRun) -> None:
     root, plan, _ = rank_one_run
     for dataset in plan.datasets:
         for task in dataset.problems:
@@ -96,7 +96,7 @@ def test_no_matrix_of_kernels_is_stored_and_names_stand_once(rank_one_run: RankO
     assert {"good film", "film good"} <= set(plan.datasets[2].kernels)
 
 
-def test_the_stored_columns_and_offsets_are_the_features(rank_one_run: RankOneRun) -> None:
+def test_the_stored_columns_and_offsets_add_up_to_the_features(rank_one_run: RankOneRun) -> None:
     root, _, samples = rank_one_run
     for name, loaded in samples.items():
         parts = [
@@ -115,7 +115,7 @@ def test_the_stored_columns_and_offsets_are_the_features(rank_one_run: RankOneRu
             assert len(parts[0]) < 0.2 * rebuilt.size
 
 
-def test_kernels_table_holds_what_is_stored(rank_one_run: RankOneRun) -> None:
+def test_the_kernels_table_has_the_stored_values(rank_one_run: RankOneRun) -> None:
     root, plan, _ = rank_one_run
     table = pd.read_csv(root / "results/kernels.csv", keep_default_na=False)
     assert "error" not in table  # no kernel was fitted alone

@@ -22,7 +22,7 @@ from tests.pipeline.stages.rank_one_sweep import (
 
 
 def reference_weights(method: str, plain: Trial) -> Floats | None:
-    """The weights of a two-stage method where they are unique."""
+    """Return the weights of a two-stage method, or None if they are not unique."""
     own = np.nan_to_num(plain.alignments())
     if method == "unif":
         values = (plain.trace > 0).astype(np.float64)
@@ -63,21 +63,21 @@ def test_weights_of_two_stage_methods(
         assert not mu[plain.trace == 0].any()
         expected = reference_weights(method, plain)
         if method == "best-kernel":
-            # Columns that are equal but for their order have equal alignments, up to rounding.
+            # Columns that are equal except for their order have equal alignments, up to rounding.
             own, chosen = np.nan_to_num(plain.alignments()), np.flatnonzero(mu)
             assert len(chosen) == 1
             assert own[chosen[0]] == pytest.approx(own.max(), rel=1e-12)
         elif expected is not None:
             np.testing.assert_allclose(mu, expected, rtol=1e-6, atol=1e-8)
         elif method == "alignf":
-            # Kernels that are equal may share a weight in many ways; that these are best, optimality itself says.
+            # Equal kernels may share a weight in many ways, so the optimality conditions are checked instead.
             assert (mu >= 0).all()
             v = mu * (mu @ plain.a) / (mu @ plain.products @ mu)
             slope = (plain.products @ v - plain.a) / plain.a.max()
             assert slope.min() >= -1e-8
             assert np.abs(slope[mu > 0]).max() <= 1e-8
         else:
-            # Singular or nearly so: no weights have a larger alignment than these, up to rounding.
+            # M is singular or nearly so; no weights have a larger alignment than these, up to rounding.
             values, vectors = np.linalg.eigh(plain.products)
             kept = vectors[:, values > 1e-10 * values.max()]
             largest = plain.a @ kept @ np.diag(1 / values[values > 1e-10 * values.max()]) @ kept.T @ plain.a

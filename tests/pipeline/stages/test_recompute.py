@@ -98,7 +98,7 @@ def put_data(folder: Path, rows: int = 40) -> None:
 
 
 def tables(root: Path) -> dict[str, bytes]:
-    """The bytes of all tables that do not depend on the clock."""
+    """Return the bytes of all tables that do not depend on the clock."""
     found = {path.name: path.read_bytes() for path in (root / "results").iterdir() if path.suffix in (".csv", ".md")}
     del found["timings.csv"]
     return found

@@ -1,4 +1,4 @@
-"""Results that tasks report: the JSON of a ledger line and back, and what no task writes is refused."""
+"""Results of tasks are written to the JSON of the ledger and read back, and invalid JSON is refused."""
 
 import copy
 import json
@@ -101,7 +101,7 @@ FORGED: list[tuple[tuple[str, ...], Any]] = [
 
 
 @pytest.mark.parametrize("name", RESULTS)
-def test_a_result_survives_the_ledger(name: str) -> None:
+def test_a_result_is_unchanged_by_the_ledger(name: str) -> None:
     result = RESULTS[name]
     assert type(result).from_json(json.loads(json.dumps(result.to_json()))) == result
 
@@ -141,7 +141,7 @@ def test_a_member_of_a_path_that_is_zero_or_false_is_not_missing(monkeypatch: py
 
 
 @pytest.mark.parametrize(("place", "value"), FORGED)
-def test_a_forged_cell_is_one_error_that_names_the_member(place: tuple[str, ...], value: Any) -> None:
+def test_an_invalid_cell_gives_one_error_that_names_the_member(place: tuple[str, ...], value: Any) -> None:
     forged = copy.deepcopy(CELL)
     inner = forged
     for part in place[:-1]:
@@ -189,7 +189,7 @@ def test_errors_of_another_number_of_outputs_are_refused(count: int) -> None:
         (DegenerateKernels, {"flat": {"count": 1, "first": [[0, ["0"]]]}}),
     ],
 )
-def test_what_no_task_writes_is_refused(kind: type[TaskResult], value: Any) -> None:
+def test_invalid_results_are_refused(kind: type[TaskResult], value: Any) -> None:
     with pytest.raises(ValueError, match="the result"):
         kind.from_json(value)
 

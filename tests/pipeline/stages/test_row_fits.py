@@ -1,4 +1,4 @@
-"""Support vector machines that are fitted from rows of the kernel, against those on kernels in memory."""
+"""Support vector machines that are fitted from rows of the kernel, compared with those of kernels in memory."""
 
 from pathlib import Path
 from typing import Any
@@ -60,7 +60,7 @@ def fit(root: Path, name: str, memory: str) -> Fitted:
     return fit_first_trial(root, values_of(name, memory))
 
 
-def test_a_trial_of_a_further_repeat_is_that_of_kernels_in_memory(tmp_path: Path) -> None:
+def test_a_trial_of_a_further_repeat_equals_that_of_kernels_in_memory(tmp_path: Path) -> None:
     found = []
     for memory in ("8 GiB", SMALL):
         root = tmp_path / memory
@@ -77,7 +77,7 @@ def test_a_trial_of_a_further_repeat_is_that_of_kernels_in_memory(tmp_path: Path
 
 
 @pytest.mark.parametrize("name", DATASETS)
-def test_fits_are_those_of_libsvm_within_their_gaps(name: str, tmp_path: Path) -> None:
+def test_fits_equal_those_of_libsvm_within_their_gaps(name: str, tmp_path: Path) -> None:
     whole, rows = (fit(tmp_path / part, name, memory) for part, memory in (("whole", "8 GiB"), ("rows", SMALL)))
     assert whole.plan.of(FitTask)
     assert rows.plan.of(RowFitTask)

@@ -12,7 +12,7 @@ from kernel_pipeline.stages.scratch import Scratch
 
 
 @pytest.mark.parametrize("max_bytes", [0, 200, 10**6])
-def test_arrays_are_what_was_stored_last(max_bytes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_arrays_are_those_stored_last(max_bytes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     rng = np.random.default_rng(0)
     arrays = {(kind, number): rng.normal(size=(number + 1, 5)) for kind in ("a", "b") for number in range(4)}

@@ -76,7 +76,7 @@ Run = tuple[Path, Plan, dict[str, PreparedDataset]]
 
 
 def write_data(folder: Path) -> None:
-    """Two outputs of unlike size, and classes whose numbers come in no order."""
+    """Write two outputs of different sizes, and classes whose numbers are not in order."""
     rng = np.random.default_rng(7)
     m = 90
     features = rng.normal(size=(m, 5))
@@ -169,7 +169,7 @@ def test_weights_and_errors_equal_a_plain_script(done: Run, trials: Trials, name
             assert row[f"alignment_{where}"] == pytest.approx(plain.alignment(mu, where), rel=1e-8)
 
 
-def test_the_errors_tell_methods_and_trials_apart(done: Run) -> None:
+def test_the_errors_differ_between_methods_and_trials(done: Run) -> None:
     rows = read_rows(LocalStorage(done[0]))
     for name, task in SEVERAL:
         errors = rows.query(f"dataset == '{name}' and task == '{task}'")["error"]
@@ -192,7 +192,7 @@ def test_single_kernels_equal_a_plain_script(done: Run, trials: Trials, name: st
             assert row["error"] == pytest.approx(found[best].test, rel=1e-7)
 
 
-def test_every_output_has_an_error_of_its_own(done: Run, trials: Trials) -> None:
+def test_every_output_has_its_own_error(done: Run, trials: Trials) -> None:
     root, _, _ = done
     table = pd.read_csv(root / "results/outputs.csv")
     assert list(table.columns) == ["dataset", "task", "method", "repeat", "trial", "output", "error"]

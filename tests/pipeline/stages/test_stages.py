@@ -1,4 +1,4 @@
-"""Every stage against numbers computed with scikit-learn and plain numpy from the same samples."""
+"""Every stage, compared with computations by scikit-learn and numpy on the same samples."""
 
 from pathlib import Path
 
@@ -83,7 +83,7 @@ def test_statistics_are_those_of_centered_kernels_with_trace_one(done: Run) -> N
 def plain_path(
     task: str, kernel: Floats, samples: PreparedDataset, trial: int, values: list[float]
 ) -> tuple[list[float], list[float]]:
-    """Validation and test errors of a path, as a researcher's script would compute them."""
+    """Return the validation and test errors of a path, computed with scikit-learn."""
     train = training(samples, trial)
     held_out = [samples.fold == (trial + 1) % 4, samples.fold == trial]
     y = samples.targets[task]
@@ -134,7 +134,7 @@ def test_rows_equal_a_plain_script(done: Run, name: str, task: str, method: str)
             assert row[f"alignment_{where}"] == pytest.approx(expected, rel=1e-8)
 
 
-def test_tables_have_the_columns_of_the_contract_in_a_fixed_order(done: Run) -> None:
+def test_tables_have_the_documented_columns_in_a_fixed_order(done: Run) -> None:
     root, plan, _, finished = done
     rows = pd.read_csv(root / "results/rows.csv")
     always = [column.name for column in TABLES["rows"].columns if not column.name.startswith("null_")]
@@ -153,7 +153,7 @@ def test_tables_have_the_columns_of_the_contract_in_a_fixed_order(done: Run) -> 
     assert (root / "results/rows.csv").read_bytes() == before
 
 
-def test_kernels_table_holds_each_kernels_own_alignment(done: Run) -> None:
+def test_the_kernels_table_has_the_alignment_of_each_kernel(done: Run) -> None:
     root, _, samples, _ = done
     wave = samples["wave"]
     table = pd.read_csv(root / "results/kernels.csv").query("dataset == 'wave' and trial == 2")
@@ -173,7 +173,7 @@ def test_kernels_table_holds_each_kernels_own_alignment(done: Run) -> None:
         ("flowers", "classification", 1, "did not converge in 1 iterations"),
     ],
 )
-def test_a_fit_that_fails_is_a_result_that_says_why(
+def test_a_fit_that_fails_has_a_result_with_the_reason(
     done: Run, monkeypatch: pytest.MonkeyPatch, name: str, task: str, limit: int | None, reason: str
 ) -> None:
     root, plan, _, _ = done

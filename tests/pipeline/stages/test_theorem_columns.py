@@ -23,7 +23,7 @@ def label_ratio(labels: Floats) -> float:
     return float((yc**2).max() ** 2 / np.mean(np.outer(yc, yc) ** 2))
 
 
-def test_bounds_are_what_the_theorems_say_of_two_stage_kernels(one_stage_run: OneStageRun) -> None:
+def test_bounds_of_two_stage_kernels_equal_those_of_the_theorems(one_stage_run: OneStageRun) -> None:
     root, _, trials = one_stage_run
     bounds = pd.read_csv(root / "results/bounds.csv")
     assert list(bounds.columns) == [column.name for column in TABLES["bounds"].columns]
@@ -89,7 +89,7 @@ def trial_kernel(kernel: Floats, split: Split) -> TrialKernel:
     return TrialKernel.of(kernel, split.train, split.held_out)
 
 
-def test_the_bound_on_the_error_is_the_error_and_more_that_a_large_ridge_takes_away() -> None:
+def test_the_bound_on_the_error_approaches_the_training_error_for_a_large_ridge() -> None:
     rng = np.random.default_rng(0)
     features, y = rng.normal(size=(30, 3)), rng.normal(size=30) + 5.0
     split = Split(y[:, None], np.arange(10, 30), np.arange(5, 10), np.arange(5))

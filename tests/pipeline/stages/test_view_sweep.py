@@ -33,7 +33,7 @@ KERNELS: list[dict[str, Any]] = [
     {"family": "linear", "columns": ["4-6"], "each": "column"},
     {"family": "rank-one", "columns": ["age"]},
 ]
-# Of age, color_green, color_red, gene_1, gene_2, gene_3.
+# Indices among age, color_green, color_red, gene_1, gene_2 and gene_3.
 PLACES = {"genes": [3, 4, 5], "clinical": [0, 1, 2], "second": [0, 3], "all": [0, 1, 2, 3, 4, 5]}
 NAMES = [
     "genes:gaussian(2^-3)",
@@ -84,7 +84,7 @@ def table() -> str:
 
 @pytest.fixture(scope="module")
 def sweep(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, PreparedDataset]:
-    """A finished run, and its samples."""
+    """Return a finished run and its samples."""
     folder = tmp_path_factory.mktemp("views")
     put(folder, table(), "patients.csv")
     (folder / "sweep.toml").write_text(tomli_w.dumps(SWEEP))
@@ -107,7 +107,7 @@ def sweep(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, PreparedDatas
 
 
 def whole_kernels(features: Floats) -> Floats:
-    """(p, m, m): all kernels by scikit-learn."""
+    """Return all kernels by scikit-learn, (p, m, m)."""
     parts = {name: features[:, places] for name, places in PLACES.items()}
     return np.array(
         [

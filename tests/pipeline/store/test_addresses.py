@@ -1,4 +1,4 @@
-"""Addresses of object stores: what is refused, before any library or server is asked."""
+"""Invalid addresses of object stores are refused before any library is imported or any server is contacted."""
 
 import subprocess
 import sys
@@ -33,14 +33,14 @@ REFUSED = {
 @pytest.mark.parametrize(
     ("text", "words"), [*REFUSED.items(), ("bucket/x", "must be s3://bucket/prefix; got one without")]
 )
-def test_a_wrong_url_is_refused_by_the_config_with_its_field_and_without_a_secret(text: str, words: str) -> None:
+def test_the_config_refuses_a_wrong_url_and_names_its_field_but_no_secret(text: str, words: str) -> None:
     with pytest.raises(ConfigError, match=f"storage.url: {words}") as caught:
         parsed(synthetic_values() | {"storage": {"url": text}})
     assert SECRET not in str(caught.value)
 
 
 @pytest.mark.parametrize(("text", "words"), REFUSED.items())
-def test_a_wrong_address_is_refused_by_commands_and_nothing_is_made(
+def test_commands_refuse_a_wrong_address_and_create_nothing(
     text: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -55,19 +55,19 @@ def test_a_wrong_address_is_refused_by_commands_and_nothing_is_made(
 
 
 @pytest.mark.parametrize("text", ["s3://bucket", "s3://my.bucket-1/a/b_c/d=1+2.x"])
-def test_a_right_address_is_read_and_ends_without_a_slash(text: str) -> None:
+def test_a_valid_address_is_read_without_a_final_slash(text: str) -> None:
     assert str(parse_s3(text)) == str(parse_s3(f"{text}/")) == text
     assert parsed(synthetic_values() | {"storage": {"url": f"{text}/"}}).storage.url == text
 
 
-def test_a_config_without_a_url_is_what_it_was() -> None:
+def test_a_config_without_a_url_is_unchanged() -> None:
     without = parsed(synthetic_values())
     assert "url" not in to_toml(without)
     assert config_digest(without) != config_digest(parsed(synthetic_values() | {"storage": {"url": "s3://bucket"}}))
 
 
 @pytest.mark.parametrize("path", ["runs", "/tmp/x", "s3:/bucket", "a:b", "./s3"])
-def test_all_else_is_a_folder(path: str) -> None:
+def test_any_other_address_is_a_folder(path: str) -> None:
     root = storage_at(path)
     assert isinstance(root, LocalStorage)
     assert root.path == Path(path)

@@ -23,7 +23,7 @@ def test_a_chunk_is_written_whole_and_read_back(store: RunStore) -> None:
     assert dict(store.array(GRAM, "d/gram").attrs) == {"about": "for a test", "kernels": ["a", "b"]}
 
 
-def test_what_was_never_written_is_refused(store: RunStore) -> None:
+def test_reading_values_that_were_never_written_is_refused(store: RunStore) -> None:
     with pytest.raises(DamagedError, match="lacks values"):
         store.read(GRAM, "d/gram")
 
@@ -35,7 +35,7 @@ def test_zeros_are_written_too(store: RunStore) -> None:
 
 @pytest.mark.parametrize("place", [0, 7, 71, 140, -5, -1])
 @pytest.mark.parametrize("bit", [0, 5])
-def test_every_flipped_bit_is_noticed(store: RunStore, place: int, bit: int) -> None:
+def test_every_flipped_bit_is_detected(store: RunStore, place: int, bit: int) -> None:
     (key,) = store.write_chunk(GRAM, "d/gram", (0, 0, 0), np.ones((2, 3, 3)))
     path = Path(store.root.address) / key
     content = bytearray(path.read_bytes())
@@ -45,7 +45,7 @@ def test_every_flipped_bit_is_noticed(store: RunStore, place: int, bit: int) -> 
         store.read(GRAM, "d/gram", (slice(None), slice(0, 3), slice(0, 3)))
 
 
-def test_digests_tell_chunks_apart_and_a_missing_one(store: RunStore) -> None:
+def test_digests_differ_between_chunks_and_are_empty_for_a_missing_one(store: RunStore) -> None:
     (first,) = store.write_chunk(GRAM, "d/gram", (0, 0, 0), np.ones((2, 3, 3))).values()
     (second,) = store.write_chunk(GRAM, "d/gram", (0, 0, 1), np.full((2, 3, 2), 2.0)).values()
     assert first != second
@@ -54,13 +54,13 @@ def test_digests_tell_chunks_apart_and_a_missing_one(store: RunStore) -> None:
         assert store.root.digests(["gram.zarr/d/gram/c/0/1/1"], full)["gram.zarr/d/gram/c/0/1/1"] == ""
 
 
-def test_an_array_that_is_there_stays(store: RunStore) -> None:
+def test_an_existing_array_is_not_created_again(store: RunStore) -> None:
     store.write_chunk(GRAM, "d/gram", (0, 0, 0), np.ones((2, 3, 3)))
     store.create(GRAM, "d/gram", (2, 5, 5), (2, 3, 3), "again")
     assert store.read(GRAM, "d/gram", (0, 0, 0)) == 1.0
 
 
-def test_anyone_can_read_it_with_zarr(store: RunStore) -> None:
+def test_arrays_can_be_read_with_zarr(store: RunStore) -> None:
     store.write_chunk(GRAM, "d/gram", (0, 0, 0), np.ones((2, 3, 3)))
     group = zarr.open_group(f"{store.root}/{GRAM}", mode="r")
     array = group["d/gram"]

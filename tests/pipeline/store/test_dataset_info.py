@@ -23,12 +23,12 @@ INFO = DatasetInfo(
 )
 
 
-def test_values_read_back_as_the_same_facts() -> None:
+def test_values_read_back_as_the_same_info() -> None:
     values = {key: list(value) if isinstance(value, tuple) else value for key, value in INFO.values().items()}
     assert DatasetInfo.of(values) == INFO
 
 
-def test_the_largest_training_set_is_stored_only_where_it_is_known() -> None:
+def test_the_largest_training_set_is_stored_only_if_it_is_known() -> None:
     assert "largest_train" not in INFO.values()
     info = replace(INFO, largest_train=6)
     assert DatasetInfo.of(info.values()) == info
@@ -40,7 +40,7 @@ def test_a_run_of_an_earlier_version_did_not_store_the_names_of_features() -> No
     assert DatasetInfo.of(values).values() == values
 
 
-def test_names_and_numbers_that_say_nothing_new_are_not_stored() -> None:
+def test_redundant_names_and_numbers_are_not_stored() -> None:
     plain = FeatureColumns.of(["x", "y"], ["x", "y"], [0, 1])
     assert plain.values() == {"names": ["x", "y"]}
     assert INFO.values()["features"] == {"names": ["x", "color_red"], "sources": ["x", "color"], "numbers": [0, 3]}
@@ -111,6 +111,6 @@ def test_values_of_another_form_are_refused(changes: dict[str, Any], expected: s
         DatasetInfo.of(INFO.values() | changes)
 
 
-def test_unknown_facts_are_refused() -> None:
+def test_unknown_keys_are_refused() -> None:
     with pytest.raises(TypeError, match="colour"):
         DatasetInfo.of(INFO.values() | {"colour": "red"})

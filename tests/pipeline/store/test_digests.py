@@ -13,7 +13,7 @@ CHUNK = "gram.zarr/d/gram/c/0"
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """A folder with one array of one chunk."""
+    """Return a folder with one array of one chunk."""
     store = RunStore(LocalStorage(tmp_path))
     store.create(GRAM, "d/gram", (5,), (5,), "for a test")
     store.write(GRAM, "d/gram", np.arange(5.0))
@@ -28,7 +28,7 @@ def test_a_chunk_has_the_checksum_at_its_end_and_its_size(root: Path, full: bool
     assert chunk_digest(root / CHUNK, full) == f"{content[-4:].hex()}:44"
 
 
-def test_only_a_full_look_reads_what_is_in_a_chunk(root: Path) -> None:
+def test_only_a_full_check_reads_the_content_of_a_chunk(root: Path) -> None:
     before = chunk_digest(root / CHUNK)
     content = bytearray((root / CHUNK).read_bytes())
     content[9] ^= 4
@@ -39,7 +39,7 @@ def test_only_a_full_look_reads_what_is_in_a_chunk(root: Path) -> None:
 
 @pytest.mark.parametrize("full", [False, True])
 @pytest.mark.parametrize("kept", [*range(4), 5, 43])
-def test_a_chunk_that_is_cut_off_has_another_digest(root: Path, kept: int, full: bool) -> None:
+def test_a_truncated_chunk_has_another_digest(root: Path, kept: int, full: bool) -> None:
     before, content = chunk_digest(root / CHUNK), (root / CHUNK).read_bytes()
     (root / CHUNK).write_bytes(content[:kept])
     found = chunk_digest(root / CHUNK, full)
@@ -52,7 +52,7 @@ def test_a_chunk_that_is_cut_off_has_another_digest(root: Path, kept: int, full:
 @pytest.mark.parametrize("name", ["config.toml", "results/rows.csv", "gram.zarr/zarr.json", "gram.zarr/d/zarr.json"])
 @pytest.mark.parametrize("content", [b"", b"x", b"name = 'a'\n"])
 @pytest.mark.parametrize("full", [False, True])
-def test_any_other_file_is_read_whole_at_every_look(tmp_path: Path, name: str, content: bytes, full: bool) -> None:
+def test_every_check_reads_any_other_file_completely(tmp_path: Path, name: str, content: bytes, full: bool) -> None:
     path = tmp_path / name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(content)
@@ -70,11 +70,11 @@ def test_the_digest_of_a_content_is_its_checksum_and_size() -> None:
 
 @pytest.mark.parametrize("full", [False, True])
 @pytest.mark.parametrize("name", ["config.toml", "gram.zarr/d/gram/c/1"])
-def test_what_is_missing_has_no_digest(root: Path, name: str, full: bool) -> None:
+def test_a_missing_file_has_no_digest(root: Path, name: str, full: bool) -> None:
     assert LocalStorage(root).digests([name], full)[name] == ""
 
 
 @pytest.mark.parametrize("full", [False, True])
 @pytest.mark.parametrize("name", ["gram.zarr/d/gram/c", "gram.zarr"])
-def test_what_is_no_file_is_not_opened(root: Path, name: str, full: bool) -> None:
+def test_a_folder_is_not_opened(root: Path, name: str, full: bool) -> None:
     assert LocalStorage(root).digests([name], full)[name] == IRREGULAR

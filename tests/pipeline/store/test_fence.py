@@ -14,7 +14,7 @@ CHUNK = "gram.zarr/d/gram/c/0"
 
 @pytest.fixture
 def root(tmp_path: Path) -> LocalStorage:
-    """A folder with one array of one chunk."""
+    """Return a folder with one array of one chunk."""
     store = RunStore(LocalStorage(tmp_path))
     store.create(GRAM, "d/gram", (5,), (5,), "for a test")
     store.write(GRAM, "d/gram", np.zeros(5))
@@ -34,7 +34,7 @@ def assert_refused(root: LocalStorage, store: RunStore, words: str) -> None:
     assert not list(root.path.rglob("*.partial"))
 
 
-def test_every_lock_has_a_token_of_its_own(root: LocalStorage) -> None:
+def test_every_lock_has_its_own_token(root: LocalStorage) -> None:
     with root.locked() as first:
         held = Holder.of(root.read("lock"))
     with root.locked() as second:
@@ -43,7 +43,7 @@ def test_every_lock_has_a_token_of_its_own(root: LocalStorage) -> None:
     assert held.token == first != second != ""
 
 
-def test_who_holds_the_lock_may_write_and_nobody_else(root: LocalStorage) -> None:
+def test_only_the_holder_of_the_lock_may_write(root: LocalStorage) -> None:
     with root.locked() as first:
         store = RunStore(root, first)
         write(store)
@@ -54,7 +54,7 @@ def test_who_holds_the_lock_may_write_and_nobody_else(root: LocalStorage) -> Non
         write(RunStore(root, second))
 
 
-def test_a_lock_that_changes_while_a_chunk_is_written_keeps_it_from_its_place(
+def test_a_chunk_is_not_stored_if_the_lock_changes_while_it_is_written(
     root: LocalStorage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     other = Holder("another", 7, "2026-01-02 03:04:05+00:00", token="another")
@@ -63,7 +63,7 @@ def test_a_lock_that_changes_while_a_chunk_is_written_keeps_it_from_its_place(
     def taken_over(self: LocalStorage, key: str, *limit: int) -> bytes:
         content = read(self, key, *limit)
         if key == "lock":
-            (self.path / key).write_bytes(other.content())  # right after the first look
+            (self.path / key).write_bytes(other.content())  # right after the first check
         return content
 
     with root.locked() as token:
@@ -73,10 +73,8 @@ def test_a_lock_that_changes_while_a_chunk_is_written_keeps_it_from_its_place(
         assert_refused(root, store, "was taken over by process 7 on another")
 
 
-def test_what_someone_else_writes_at_the_same_time_is_not_taken_for_ours(
-    root: LocalStorage, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The digest that a task reports is that of what it wrote."""
+def test_a_concurrent_write_of_another_process_is_detected(root: LocalStorage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A task must report the digest of the content that it wrote."""
     others = root.read(CHUNK)
     digests = LocalStorage.digests
 
@@ -89,7 +87,9 @@ def test_what_someone_else_writes_at_the_same_time_is_not_taken_for_ours(
         write(RunStore(root))
 
 
-def test_a_lock_is_copied_to_arrays_that_are_elsewhere_and_removed_there(root: LocalStorage, tmp_path: Path) -> None:
+def test_the_lock_is_copied_to_a_separate_storage_of_arrays_and_removed_there(
+    root: LocalStorage, tmp_path: Path
+) -> None:
     arrays = LocalStorage(tmp_path / "elsewhere")
     arrays.make()
     with root.locked() as token:
@@ -99,13 +99,13 @@ def test_a_lock_is_copied_to_arrays_that_are_elsewhere_and_removed_there(root: L
             Fence(arrays, token).check()
         with guarded_arrays(root, arrays, token):
             arrays.write("lock", Holder("another", 7, "now", token="another").content())
-        assert arrays.exists("lock"), "that of another run was removed"
+        assert arrays.exists("lock"), "the lock of another run was removed"
         with guarded_arrays(root, root, token):
             pass
         Fence(root, token).check()
 
 
-def test_where_the_lock_is_slow_to_read_a_look_counts_for_a_while(
+def test_a_check_is_trusted_for_a_while_if_the_lock_is_slow_to_read(
     root: LocalStorage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(LocalStorage, "seconds_to_trust_lock", 3600.0)

@@ -18,7 +18,7 @@ Done = tuple[Path, Plan, InputDigests]
 
 
 def digests_of(root: Path) -> InputDigests:
-    """Of all that the ledger of a directory names."""
+    """Return the digests of all files that the ledger of a directory names."""
     digests = InputDigests()
     for entry in Ledger(LocalStorage(root)).read().entries():
         digests.add(entry.digests)
@@ -27,7 +27,7 @@ def digests_of(root: Path) -> InputDigests:
 
 @pytest.fixture(scope="module", params=["gram", "rank-one too"])
 def done(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Done:
-    """A directory in which every task is done."""
+    """Return a directory in which every task is done, its plan and its digests."""
     root = tmp_path_factory.mktemp("run")
     plan, _, _ = run_here(root, small_config() if request.param == "gram" else parse_config(TINY, "a test"))
     return root, plan, digests_of(root)
@@ -37,7 +37,7 @@ def of_each_kind(plan: Plan) -> list[Task]:
     return list({(type(task), task.dataset, task.method_key): task for task in plan.tasks}.values())
 
 
-def test_every_kind_of_task_reads_just_what_it_declares(done: Done) -> None:
+def test_every_kind_of_task_reads_exactly_its_declared_inputs(done: Done) -> None:
     root, plan, digests = done
     for task in of_each_kind(plan):
         store = RunStore(LocalStorage(root))
@@ -55,19 +55,19 @@ def test_each_single_chunk_that_a_task_reads_is_checked(done: Done) -> None:
         for key in read:
             with pytest.raises(DamagedError, match=f"{key.rpartition('/c/')[0]} differs from the ledger"):
                 check_inputs([task], [digests.of(task)], read | {key: "00000000:36"}, is_finished=True)
-            for other in {digest for digest in read.values() if digest != read[key]}:  # chunks that changed places
+            for other in {digest for digest in read.values() if digest != read[key]}:  # swapped chunks
                 with pytest.raises(DamagedError):
                     check_inputs([task], [digests.of(task)], read | {key: other}, is_finished=True)
 
 
-def test_what_a_task_reads_without_declaring_it_is_an_error(done: Done) -> None:
+def test_an_input_that_a_task_does_not_declare_is_an_error(done: Done) -> None:
     _, plan, digests = done
     task = plan.tasks[0]
     with pytest.raises(TypeError, match=f"{task.name} reads data.zarr/x/other, which it does not declare"):
         check_inputs([task], [digests.of(task)], {"data.zarr/x/other/c/0": "00000000:36"}, is_finished=False)
 
 
-def test_a_task_that_stopped_within_an_input_tells_nothing_of_it(done: Done) -> None:
+def test_a_partly_read_input_is_not_checked_if_the_task_has_stopped(done: Done) -> None:
     root, plan, digests = done
     task = next(task for task in plan.tasks if task.stage == "combine")
     store = RunStore(LocalStorage(root))
@@ -81,7 +81,7 @@ def test_a_task_that_stopped_within_an_input_tells_nothing_of_it(done: Done) -> 
             check_inputs([task], [digests.of(task)], read, is_finished)
 
 
-def test_a_failure_on_other_values_is_not_blamed_on_the_task(done: Done, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failure_on_changed_inputs_is_reported_as_damage(done: Done, monkeypatch: pytest.MonkeyPatch) -> None:
     root, plan, digests = done
     task = next(task for task in plan.tasks if task.stage == "weights")
 
@@ -95,7 +95,7 @@ def test_a_failure_on_other_values_is_not_blamed_on_the_task(done: Done, monkeyp
         run_tasks([task], RunStore(LocalStorage(root)), [tuple(total + 1 for total in digests.of(task))])
 
 
-def test_what_is_computed_again_counts_once() -> None:
+def test_recomputed_files_count_once() -> None:
     digests, again = InputDigests(), InputDigests()
     before, after = {"data.zarr/d/x/c/0": "aa:8", "data.zarr/d/zarr.json": "cc:3"}, {"data.zarr/d/x/c/0": "bb:8"}
     digests.add(before)
@@ -115,11 +115,11 @@ def test_what_is_computed_again_counts_once() -> None:
         ("", [(2 << 128) + 6], False),  # of an earlier version
     ],
 )
-def test_what_was_built_on_others_is_told_once_all_is_there(recorded: str, now: list[int], is_other: bool) -> None:
+def test_changed_inputs_are_reported_once_all_are_available(recorded: str, now: list[int], is_other: bool) -> None:
     assert inputs_have_changed(recorded, now) is is_other
 
 
-def test_digests_of_inputs_are_small_to_send(done: Done) -> None:
+def test_pickled_digests_of_inputs_are_small(done: Done) -> None:
     _, plan, digests = done
     for task in plan.tasks:
         assert len(pickle.dumps(digests.of(task))) < 300

@@ -45,14 +45,14 @@ def read(path: Path) -> dict[str, TaskReport]:
     return Ledger(LocalStorage(path.parent)).read().tasks
 
 
-def test_what_is_appended_is_read_back(path: Path) -> None:
+def test_appended_entries_are_read_back(path: Path) -> None:
     assert read(path) == {}
     append(path, entry("a"))
     append(path, entry("b"), entry("c"))
     assert read(path) == {name: entry(name) for name in "abc"}
 
 
-def test_several_entries_are_a_line_each_and_several_appends_one_file(path: Path) -> None:
+def test_each_entry_is_one_line_of_the_same_file(path: Path) -> None:
     ledger = Ledger(LocalStorage(path.parent))
     assert ledger.read() == LedgerState()
     ledger.append(entry("a"), entry("b"))
@@ -77,7 +77,7 @@ def test_files_of_earlier_lines_are_named_too(path: Path) -> None:
 
 
 @pytest.mark.parametrize("cut", [1, 10, 40])
-def test_a_torn_last_line_counts_as_absent_and_is_cut_off_by_the_next(path: Path, cut: int) -> None:
+def test_an_incomplete_last_line_is_ignored_and_removed_by_the_next_append(path: Path, cut: int) -> None:
     append(path, entry("a"), entry("b"))
     path.write_bytes(path.read_bytes()[:-cut])
     assert read(path) == {"a": entry("a")}
@@ -85,7 +85,7 @@ def test_a_torn_last_line_counts_as_absent_and_is_cut_off_by_the_next(path: Path
     assert read(path) == {"a": entry("a"), "c": entry("c")}
 
 
-def test_every_flipped_bit_inside_a_line_is_noticed(path: Path) -> None:
+def test_every_flipped_bit_inside_a_line_is_detected(path: Path) -> None:
     append(path, entry("a"))
     line = path.read_bytes()
     append(path, entry("b"))
@@ -99,7 +99,7 @@ def test_every_flipped_bit_inside_a_line_is_noticed(path: Path) -> None:
                 read(path)
 
 
-def test_a_line_that_another_follows_without_an_end_is_noticed(path: Path) -> None:
+def test_a_missing_line_break_is_detected(path: Path) -> None:
     append(path, entry("a"), entry("b"))
     path.write_bytes(path.read_bytes().replace(b"\n", b"", 1))
     with pytest.raises(RefusedError, match="line 1 is not a ledger line"):
@@ -117,7 +117,7 @@ def test_garbage_in_the_middle_is_refused_with_its_line_until_it_is_dropped(path
     assert read(path) == {"a": entry("a"), "b": entry("b")}
 
 
-def test_a_ledger_without_garbage_stays_as_it_is(path: Path) -> None:
+def test_a_ledger_without_garbage_is_not_changed(path: Path) -> None:
     assert Ledger(LocalStorage(path.parent)).drop_garbage() == []
     assert not path.exists()
     append(path, entry("a"))
@@ -126,7 +126,7 @@ def test_a_ledger_without_garbage_stays_as_it_is(path: Path) -> None:
     assert (path.read_bytes(), path.stat().st_ino) == before
 
 
-def test_a_number_that_json_cannot_hold_is_an_error_and_leaves_the_ledger_whole(path: Path) -> None:
+def test_a_number_that_json_cannot_represent_is_an_error_and_leaves_the_ledger_intact(path: Path) -> None:
     append(path, entry("a"))
     with pytest.raises(ValueError, match="not JSON compliant"):
         append(path, entry("b"), entry("c", float("nan")))
@@ -134,7 +134,7 @@ def test_a_number_that_json_cannot_hold_is_an_error_and_leaves_the_ledger_whole(
 
 
 @pytest.mark.parametrize("how", ["removed", "moved", "replaced"])
-def test_a_ledger_that_someone_takes_away_is_noticed(path: Path, how: str) -> None:
+def test_a_ledger_that_is_moved_or_removed_is_detected(path: Path, how: str) -> None:
     ledger = Ledger(LocalStorage(path.parent))
     ledger.append(entry("a"))
     content = path.read_bytes()
@@ -150,7 +150,7 @@ def test_a_ledger_that_someone_takes_away_is_noticed(path: Path, how: str) -> No
     assert {found.read_bytes() for found in path.parent.iterdir()} <= {content}
 
 
-def test_what_is_appended_is_flushed_to_the_disk(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_appended_lines_are_flushed_to_the_disk(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     flushed = []
 
     def fsync(descriptor: int) -> None:
@@ -163,7 +163,7 @@ def test_what_is_appended_is_flushed_to_the_disk(path: Path, monkeypatch: pytest
     assert flushed == [path.read_bytes()]
 
 
-def test_a_disk_that_fails_to_flush_leaves_only_what_was_there(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_flush_leaves_only_the_earlier_lines(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ledger = Ledger(LocalStorage(path.parent))
     ledger.append(entry("a"))
 
@@ -183,7 +183,7 @@ def test_a_disk_that_fails_to_flush_leaves_only_what_was_there(path: Path, monke
 def test_a_full_disk_leaves_only_whole_lines(path: Path) -> None:
     append(path, entry("a"))
     size = path.stat().st_size
-    # In a process of its own, whose files may grow by half a line; the first part is written, the rest refused.
+    # In a separate process, whose files may grow by half a line, so that only the first part can be written.
     script = f"""
 import resource, signal
 from pathlib import Path

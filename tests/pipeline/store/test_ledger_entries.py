@@ -1,4 +1,4 @@
-"""The kinds of ledger entries: their lines, and lines that look like theirs and are not."""
+"""Each kind of ledger entry is written as a line and read back, and similar but invalid lines are refused."""
 
 import json
 from typing import Any
@@ -65,7 +65,7 @@ ENTRIES: dict[str, tuple[LedgerEntry, dict[str, Any]]] = {
 
 
 def line_of(values: dict[str, Any]) -> bytes:
-    """Return the line that the ledger has for an entry, written without the package's own code."""
+    """Return the line that the ledger has for an entry, without the code of the package."""
     shared = {"name": "", "identity": "", "digests": {}, "result": {}, "seconds": 0.0, "peak_memory": 0, "failed": ""}
     body = json.dumps(shared | values)[:-1].encode()
     return body + b', "check": "' + content_digest(body).encode() + b'"}'
@@ -113,7 +113,7 @@ CHANGES: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_what_no_run_writes_is_not_a_ledger_line(change: str) -> None:
+def test_invalid_entries_are_not_ledger_lines(change: str) -> None:
     kind, values = CHANGES[change]
     assert parse_line(line_of(ENTRIES[kind][1] | values)) is None
 
@@ -147,5 +147,5 @@ def test_failures_are_those_of_the_task_or_of_its_trials() -> None:
     assert TaskReport(task="tiles/wave/0").failures == []
 
 
-def test_a_report_has_no_dictionary_of_its_own() -> None:
+def test_a_report_has_no_instance_dictionary() -> None:
     assert not hasattr(TaskReport(task="tiles/wave/0"), "__dict__")  # a driver holds hundreds of thousands

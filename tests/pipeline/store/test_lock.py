@@ -1,4 +1,4 @@
-"""The lock of a run directory, with processes that hold it, died, or run elsewhere."""
+"""The lock of a run directory, with processes that hold it, have died, or run on another host."""
 
 import errno
 import fcntl
@@ -36,12 +36,12 @@ with locked(Path(sys.argv[1])):
 
 
 def put_lock(root: Path, found: Holder) -> None:
-    """What a process leaves that was killed."""
+    """Write the lock that a killed process leaves."""
     (root / "lock").write_text(json.dumps(vars(found)))
 
 
 def hold(root: Path) -> subprocess.Popen[str]:
-    """Another process that holds the lock until its input ends."""
+    """Start another process that holds the lock until its input ends."""
     process = subprocess.Popen(
         [sys.executable, "-c", HOLDING, str(root)],
         cwd=PROJECT,
@@ -54,7 +54,7 @@ def hold(root: Path) -> subprocess.Popen[str]:
     return process
 
 
-def test_while_it_is_held_it_says_by_whom_and_then_it_is_gone(tmp_path: Path) -> None:
+def test_a_lock_names_its_holder_and_is_removed_on_release(tmp_path: Path) -> None:
     assert holder(tmp_path) is None
     with locked(tmp_path):
         found = holder(tmp_path)
@@ -62,10 +62,10 @@ def test_while_it_is_held_it_says_by_whom_and_then_it_is_gone(tmp_path: Path) ->
         assert (found.host, found.pid) == (HERE, os.getpid())
     assert list(tmp_path.iterdir()) == []
     assert holder(tmp_path) is None
-    assert list(tmp_path.iterdir()) == []  # to look leaves nothing
+    assert list(tmp_path.iterdir()) == []  # reading the holder creates no file
 
 
-def test_an_exception_lets_go_of_it(tmp_path: Path) -> None:
+def test_an_exception_releases_the_lock(tmp_path: Path) -> None:
     with pytest.raises(ZeroDivisionError), locked(tmp_path):
         raise ZeroDivisionError
     assert list(tmp_path.iterdir()) == []
@@ -73,7 +73,7 @@ def test_an_exception_lets_go_of_it(tmp_path: Path) -> None:
         pass
 
 
-def test_another_process_that_holds_it_is_named_and_cannot_be_unlocked(tmp_path: Path) -> None:
+def test_another_process_that_holds_the_lock_is_named_and_cannot_be_unlocked(tmp_path: Path) -> None:
     process = hold(tmp_path)
     who = f"{tmp_path} is in use by process {process.pid} on {HERE}, since 2.*`kill {process.pid}`"
     with pytest.raises(RefusedError, match=who), locked(tmp_path):
@@ -89,7 +89,7 @@ def test_another_process_that_holds_it_is_named_and_cannot_be_unlocked(tmp_path:
         pass
 
 
-def test_a_process_that_was_killed_holds_nothing(tmp_path: Path) -> None:
+def test_a_killed_process_does_not_hold_the_lock(tmp_path: Path) -> None:
     process = hold(tmp_path)
     process.kill()
     process.communicate()
@@ -102,7 +102,7 @@ def test_a_process_that_was_killed_holds_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("pid", [1, 2**30])
-def test_a_dead_lock_of_this_host_is_taken_over_whatever_process_has_its_number_now(tmp_path: Path, pid: int) -> None:
+def test_a_stale_lock_of_this_host_is_taken_over_even_if_its_process_id_is_in_use(tmp_path: Path, pid: int) -> None:
     put_lock(tmp_path, Holder(HERE, pid, OTHER.since))
     assert holder(tmp_path) is None
     with locked(tmp_path):
@@ -114,7 +114,7 @@ def test_a_dead_lock_of_this_host_is_taken_over_whatever_process_has_its_number_
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"host": 1}'])
-def test_a_lock_that_says_nothing_of_its_holder_is_taken_over(tmp_path: Path, content: str) -> None:
+def test_a_lock_without_a_valid_holder_is_taken_over(tmp_path: Path, content: str) -> None:
     (tmp_path / "lock").write_text(content)
     assert holder(tmp_path) is None
     with locked(tmp_path):
@@ -122,7 +122,7 @@ def test_a_lock_that_says_nothing_of_its_holder_is_taken_over(tmp_path: Path, co
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_lock_of_another_host_is_refused_and_removed_by_hand_alone(tmp_path: Path) -> None:
+def test_a_lock_of_another_host_is_refused_and_removed_only_by_the_command(tmp_path: Path) -> None:
     put_lock(tmp_path, OTHER)
     assert holder(tmp_path) == OTHER
     advice = f"in use by {OTHER!s}".replace("+", r"\+") + f".*`pipeline unlock {tmp_path}`"
@@ -142,7 +142,7 @@ def test_a_lock_of_another_host_is_refused_and_removed_by_hand_alone(tmp_path: P
     ("job", "life", "is_over"),
     [("12", 0, True), ("12", 1, True), ("12", 2, False), ("12", 3, False), ("13", 0, False), ("", 0, False)],
 )
-def test_only_a_later_life_of_the_same_job_takes_its_lock_over_from_another_host(
+def test_only_a_later_restart_of_the_same_job_takes_over_its_lock_from_another_host(
     job: str, life: int, is_over: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SLURM_JOB_ID", "12")
@@ -163,7 +163,7 @@ def test_only_a_later_life_of_the_same_job_takes_its_lock_over_from_another_host
 
 
 @pytest.mark.parametrize("ours", [None, "", "12"])
-def test_without_a_number_of_lives_nothing_is_taken_over(
+def test_without_a_restart_count_no_lock_is_taken_over(
     ours: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("SLURM_RESTART_COUNT", raising=False)
@@ -183,7 +183,7 @@ def test_a_live_process_of_the_same_batch_job_keeps_its_lock(tmp_path: Path, mon
     process.communicate()
 
 
-def test_of_two_that_come_at_once_where_there_are_no_locks_one_is_refused(
+def test_without_file_locks_one_of_two_concurrent_attempts_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     both_have_opened, first_has_tried = threading.Barrier(2), threading.Event()
@@ -194,7 +194,7 @@ def test_of_two_that_come_at_once_where_there_are_no_locks_one_is_refused(
             first_has_tried.set()
         raise OSError(errno.ENOTSUP, os.strerror(errno.ENOTSUP))
 
-    def come(_: int) -> str:
+    def attempt(_: int) -> str:
         try:
             with locked(tmp_path):
                 time.sleep(2 * LOCK_TIMEOUT_S)
@@ -204,10 +204,10 @@ def test_of_two_that_come_at_once_where_there_are_no_locks_one_is_refused(
 
     monkeypatch.setattr("kernel_pipeline.store.lock.fcntl.flock", none)
     with ThreadPoolExecutor(2) as pool:
-        assert sorted(pool.map(come, range(2))) == ["held", "refused"]
+        assert sorted(pool.map(attempt, range(2))) == ["held", "refused"]
 
 
-def test_a_file_that_its_holder_removes_while_we_come_is_not_what_we_hold(
+def test_a_lock_file_that_is_removed_before_it_is_locked_is_created_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path, flock, taken = tmp_path / "lock", fcntl.flock, []
@@ -229,7 +229,7 @@ def test_a_file_that_its_holder_removes_while_we_come_is_not_what_we_hold(
             pass
 
 
-def test_a_lock_that_someone_removed_and_another_took_is_left_to_the_other(tmp_path: Path) -> None:
+def test_a_lock_that_another_process_has_taken_over_is_not_removed(tmp_path: Path) -> None:
     with locked(tmp_path):
         (tmp_path / "lock").rename(tmp_path / "gone")
         put_lock(tmp_path, OTHER)
@@ -247,7 +247,7 @@ def test_a_full_disk_leaves_no_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.parametrize("number", [errno.ENOSYS, errno.ENOTSUP, errno.ENOLCK])
-def test_a_file_system_without_locks_has_the_file_alone(
+def test_without_file_locks_the_existence_of_the_file_is_the_lock(
     tmp_path: Path, number: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def none(*_: object) -> None:
@@ -261,7 +261,7 @@ def test_a_file_system_without_locks_has_the_file_alone(
         with pytest.raises(RefusedError, match=f"may be in use by process {os.getpid()} on {HERE}"), locked(tmp_path):
             pass
     assert list(tmp_path.iterdir()) == []
-    put_lock(tmp_path, Holder(HERE, os.getpid(), OTHER.since))  # nobody can tell whether it lives
+    put_lock(tmp_path, Holder(HERE, os.getpid(), OTHER.since))  # it is unknown whether the process is alive
     with pytest.raises(RefusedError, match="may be in use"), locked(tmp_path):
         pass
     assert unlock(tmp_path) == Holder(HERE, os.getpid(), OTHER.since)

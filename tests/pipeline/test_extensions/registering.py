@@ -1,4 +1,4 @@
-"""Add entries to registries for the length of a block."""
+"""Add entries to registries for the duration of a block."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,7 +20,7 @@ def registered(registry: Registry[Any], name: str, entry: object) -> Iterator[No
 
 @contextmanager
 def toy_backend() -> Iterator[None]:
-    """Add the cluster backend of this folder, which importing its module does."""
+    """Add the cluster backend of this folder, which is registered when its module is imported."""
     from tests.pipeline.test_extensions.toy_backend import Toy
 
     backend.register("toy")(Toy)  # the module may have been imported before

@@ -1,4 +1,4 @@
-"""One sweep with an extension of every kind, each from its own file of this folder; each leaves its mark."""
+"""One sweep with an extension of every kind, each from its own file of this folder, and the effect of each."""
 
 import json
 import re
@@ -72,7 +72,7 @@ def _registered() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The config, the file of the data source and the profile of the cluster."""
+    """Return a folder with the config, the file of the data source and the profile of the cluster."""
     folder = tmp_path_factory.mktemp("toys")
     put_config(folder, SWEEP)
     put_rows(folder)
@@ -82,7 +82,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def done(folder: Path, _registered: None) -> Result:
-    """The command that ran the sweep."""
+    """Return the result of the command that ran the sweep."""
     place = ("--data-dir", folder, "--out", folder / "run")
     result = command("run", folder / "sweep.toml", "--cluster", folder / "toy.toml", *place)
     assert result.exit_code == 0, result.output
@@ -91,7 +91,7 @@ def done(folder: Path, _registered: None) -> Result:
 
 @pytest.fixture(scope="module")
 def root(folder: Path, done: Result) -> Path:
-    """The finished run."""
+    """Return the directory of the finished run."""
     return folder / "run"
 
 
@@ -101,13 +101,13 @@ def rows(root: Path) -> pd.DataFrame:
 
 
 def files_of(root: Path) -> set[str]:
-    """Files of the tables and figures in the ledger."""
+    """Return the files of the tables and figures in the ledger."""
     tables = Ledger(LocalStorage(root)).read().tables
     assert tables is not None
     return set(tables.digests)
 
 
-def test_the_backend_ran_the_sweep_with_the_tables_of_any_other(folder: Path, done: Result, root: Path) -> None:
+def test_the_backend_gives_the_same_tables_as_any_other(folder: Path, done: Result, root: Path) -> None:
     assert "2 workers; dashboard: none for me" in done.output
     other = command("run", folder / "sweep.toml", "--cluster", "threads", "--workers", "2", "--out", folder / "threads")
     assert other.exit_code == 0, other.output
@@ -154,7 +154,7 @@ def test_family_source_method_and_metric_have_the_numbers_of_a_plain_script(
 
 
 def _centered(kernel: Floats, train: np.ndarray[Any, np.dtype[np.bool_]]) -> Floats:
-    """(m, n): the kernel of all samples against the training samples, centered with the training means."""
+    """Return the kernel of all samples with the training samples, centered with the training means, (m, n)."""
     return np.asarray(KernelCenterer().fit(kernel[np.ix_(train, train)]).transform(kernel[:, train]))
 
 
@@ -165,7 +165,7 @@ def test_the_metric_follows_the_other_metrics_in_the_rows(root: Path, rows: pd.D
     assert (rows["largest"] > 0).all()
 
 
-def test_the_source_is_recorded_and_a_change_of_its_file_is_seen(folder: Path, root: Path) -> None:
+def test_the_source_is_recorded_and_a_change_of_its_file_is_detected(folder: Path, root: Path) -> None:
     recorded = tomllib.loads((root / "config.toml").read_text())["dataset"][0]
     assert recorded == DATASETS[0] | {"task": ["regression"], "fit_on": "all"}
     sources = json.loads((root / "environment.json").read_text())["sources"]
@@ -179,7 +179,7 @@ def test_the_source_is_recorded_and_a_change_of_its_file_is_seen(folder: Path, r
     assert "'toy'" in again.output
 
 
-def test_the_table_is_made_of_the_rows(root: Path, rows: pd.DataFrame) -> None:
+def test_the_table_is_computed_from_the_rows(root: Path, rows: pd.DataFrame) -> None:
     found = pd.read_csv(root / "results/ranges.csv")
     assert list(found.columns) == ["dataset", "task", "method", "least", "most"]
     expected = rows.groupby(["dataset", "task", "method"], sort=False)["error"].agg(["min", "max"])

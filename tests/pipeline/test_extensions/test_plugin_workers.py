@@ -18,7 +18,7 @@ from tests.helpers.plugin_packages import FAMILY, install
 from tests.helpers.sweeps import pipeline
 
 TANIMOTO = {"family": "tanimoto", "power": [1, 3]}
-# Workers start without the plug-in, which the driver then finds in a folder of its own.
+# Workers start without the folder of the plug-in, which only the driver adds to its path.
 SCRIPT = """
 import sys
 from distributed import Client, LocalCluster
@@ -27,7 +27,7 @@ import kernel_pipeline as kp
 if __name__ == "__main__":
     config, folder, theirs = sys.argv[1:]
     if theirs:
-        sys.path.insert(0, theirs)  # processes that are started have it
+        sys.path.insert(0, theirs)  # inherited by the worker processes
     with LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster) as client:
         client.wait_for_workers(1)
         if theirs:
@@ -49,7 +49,7 @@ def example_file(name: str) -> str:
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder into which pip has installed the plug-in of CONTRIBUTING.md."""
+    """Return the folder into which pip has installed the plug-in of CONTRIBUTING.md."""
     source, site = tmp_path_factory.mktemp("tanimoto"), tmp_path_factory.mktemp("site")
     for name in ("tanimoto.py", "pyproject.toml"):
         (source / name).write_text(example_file(name))
@@ -74,7 +74,7 @@ def test_the_documented_plug_in_runs_on_worker_processes(site: Path, tmp_path: P
     upper = np.triu_indices(30)
     for first, columns in ((0, [0, 1, 2, 3, 4]), (2, [0]), (4, [1]), (6, [2])):
         x = features[:, columns]
-        # By its definition, pair by pair.
+        # The kernel by its definition, pair by pair.
         whole = np.array([[a @ b / (a @ a + b @ b - a @ b) for b in x] for a in x])
         for number, power in ((first, 1), (first + 1, 3)):
             np.testing.assert_allclose(np.asarray(stored[number])[upper], whole[upper] ** power, rtol=1e-11)

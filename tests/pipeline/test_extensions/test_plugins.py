@@ -1,4 +1,4 @@
-"""Kernel families of other packages: how they are found, and what is said of those that are broken."""
+"""Kernel families of other packages are found, and broken ones give clear messages."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -23,7 +23,7 @@ PRODUCTS = "out[0] = x[rows] @ x[columns].T"
 
 
 def with_method(signature: str, body: str) -> str:
-    """The source of a family with one more method."""
+    """Return the source of a family with one more method."""
     return f"{FAMILY}\n    def {signature}:\n        {body}\n"
 
 
@@ -34,7 +34,7 @@ def add(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Path], None]]:
 
 
 def run(folder: Path, *kernels: dict[str, Any], rows: int = 40) -> tuple[int, str]:
-    """The exit code and the output of a sweep."""
+    """Run a sweep, and return its exit code and its output."""
     config = put_config(folder, synthetic_values(rows=rows, kernels=list(kernels)) | {"storage": {"tile": 16}})
     done = CliRunner().invoke(main, ["run", str(config), "--cluster", "threads", "--out", str(folder / "run")])
     assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
@@ -42,7 +42,7 @@ def run(folder: Path, *kernels: dict[str, Any], rows: int = 40) -> tuple[int, st
 
 
 def refusal(folder: Path, *kernels: dict[str, Any]) -> str:
-    """What is said of a sweep that is refused before anything is written."""
+    """Return the message about a sweep that is refused before anything is written."""
     code, output = run(folder, *kernels)
     assert code == 2, output
     assert not (folder / "run").exists()
@@ -75,7 +75,7 @@ def test_only_the_packages_of_families_that_are_used_are_needed(add: Callable[[P
     )
 
 
-def test_another_version_is_reported_when_a_run_goes_on(add: Callable[[Path], None], tmp_path: Path) -> None:
+def test_another_version_is_reported_when_a_run_is_resumed(add: Callable[[Path], None], tmp_path: Path) -> None:
     add(install(tmp_path / "site"))
     assert run(tmp_path, MINE)[0] == 0
     (tmp_path / "run/results/rows.csv").unlink()
@@ -137,9 +137,7 @@ def test_an_error_during_the_run_fails_the_task_with_the_name_of_the_family(
     assert rows["status"].str.contains("not symmetric").all()
 
 
-def test_a_name_that_two_packages_declare_is_refused_where_it_is_used(
-    add: Callable[[Path], None], tmp_path: Path
-) -> None:
+def test_a_name_that_two_packages_declare_is_refused_if_it_is_used(add: Callable[[Path], None], tmp_path: Path) -> None:
     add(install(tmp_path / "site"))
     add(install(tmp_path / "other", package="other-kernels"))
     output = refusal(tmp_path, MINE)
@@ -147,7 +145,7 @@ def test_a_name_that_two_packages_declare_is_refused_where_it_is_used(
     assert run(tmp_path, GAUSSIAN)[0] == 0
 
 
-def test_a_package_that_is_found_twice_is_one(add: Callable[[Path], None], tmp_path: Path) -> None:
+def test_a_package_that_is_found_twice_counts_once(add: Callable[[Path], None], tmp_path: Path) -> None:
     add(install(tmp_path / "old"))
     add(install(tmp_path / "new", version="2.0"))
     (package,) = plugin_packages(parsed(synthetic_values(kernels=[MINE])))

@@ -17,7 +17,7 @@ def toy() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("toy")
-def test_its_profiles_are_checked_as_all_others() -> None:
+def test_profiles_of_the_backend_are_checked_like_all_others() -> None:
     with pytest.raises(ProfileError, match="backend 'toy': unknown key 'labl'; did you mean 'label'"):
         parse_profile({"backend": "toy", "jobs": 1, "labl": "a"}, "a test")
     with pytest.raises(ProfileError, match="backend 'toy': unknown key 'memory'"):

@@ -1,4 +1,4 @@
-"""A kernel family that is registered from this folder, in a sweep beside the built-in one."""
+"""A kernel family that is registered from this folder, in a sweep with a built-in one."""
 
 import copy
 import json
@@ -30,7 +30,7 @@ from tests.pipeline.test_extensions.registering import registered
 from tests.pipeline.test_extensions.toy_family import ToyFamily
 
 TOY = {"family": "toy-polynomial", "degrees": [1, 2, 3], "scale": 0.5}
-# The Gaussian families are not neighbours, and are computed together all the same.
+# The Gaussian families are not adjacent, but are computed together.
 MIXED: list[dict[str, Any]] = [
     {"family": "gaussian", "log2_gamma": [-3, -2]},
     TOY,
@@ -55,7 +55,7 @@ def _registered() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory, _registered: None) -> Path:
-    """A finished run of the mixed families."""
+    """Return the directory of a finished run of the mixed families."""
     folder = tmp_path_factory.mktemp("sweep")
     config = put_config(
         folder, synthetic_values(rows=40, kernels=MIXED) | {"methods": METHODS, "storage": {"tile": 16}}
@@ -67,7 +67,7 @@ def root(tmp_path_factory: pytest.TempPathFactory, _registered: None) -> Path:
 
 @pytest.fixture(scope="module")
 def grams(root: Path) -> Floats:
-    """(p, m, m): all kernels, from the stored features."""
+    """Return all kernels, (p, m, m), computed from the stored features."""
     features = RunStore(LocalStorage(root)).read(DATA, "made/features")
     products = 0.5 * features @ features.T + 1.0
     gaussian = [rbf_kernel(features, gamma=2.0**exponent) for exponent in (-3, -2, 0)]
@@ -75,7 +75,7 @@ def grams(root: Path) -> Floats:
 
 
 def centered(kernels: Floats) -> Floats:
-    """(p, n, n): the kernels centered on their samples."""
+    """Return the kernels centered on their samples, (p, n, n)."""
     n = kernels.shape[-1]
     center = np.eye(n) - 1.0 / n
     return np.asarray(center @ kernels @ center)
@@ -142,7 +142,7 @@ def test_every_cell_has_a_result_and_the_run_is_accepted(root: Path) -> None:
     assert tomllib.loads((root / "config.toml").read_text())["dataset"][0]["kernels"] == MIXED
 
 
-def test_a_run_is_known_by_the_parameters_of_its_families() -> None:
+def test_identities_depend_on_the_parameters_of_families() -> None:
     def task(*families: Any) -> Task:
         return TilesTask(dataset="made", fingerprint="f", tile_size=4, families=families, number=0, tiles=((0, 0),))
 
@@ -156,7 +156,7 @@ def test_a_run_is_known_by_the_parameters_of_its_families() -> None:
 
 
 @pytest.mark.parametrize("degrees", [2, [2]])
-def test_the_config_takes_the_family_with_its_defaults_and_writes_it_back(degrees: int | list[int]) -> None:
+def test_the_config_reads_the_family_with_its_defaults_and_writes_it_back(degrees: int | list[int]) -> None:
     config = parsed(synthetic_values(kernels=[{"family": "toy-polynomial", "degrees": degrees}]))
     assert config.dataset[0].kernels == [ToyFamily((2,), 0.1)]
     values = tomllib.loads(to_toml(config))
@@ -194,7 +194,7 @@ def test_wrong_parameters_are_named_with_what_is_allowed(changes: dict[str, Any]
         ("toy-polynomial", ": must be a table; got 'toy-polynomial'"),
     ],
 )
-def test_wrong_families_are_told_which_there_are(family: Any, expected: str) -> None:
+def test_messages_about_wrong_families_list_the_available_ones(family: Any, expected: str) -> None:
     with pytest.raises(ConfigError) as caught:
         parse_config(synthetic_values(kernels=[family]), "sweep.toml")
     assert f"dataset[0] (made).kernels[0]{expected}" in str(caught.value)

@@ -1,4 +1,4 @@
-"""Methods that are registered from this folder, in a whole sweep beside the built-in ones."""
+"""Methods that are registered from this folder, in a complete sweep with built-in ones."""
 
 import tomllib
 from collections.abc import Iterator
@@ -37,7 +37,7 @@ def _registered() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory, _registered: None) -> Path:
-    """A finished run of both methods on Gram matrices and on columns."""
+    """Return the directory of a finished run of both methods on Gram matrices and on columns."""
     folder = tmp_path_factory.mktemp("sweep")
     values = synthetic_values(rows=60, kernels=KERNELS) | {
         "baselines": False,

@@ -1,4 +1,4 @@
-"""Metrics, tables and figures of this folder that come and go between runs, or have names that are taken."""
+"""Metrics, tables and figures of this folder that are added or removed between runs, or whose names are in use."""
 
 import io
 from collections.abc import Iterator
@@ -29,14 +29,14 @@ def run(root: Path) -> None:
 
 
 def verified(root: Path) -> str:
-    """What `verify` says."""
+    """Return the output of `pipeline verify`."""
     said = io.StringIO()
     print_verification(Console(file=said, width=200), verify_run(LocalStorage(root)))
     return said.getvalue()
 
 
 def files_of(root: Path) -> set[str]:
-    """Files of the tables and figures in the ledger."""
+    """Return the files of the tables and figures in the ledger."""
     tables = Ledger(LocalStorage(root)).read().tables
     assert tables
     return set(tables.digests)
@@ -74,8 +74,8 @@ def test_a_metric_that_is_added_later_outdates_the_fits_that_it_measures(tmp_pat
     assert changed == {name for name in identities if name.startswith("fits/") and "/regression/" in name}
 
 
-def test_tables_and_figures_follow_what_is_registered(tmp_path: Path) -> None:
-    """What is registered after a run is added to it, and removed again when it is no longer registered."""
+def test_registered_tables_and_figures_are_added_and_others_removed(tmp_path: Path) -> None:
+    """Tables and figures that are registered after a run are added to it, and removed when they are unregistered."""
     run(tmp_path)
     before = files_of(tmp_path)
     with registered(TABLES, TABLE.name, TABLE), registered(FIGURES, FIGURE.name, FIGURE):
@@ -86,7 +86,7 @@ def test_tables_and_figures_follow_what_is_registered(tmp_path: Path) -> None:
             "figures/bars.svg",
             "figures/bars.png",
         }
-    (tmp_path / "results/ranges.json").write_text("mine")  # not what the run wrote, so it stays
+    (tmp_path / "results/ranges.json").write_text("mine")  # not the content that the run wrote, so it is kept
     assert resume_here(tmp_path)[0] == 0
     assert files_of(tmp_path) == before
     assert not (tmp_path / "results/ranges.csv").exists()
@@ -95,7 +95,7 @@ def test_tables_and_figures_follow_what_is_registered(tmp_path: Path) -> None:
 
 
 def test_a_run_draws_a_built_in_figure_that_it_lacks(tmp_path: Path) -> None:
-    """As after an update of this package, without another version of the tables."""
+    """A figure may be new in an update of this package that does not change the version of the tables."""
     others = {name: figure for name, figure in FIGURES.registered.items() if name != "errors"}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(FIGURES, "_entries", others)

@@ -1,4 +1,4 @@
-"""A data source and a file format that are registered from this folder, in a sweep beside a built-in source."""
+"""A data source and a file format that are registered from this folder, in a sweep with a built-in source."""
 
 import copy
 import json
@@ -38,7 +38,7 @@ def _registered() -> Iterator[None]:
 
 
 def values(**changes: Any) -> dict[str, Any]:
-    """Return the values of a config with a dataset of the toy source beside a synthetic one."""
+    """Return the values of a config with a dataset of the toy source and a synthetic one."""
     base = synthetic_values()
     return base | {"dataset": [*base["dataset"], copy.deepcopy(DATASET) | changes]}
 
@@ -49,7 +49,7 @@ def refused(**changes: Any) -> str:
     return str(caught.value)
 
 
-def test_a_sweep_runs_with_the_source_beside_a_built_in_one(tmp_path: Path) -> None:
+def test_a_sweep_runs_with_the_source_and_a_built_in_one(tmp_path: Path) -> None:
     put_rows(tmp_path)
     _, (_, samples), finished = run_here(tmp_path, parsed(values()))
     assert {name.split("/")[1] for name in finished} >= {"made", "toy"}
@@ -106,7 +106,7 @@ def test_a_file_of_the_new_format(tmp_path: Path) -> None:
         load(tmp_path, path="toy.txt", format="semicolon")
 
 
-def test_what_is_no_longer_registered_is_unknown() -> None:
+def test_unregistered_sources_and_formats_are_unknown() -> None:
     SOURCES.unregister("json-lines")
     FORMATS.unregister("semicolons")
     try:

@@ -1,4 +1,4 @@
-"""A cluster backend in one file: a local cluster of threads, with a field of its own."""
+"""A cluster backend in one file: a local cluster of threads, with its own field in the profile."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""One-stage methods with grids of their own, as a user would write them: one file."""
+"""One-stage methods with their own grids, as a user would write them: one file."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

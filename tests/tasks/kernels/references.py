@@ -1,4 +1,4 @@
-"""Kernels of every family by their definitions, in extended precision and by scikit-learn, and blocks put together."""
+"""Kernels of every family by their definitions, in extended precision and by scikit-learn, and from blocks."""
 
 from collections.abc import Sequence
 from itertools import pairwise, product
@@ -22,7 +22,7 @@ from tests.tasks.dense import Extended, Floats, squared_distances
 
 
 def assembled(families: Sequence[GramFamily], features: Floats, cuts: Sequence[int] = ()) -> Floats:
-    """(p, m, m): `E = K - shift`, from blocks between the cuts on and above the diagonal, mirrored as tiles are."""
+    """Compute `E = K - shift`, (p, m, m), from blocks between the cuts on and above the diagonal, and mirror them."""
     m = len(features)
     fill = prepare_families(families, Samples(features))
     out = np.full((len(kernel_names(families)), m, m), np.nan)
@@ -38,12 +38,12 @@ def assembled(families: Sequence[GramFamily], features: Floats, cuts: Sequence[i
 
 
 def gram(families: Sequence[GramFamily], features: Floats, cuts: Sequence[int] = ()) -> Floats:
-    """(p, m, m): K itself."""
+    """Compute K, (p, m, m)."""
     return np.asarray(assembled(families, features, cuts) + np.array(kernel_shifts(families))[:, None, None])
 
 
 def by_scikit_learn(family: GramFamily, features: Floats) -> list[Floats]:
-    """All kernels of a family without data-dependent parameters, other than scikit-learn's own defaults."""
+    """Compute all kernels of a family; only scikit-learn's own defaults may depend on the data."""
     match family:
         case View(inner, columns):
             return by_scikit_learn(inner, features if columns is None else features[:, columns])
@@ -70,7 +70,7 @@ def by_scikit_learn(family: GramFamily, features: Floats) -> list[Floats]:
 
 
 def extended(family: GramFamily, features: Floats) -> list[Extended]:
-    """`E = K - shift` of all kernels of a family, in extended precision and without cancellation."""
+    """Compute `E = K - shift` of all kernels of a family, in extended precision and without cancellation."""
     x = features.astype(np.longdouble)
     default = (1.0 / x.shape[1],)
     match family:
@@ -110,7 +110,7 @@ def extended(family: GramFamily, features: Floats) -> list[Extended]:
 
 
 def _matern(nu: float, ratio: Extended) -> Extended:
-    """The sums of terms of one sign that follow from the incomplete gamma function."""
+    """Compute E as a sum of terms of equal sign, with the incomplete gamma function."""
     a = np.sqrt(np.longdouble(2 * nu)) * ratio
     if nu == 0.5:
         return np.asarray(np.expm1(-a))

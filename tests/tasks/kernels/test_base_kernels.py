@@ -1,4 +1,4 @@
-"""Both kinds of base kernels against the matrices that they stand for."""
+"""Both kinds of base kernels, compared with the matrices that they represent."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from tests.tasks.problems import KINDS, make_problem
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("seed", range(15))
-def test_every_answer_is_that_of_the_matrices(seed: int, kind: str) -> None:
+def test_every_result_equals_that_of_the_matrices(seed: int, kind: str) -> None:
     problem = make_problem(seed, kind, duplicates=seed % 2 == 0)
     kernels, grams = problem.kernels, problem.grams
     p, n = len(grams), len(problem.y)
@@ -39,7 +39,7 @@ def test_every_answer_is_that_of_the_matrices(seed: int, kind: str) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("uneven", [False, True])
 @pytest.mark.parametrize("p", [2, 12, 40])
-def test_the_solver_solves(kind: str, uneven: bool, p: int) -> None:
+def test_solutions_have_small_residuals(kind: str, uneven: bool, p: int) -> None:
     problem = make_problem(p, kind, n=20, p=p)
     rng = np.random.default_rng(p)
     alpha, b = rng.normal(size=20), rng.normal(size=(20, 3))
@@ -54,7 +54,7 @@ def test_the_solver_solves(kind: str, uneven: bool, p: int) -> None:
     np.testing.assert_allclose(solve(b[:, 0]), solve(b)[:, 0], atol=1e-8)
 
 
-def test_dense_kernels_that_do_not_vary_are_zeros() -> None:
+def test_constant_dense_kernels_are_zero() -> None:
     gram = np.stack([np.ones((6, 6)), np.eye(6)])
     kernels = GramKernels.of(gram, np.array([0.0, 3.0]), np.arange(4), np.arange(4, 6))
     assert kernels.varies.tolist() == [False, True]
@@ -73,7 +73,7 @@ def test_a_form_is_never_negative() -> None:
         assert rank_one.images(vector).forms.sum() == pytest.approx(1.0)
 
 
-def test_a_system_that_rounding_makes_indefinite_is_solved_where_it_can_be() -> None:
+def test_a_system_that_is_indefinite_by_rounding_is_solved() -> None:
     rng = np.random.default_rng(0)
     root = rng.normal(size=(12, 3))
     scale = 10.0 ** rng.uniform(-8, 8, size=12)

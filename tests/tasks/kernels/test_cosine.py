@@ -20,7 +20,7 @@ def test_the_kernel_equals_that_of_scikit_learn(zero: list[int]) -> None:
     assert (CosineFamily().names(), CosineFamily().shifts()) == (("cosine",), (1.0,))
 
 
-def test_samples_of_almost_the_same_direction_keep_their_digits() -> None:
+def test_kernels_of_samples_of_almost_the_same_direction_are_accurate() -> None:
     angles = np.array([0.0, 1e-9, 3e-9, 1e-4])
     features = np.array([1.0, 1e200, 3.0, 1e-200])[:, None] * np.column_stack([np.cos(angles), np.sin(angles)])
     with warnings.catch_warnings():

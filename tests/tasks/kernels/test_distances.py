@@ -31,7 +31,7 @@ def test_squared_distances(seed: int, shape: tuple[int, int, int], scale: float,
     actual = squared_distances(rows, columns)
     assert actual.shape == (height, width)
     assert (actual >= 0).all()
-    # the price of one matrix product: an absolute error of some roundings of |x|^2 + |z|^2, below which all is 0
+    # a matrix product has an absolute error of some roundings of |x|^2 + |z|^2; smaller distances become 0
     sizes = (rows**2).sum(axis=1)[:, None] + (columns**2).sum(axis=1)[None, :]
     expected = dense.squared_distances(rows, columns)
     assert (np.abs(actual - expected) <= (d + 32) * EPS * sizes).all()
@@ -46,15 +46,15 @@ def test_a_row_is_at_distance_zero_from_itself() -> None:
 
 
 @pytest.mark.parametrize("d", [1, 3, 8, 57, 500])
-def test_equal_samples_are_at_distance_zero_wherever_they_stand(d: int) -> None:
+def test_equal_samples_are_at_distance_zero_in_any_number_of_columns(d: int) -> None:
     rng = np.random.default_rng(d)
     for _ in range(20):
         rows = rng.normal(size=(6, d)) + 10.0 * rng.normal(size=d)
         assert not np.diag(squared_distances(rows, rows.copy())).any()
 
 
-def test_close_samples_are_not_taken_for_equal_ones() -> None:
-    # A millionth apart: 1e-12 beside squared norms of 1, which the matrix product still tells to a few parts in 1,000.
+def test_close_samples_are_not_treated_as_equal() -> None:
+    # Squared distances of 1e-12 beside squared norms of 1, which the matrix product gives with an error of 0.5 %.
     rng = np.random.default_rng(2)
     rows = rng.normal(size=(50, 4))
     rows /= np.linalg.norm(rows, axis=1)[:, None]
@@ -64,7 +64,7 @@ def test_close_samples_are_not_taken_for_equal_ones() -> None:
 
 
 def test_only_the_diagonal_of_a_square_with_itself_is_set_to_zero() -> None:
-    # Two different arrays of one shape: the distances on the diagonal are distances.
+    # For two different arrays of the same shape, the distances on the diagonal are computed.
     rows, columns = np.array([[0.0], [1.0]]), np.array([[2.0], [4.0]])
     np.testing.assert_array_equal(squared_distances(rows, columns), [[4.0, 16.0], [1.0, 9.0]])
     np.testing.assert_array_equal(squared_distances(rows, rows), [[0.0, 1.0], [1.0, 0.0]])
@@ -73,8 +73,8 @@ def test_only_the_diagonal_of_a_square_with_itself_is_set_to_zero() -> None:
 @pytest.mark.parametrize("d", [1, 4, 57, 400])
 @pytest.mark.parametrize("gamma", [2.0**-12, 2.0**-7, 1.0, 2.0**6])
 @pytest.mark.parametrize("size", [1.0, 1e3, 1e7, 1e12])
-def test_no_kernel_value_is_off_by_more_than_a_ten_billionth(d: int, gamma: float, size: float) -> None:
-    """One column of a size of its own; samples in pairs that are close to each other, where kernels are not 0."""
+def test_the_relative_error_of_kernel_values_is_limited(d: int, gamma: float, size: float) -> None:
+    """One column has another size than the others; samples are in close pairs, whose kernel values are not 0."""
     rng = np.random.default_rng(d)
     features = rng.normal(size=(40, d)) / np.sqrt(d * gamma)
     features[:, 0] += size * rng.normal(size=40)
@@ -84,7 +84,7 @@ def test_no_kernel_value_is_off_by_more_than_a_ten_billionth(d: int, gamma: floa
     exponents = np.longdouble(gamma) * dense.squared_distances(features, features)
     seen = exponents < 700  # the others are 0
     assert seen.sum() > 40
-    # exp(-x) is off by as much, relative to it, as x is in absolute terms
+    # the relative error of exp(-x) is the absolute error of x
     assert float(np.abs(gamma * distances - exponents)[seen].max()) <= MAX_LOSS
     assert len(direct_columns(features, gamma)) == direct
 
@@ -94,14 +94,14 @@ def test_only_columns_that_need_it_are_subtracted_directly() -> None:
     features = rng.normal(size=(50, 6))
     assert not len(direct_columns(features, 8.0))
     features[:, 4] *= 1e7
-    features[:, 1] += 1e7  # a large mean costs nothing
+    features[:, 1] += 1e7  # a large mean does not matter
     np.testing.assert_array_equal(direct_columns(features, 8.0), [4])
     features[3, 2] = 1e6  # one outlier is enough
     np.testing.assert_array_equal(direct_columns(features, 8.0), [2, 4])
     np.testing.assert_array_equal(direct_columns(features, 2.0**-60), [])
     prepared, direct = prepare_features(features, 8.0)
     assert direct == 2
-    np.testing.assert_array_equal(prepared[:, -2:], features[:, [2, 4]])  # as they are
+    np.testing.assert_array_equal(prepared[:, -2:], features[:, [2, 4]])  # unchanged
 
 
 def test_features_without_large_columns_are_only_centered() -> None:
@@ -121,14 +121,14 @@ def test_a_column_whose_squares_overflow() -> None:
 
 @pytest.mark.parametrize("d", [1, 16, 17, 60])
 @pytest.mark.parametrize("kind", ["normal", "pairs", "clusters", "sizes"])
-def test_exact_distances_keep_the_digits_of_every_entry(d: int, kind: str) -> None:
+def test_exact_distances_are_accurate_in_every_entry(d: int, kind: str) -> None:
     rng = np.random.default_rng(d)
     features = rng.normal(size=(80, d)) + 5.0
     if kind == "pairs":  # few samples that are close; centering would round their differences
         features -= 5.0
         features[40] = features[0] + 1e-9 * rng.normal(size=d)
         features[41] = features[1]
-    elif kind == "clusters":  # many
+    elif kind == "clusters":  # many close samples
         features = 1e-7 * features + rng.integers(0, 2, size=80)[:, None] * 1e3
     elif kind == "sizes":
         features *= 10.0 ** rng.uniform(-6, 7, size=d)

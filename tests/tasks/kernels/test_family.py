@@ -26,7 +26,7 @@ from kernel_pipeline.tasks.parameters import ParameterError
 
 @dataclass(frozen=True)
 class Constant(GramFamily):
-    """Kernels that have their own value everywhere."""
+    """Kernels that are constant, each with its own value."""
 
     values: tuple[float, ...]
 
@@ -64,7 +64,7 @@ class Counted(Constant):
 MIXED = [Counted((1.0, 2.0)), Constant((3.0,)), Counted((4.0,)), Constant((5.0, 6.0))]
 
 
-def test_families_of_a_class_are_prepared_together_and_kernels_keep_their_places() -> None:
+def test_families_of_a_class_are_prepared_together_and_kernels_keep_their_order() -> None:
     out = np.full((6, 2, 3), np.nan)
     prepare_families(MIXED, Samples(np.zeros((9, 2))))(slice(0, 2), slice(4, 7), out)
     assert (out == out[:, :1, :1]).all()
@@ -81,13 +81,13 @@ def test_each_class_gives_its_notes_once() -> None:
     assert family_notes(MIXED[1::2], Samples(np.zeros((9, 2))), ["a", "b"]) == ()
 
 
-def test_built_in_families_come_in_their_order_whatever_was_imported_before() -> None:
+def test_built_in_families_are_in_the_same_order_for_any_order_of_imports() -> None:
     assert list(FAMILIES)[:3] == ["gaussian", "laplacian", "matern"]
     assert family_name(GaussianFamily((0, 1))) == "gaussian"
     assert family_name(RankOneFamily()) == "rank-one"
 
 
-def test_a_column_family_says_which_columns_it_takes() -> None:
+def test_a_column_family_states_which_columns_it_uses() -> None:
     assert RankOneFamily().choice() == ColumnChoice(("columns",), None)
     assert RankOneFamily("bigrams", 10).choice() == ColumnChoice(("bigrams",), 10)
     with pytest.raises(ParameterError, match=r"^top: applies to words only"):

@@ -1,4 +1,4 @@
-"""What every family promises, over shapes, blocks, tiles and groups of columns."""
+"""Properties of every family, over shapes, blocks, tiles and groups of columns."""
 
 from itertools import pairwise
 
@@ -39,9 +39,9 @@ FAMILIES: list[GramFamily] = [
 
 
 @st.composite
-def feature_matrices(draw: st.DrawFn, most: int) -> Floats:
-    """Features that are not negative, with samples that are close, equal and 0."""
-    m, d = draw(st.integers(1, most), label="m"), draw(st.integers(1, 24), label="d")
+def feature_matrices(draw: st.DrawFn, max_samples: int) -> Floats:
+    """Draw features that are not negative, with samples that are close, equal and 0."""
+    m, d = draw(st.integers(1, max_samples), label="m"), draw(st.integers(1, 24), label="d")
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1), label="seed"))
     features = np.abs(draw(st.sampled_from([0.1, 1.0, 3.0])) * rng.normal(size=(m, d)) / np.sqrt(d))
     features[m // 2] = features[0] + 1e-6 * rng.random(d)
@@ -53,14 +53,14 @@ def feature_matrices(draw: st.DrawFn, most: int) -> Floats:
 
 @st.composite
 def families_of(draw: st.DrawFn, d: int) -> list[GramFamily]:
-    """Some families, some of them on a group of columns."""
+    """Draw some families, some of them on a group of columns."""
     chosen = draw(st.lists(st.sampled_from(FAMILIES), min_size=1, max_size=4, unique_by=id), label="families")
     groups = st.none() | st.lists(st.integers(0, d - 1), min_size=1, unique=True).map(tuple)
     return [View(family, draw(groups, label="columns"), str(number)) for number, family in enumerate(chosen)]
 
 
 @settings(max_examples=60, deadline=None)
-@given(data=st.data(), features=feature_matrices(most=40))
+@given(data=st.data(), features=feature_matrices(max_samples=40))
 def test_gram_matrices_are_symmetric_and_equal_those_of_scikit_learn(data: st.DataObject, features: Floats) -> None:
     m, d = features.shape
     families = data.draw(families_of(d))
@@ -75,7 +75,7 @@ def test_gram_matrices_are_symmetric_and_equal_those_of_scikit_learn(data: st.Da
 
 
 @settings(max_examples=40, deadline=None)
-@given(data=st.data(), features=feature_matrices(most=30).filter(lambda features: len(features) >= 9))
+@given(data=st.data(), features=feature_matrices(max_samples=30).filter(lambda features: len(features) >= 9))
 def test_statistics_equal_those_of_whole_matrices(data: st.DataObject, features: Floats) -> None:
     m, d = features.shape
     families = data.draw(families_of(d))
@@ -119,7 +119,7 @@ WIDE: list[GramFamily] = [
 
 @pytest.mark.parametrize("columns", [4, 20])
 @pytest.mark.parametrize("family", [*FAMILIES, *WIDE], ids=lambda family: family.names()[0])
-def test_columns_of_extreme_sizes_keep_the_digits_of_every_entry(family: GramFamily, columns: int) -> None:
+def test_columns_of_extreme_sizes_give_accurate_entries(family: GramFamily, columns: int) -> None:
     rng = np.random.default_rng(columns)
     features = rng.random((30, columns))
     features[:, 1] *= 1e-6

@@ -18,7 +18,7 @@ EPS = float(np.finfo(np.float64).eps)
 
 
 @pytest.mark.parametrize("log2_gamma", [(-12, 3), (-40, -20), (-3, -3), (0, 12)])
-def test_every_kernel_of_a_family_keeps_its_digits(log2_gamma: tuple[int, int]) -> None:
+def test_every_kernel_of_a_family_is_accurate(log2_gamma: tuple[int, int]) -> None:
     rng = np.random.default_rng(1)
     distances = 10.0 ** rng.uniform(-9, 4, size=(20, 30))
     distances[0, :3] = [0.0, 1e-280, 1e300]
@@ -27,7 +27,7 @@ def test_every_kernel_of_a_family_keeps_its_digits(log2_gamma: tuple[int, int]) 
     GaussianFamily(log2_gamma).evaluator()(distances, out)
     for k, exponent in enumerate(range(log2_gamma[0], log2_gamma[1] + 1)):
         expected = np.expm1(-(np.longdouble(2.0) ** exponent) * distances.astype(np.longdouble))
-        # relative, however small E is; a doubling adds a rounding or two and multiplies none
+        # the error is relative to E, however small, and grows by one or two roundings per doubling
         np.testing.assert_allclose(out[k], expected.astype(np.float64), rtol=4 * EPS * (k + 1))
         np.testing.assert_allclose(out[k] + SHIFT, np.exp(-(2.0**exponent) * distances), rtol=0, atol=4 * EPS * (k + 1))
     assert (out <= 0).all()
@@ -88,7 +88,7 @@ def test_any_bandwidths_in_any_order() -> None:
     assert family.names() == ("gaussian(0.4)", "gaussian(0.1)", "gaussian(3)", "gaussian(0.2)")
 
 
-def test_powers_of_two_are_computed_bit_by_bit_as_one_chain() -> None:
+def test_powers_of_two_have_exactly_the_values_of_one_chain() -> None:
     """Results of earlier runs with log2_gamma must not change."""
     features = np.random.default_rng(4).normal(size=(20, 5))
     centered = features - features.mean(axis=0)

@@ -42,7 +42,7 @@ def test_families_share_one_set_of_distances(monkeypatch: pytest.MonkeyPatch) ->
     np.testing.assert_allclose(out + 1, expected, rtol=0, atol=1e-14)
 
 
-def test_a_kernel_that_is_1_up_to_rounding_keeps_its_digits() -> None:
+def test_a_kernel_that_is_1_up_to_rounding_is_accurate() -> None:
     shifted = assembled([LaplacianFamily(gamma=(1e-30,))], FEATURES)[0]
     distances = np.abs(FEATURES[:, None] - FEATURES).sum(axis=2)
     np.testing.assert_allclose(shifted, -1e-30 * distances, rtol=1e-14)

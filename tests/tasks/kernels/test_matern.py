@@ -28,8 +28,8 @@ def test_defaults_are_those_of_scikit_learn() -> None:
 
 @pytest.mark.parametrize("nu", NUS)
 @pytest.mark.parametrize("lengths", [tuple(2.0**-k for k in range(40)), tuple(3.0**k for k in range(-12, 12))])
-def test_kernels_keep_their_digits_at_any_distance(nu: float, lengths: tuple[float, ...]) -> None:
-    """With and without doubling; the closed forms below are sums of terms of one sign."""
+def test_kernels_are_accurate_at_any_distance(nu: float, lengths: tuple[float, ...]) -> None:
+    """Test length scales with and without doubling; the closed forms are sums of terms of equal sign."""
     distances = 10.0 ** np.random.default_rng(1).uniform(-15, 6, size=(20, 30))
     out = np.full((len(lengths), 20, 30), np.nan)
     MaternFamily(nu=(nu,), length_scale=lengths).evaluator()(distances, out)

@@ -31,7 +31,7 @@ def test_defaults_are_those_of_scikit_learn() -> None:
     np.testing.assert_allclose(kernel, polynomial_kernel(FEATURES), rtol=1e-12)
 
 
-def test_a_kernel_that_is_constant_up_to_rounding_keeps_its_digits() -> None:
+def test_a_kernel_that_is_constant_up_to_rounding_is_accurate() -> None:
     shifted = assembled([PolynomialFamily(degree=(4,), gamma=(1e-25,), coef0=(3.0,))], FEATURES)[0]
     np.testing.assert_allclose(shifted, 4 * 3.0**3 * 1e-25 * (FEATURES @ FEATURES.T), rtol=1e-13)
 

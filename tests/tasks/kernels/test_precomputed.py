@@ -16,7 +16,7 @@ def blocks(kernels: slice, rows: slice, columns: slice) -> Floats:
     return STORED[kernels, rows, columns]
 
 
-def test_precomputed_kernels_stand_beside_others() -> None:
+def test_precomputed_kernels_can_be_combined_with_others() -> None:
     families = [
         StoredFamily("graph", first=2, constants=(0.0,)),
         GaussianFamily(log2_gamma=(0, 0)),
@@ -37,7 +37,7 @@ def test_samples_without_precomputed_kernels_are_refused() -> None:
         StoredFamily("string", 0, (0.0,)).prepare(Samples(FEATURES))
 
 
-def test_subtracting_and_adding_the_shift_changes_no_bit() -> None:
+def test_subtracting_and_adding_the_shift_is_exact() -> None:
     rng = np.random.default_rng(1)
     for low in (0.1, 0.49, 0.5, 0.51, 0.99, 1 - 1e-9):
         values = rng.uniform(low, 1.0, 10_000) * 3.7

@@ -1,4 +1,4 @@
-"""Rank-one kernels against the dense matrices that they stand for."""
+"""Rank-one kernels, compared with the dense matrices that they represent."""
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ def counts(seed: int, n: int, p: int, density: float = 0.15) -> Floats:
 
 
 def dense(x: Floats) -> tuple[list[Floats], Floats]:
-    """The centered kernels, scaled to trace one, and their traces before; zeros for a constant column."""
+    """Return the centered kernels of trace one, and their traces before scaling; zeros for a constant column."""
     centered = x - x.mean(axis=0)
     traces = (centered**2).sum(axis=0)
     kernels = [
@@ -29,7 +29,7 @@ def dense(x: Floats) -> tuple[list[Floats], Floats]:
 
 
 @pytest.mark.parametrize("density", [0.03, 0.3, 1.0])
-def test_every_product_is_that_of_the_dense_kernels(density: float) -> None:
+def test_every_product_equals_that_of_the_dense_kernels(density: float) -> None:
     x = counts(0, 60, 25, density)
     x[:, 4] = 2.0  # constant
     x[:, 7] = 0.0  # empty
@@ -51,7 +51,7 @@ def test_every_product_is_that_of_the_dense_kernels(density: float) -> None:
     np.testing.assert_allclose(kernels.quadratic_forms(combined), M @ weights, atol=1e-12)
 
 
-def test_long_and_short_columns_are_priced_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_quadratic_forms_do_not_depend_on_the_length_of_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     x = counts(2, 3 * FEW_ENTRIES, 40, 0.4)
     kernels = RankOneKernels.of(scipy.sparse.csr_array(x))
     combined = kernels.combined(np.where(np.arange(40) < 5, 1.0, 0.0))
@@ -64,7 +64,7 @@ def test_long_and_short_columns_are_priced_alike(monkeypatch: pytest.MonkeyPatch
         np.testing.assert_allclose(kernels.quadratic_forms(combined), mixed, atol=1e-12)
 
 
-def test_equal_columns_are_found_whatever_their_scale() -> None:
+def test_columns_that_are_equal_up_to_scale_are_found() -> None:
     x = np.array([[1.0, 2.0, 0.0, 3.0, 1.0], [0.0, 0.0, 1.0, 0.0, 2.0], [0.0, 0.0, 5.0, 0.0, 0.0]])
     kernels = RankOneKernels.of(scipy.sparse.csr_array(x))
     distinct = kernels.distinct()
@@ -74,7 +74,9 @@ def test_equal_columns_are_found_whatever_their_scale() -> None:
 
 
 @pytest.mark.parametrize("seed", range(30))
-def test_alignf_of_columns_is_that_of_the_dense_program(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_alignf_of_columns_equals_that_of_the_dense_quadratic_program(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("kernel_pipeline.tasks.weights.column_generation.FIRST_SET", 5)  # several rounds
     rng = np.random.default_rng(seed)
     n, p = int(rng.integers(8, 40)), int(rng.integers(1, 90))
@@ -107,7 +109,7 @@ def test_equal_columns_share_their_weight_equally() -> None:
     assert mu[1] == mu[3] > 0
 
 
-def test_labels_that_no_column_sees_give_no_weight() -> None:
+def test_labels_that_are_uncorrelated_with_all_columns_give_no_weight() -> None:
     x = np.zeros((10, 3))
     x[:4, 0] = x[:4, 1] = 1.0
     y = np.concatenate([np.zeros(4), [1, -1, 1, -1, 1, -1]])
@@ -117,7 +119,7 @@ def test_labels_that_no_column_sees_give_no_weight() -> None:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_block_pivoting_is_nnls(seed: int) -> None:
+def test_block_pivoting_equals_nnls(seed: int) -> None:
     rng = np.random.default_rng(seed)
     p = int(rng.integers(1, 40))
     root = rng.normal(size=(p + 5, p))

@@ -23,7 +23,7 @@ def test_defaults_are_those_of_scikit_learn() -> None:
     )
 
 
-def test_a_kernel_that_is_1_up_to_rounding_keeps_its_digits() -> None:
+def test_a_kernel_that_is_1_up_to_rounding_is_accurate() -> None:
     shifted = assembled([RationalQuadraticFamily(length_scale=(1e15,), alpha=(0.5, 4.0))], FEATURES)
     squares = ((FEATURES[:, None] - FEATURES) ** 2).sum(axis=2)
     np.testing.assert_allclose(shifted, [-squares / 2e30] * 2, rtol=1e-13)

@@ -1,4 +1,4 @@
-"""Ends of spectra, against the eigenvalues that numpy finds."""
+"""The ends of spectra, compared with the eigenvalues of numpy."""
 
 import numpy as np
 import pytest
@@ -62,7 +62,7 @@ def test_a_factorisation_accepts_up_to_the_ridge(least: float, accepted: bool) -
     assert dense_spectrum(matrix).is_semidefinite(1e-10) == accepted
 
 
-def test_the_positive_part_has_the_positive_eigenvalues_and_is_symmetric_to_the_bit() -> None:
+def test_the_positive_part_has_the_positive_eigenvalues_and_is_exactly_symmetric() -> None:
     matrix = with_eigenvalues(np.linspace(-2.0, 8.0, 30))
     part = clip_eigenvalues(matrix.copy())
     assert (part == part.T).all()

@@ -14,7 +14,7 @@ WIDTHS = {"wide": range(-8, -3), "mixed": range(-6, 4), "narrow": range(2, 7)}
 
 
 def gaussian_kernel(n: int, widths: str, seed: int = 0, held_out: int = 40) -> tuple[Floats, Floats, Floats]:
-    """A centered kernel of trace one, two columns of centered labels, and the rows of held-out samples."""
+    """Return a centered kernel of trace one, two columns of centered labels, and the rows of held-out samples."""
     rng = np.random.default_rng(seed)
     features = rng.normal(size=(n + held_out, 3))
     distances = np.maximum(((features[:, None] - features[None, :n]) ** 2).sum(axis=2), 0.0)
@@ -31,12 +31,12 @@ def gaussian_kernel(n: int, widths: str, seed: int = 0, held_out: int = 40) -> t
 
 
 def predict_ridges(kernel: Floats, target: Floats, held_out: Floats, ridges: Sequence[float] | Floats) -> Floats:
-    """Predictions of held-out samples for every ridge; the kernel is copied, since the fit overwrites it."""
+    """Predict held-out samples for every ridge; the kernel is copied, since the fit overwrites it."""
     return fit_ridge_path(kernel.copy(), target, ridges).predict(held_out)
 
 
 def cholesky_path(kernel: Floats, target: Floats, ridges: Floats) -> Floats:
-    """The solutions for every ridge, each by its own Cholesky factorisation and two steps of refinement."""
+    """Return the solutions for every ridge, each by its own Cholesky factorisation and two steps of refinement."""
     found = []
     for ridge in ridges:
         matrix = kernel + ridge * np.eye(len(kernel))

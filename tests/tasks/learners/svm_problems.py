@@ -20,7 +20,7 @@ class Problem:
 
 
 def of_features(features: Floats, target: Floats, train: int, gammas: tuple[float, ...]) -> Problem:
-    """The mean of Gaussians, centered on the first samples and scaled to trace one there; the others are held out."""
+    """Return a mean of Gaussians, centered and of trace one on the first samples; the others are held out."""
     squares = (features**2).sum(axis=1)
     distances = np.maximum(squares[:, None] + squares[:train] - 2 * features @ features[:train].T, 0.0)
     kernel = np.mean([np.exp(-gamma * distances) for gamma in gammas], axis=0)
@@ -32,7 +32,7 @@ def of_features(features: Floats, target: Floats, train: int, gammas: tuple[floa
 
 
 def two_classes(seed: int = 0, train: int = 300, held_out: int = 100) -> Problem:
-    """Two classes of unlike sizes that overlap."""
+    """Return two overlapping classes of different sizes."""
     rng = np.random.default_rng(seed)
     features = rng.normal(size=(train + held_out, 4))
     target = np.where(features[:, 0] + 0.7 * rng.normal(size=len(features)) > 0.5, 1.0, -1.0)
@@ -40,7 +40,7 @@ def two_classes(seed: int = 0, train: int = 300, held_out: int = 100) -> Problem
 
 
 def exact_machine(problem: Problem, cost: float, class_weight: str | None = None) -> SVC:
-    """libsvm with a tolerance far below its default."""
+    """Fit libsvm with a tolerance far below its default."""
     classes = problem.labels if problem.target.shape[1] == 1 else problem.target.argmax(axis=1)
     return SVC(C=cost, kernel="precomputed", tol=1e-8, class_weight=class_weight).fit(problem.kernel, classes)
 

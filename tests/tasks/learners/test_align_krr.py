@@ -1,4 +1,4 @@
-"""`align-krr` against scipy's solver for bounds, derivatives by differences, and its own promises."""
+"""`align-krr`, compared with a solver of scipy, numerical derivatives, and its certificates."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from kernel_pipeline.tasks.learners.align_krr import MAX_RESIDUAL, align_krr_pat
 from kernel_pipeline.tasks.learners.learned import Learned
 from kernel_pipeline.tasks.weights.qp import nonnegative_qp
 from tests.tasks.dense import Floats
-from tests.tasks.learners.test_l2_krr import unseen
+from tests.tasks.learners.test_l2_krr import kernels_without_alignment
 from tests.tasks.problems import KINDS, Problem, make_problem
 
 # (gamma, gamma', gamma''): without alignment, without M, and with all
@@ -25,7 +25,7 @@ VALUES = [
 
 
 class Objective:
-    """Problem 19 of the paper, by inverses."""
+    """Problem 19 of the paper, by dense linear systems."""
 
     def __init__(self, problem: Problem, value: tuple[float, ...]) -> None:
         y = problem.y - problem.y.mean()
@@ -49,7 +49,7 @@ class Objective:
 
 
 def check(problem: Problem, value: tuple[float, ...], found: Learned) -> float:
-    """What holds of every solution; gives its value."""
+    """Check the conditions that hold for every solution, and return its value."""
     objective, mu = Objective(problem, value), found.weights
     assert (mu >= 0).all()
     assert found.certificate <= MAX_RESIDUAL
@@ -85,7 +85,7 @@ def test_against_scipy(seed: int, kind: str) -> None:
 
 
 @pytest.mark.parametrize("value", VALUES)
-def test_the_gradient_that_this_file_checks_with(value: tuple[float, ...]) -> None:
+def test_the_gradient_of_the_reference_equals_differences(value: tuple[float, ...]) -> None:
     problem = make_problem(3, "gaussian", n=15, p=4)
     objective, step = Objective(problem, value), 1e-6
     mu = np.array([0.1, 1.0, 0.5, 2.0])
@@ -95,7 +95,7 @@ def test_the_gradient_that_this_file_checks_with(value: tuple[float, ...]) -> No
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("seed", range(4))
-def test_the_path_and_its_order(seed: int, kind: str) -> None:
+def test_solutions_do_not_depend_on_the_order_of_the_path(seed: int, kind: str) -> None:
     problem = make_problem(seed, kind)
     up = align_krr_path(problem.kernels, problem.y, VALUES)
     down = align_krr_path(problem.kernels, problem.y, VALUES[::-1])[::-1]
@@ -104,7 +104,7 @@ def test_the_path_and_its_order(seed: int, kind: str) -> None:
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_rank_one_kernels_and_their_matrices_are_one_problem(seed: int) -> None:
+def test_rank_one_kernels_and_their_matrices_have_the_same_solution(seed: int) -> None:
     problem = make_problem(seed, "rank one", duplicates=seed % 2 == 0)
     value = VALUES[seed % len(VALUES)]
     (sparse,) = align_krr_path(problem.kernels, problem.y, [value])
@@ -115,8 +115,8 @@ def test_rank_one_kernels_and_their_matrices_are_one_problem(seed: int) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("seed", range(3))
-def test_much_alignment_gives_the_weights_of_alignf(seed: int, kind: str) -> None:
-    # with gamma = 2 gamma'' -> infinity, the rest of the objective is nothing beside  mu'M mu - 2 mu'a
+def test_a_dominant_alignment_gives_the_weights_of_alignf(seed: int, kind: str) -> None:
+    # with gamma = 2 gamma'' -> infinity, the rest of the objective is negligible beside  mu'M mu - 2 mu'a
     problem = make_problem(seed, kind, n=30, p=4)
     (found,) = align_krr_path(problem.kernels, problem.y, [(2e8, 0.0, 1e8)])
     objective = Objective(problem, (0.0, 0.0, 0.0))
@@ -148,7 +148,7 @@ def test_many_kernels_are_solved_by_pivoting(monkeypatch: pytest.MonkeyPatch) ->
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("seed", range(3))
 def test_weights_of_very_different_sizes(seed: int, kind: str) -> None:
-    # almost no penalty: weights of 1e9 beside weights of 1, which are what some directions have
+    # With almost no penalty, some weights are about 1e9 and others about 1.
     problem = make_problem(seed, kind)
     for gamma in (2.0**-6, 1.0):
         for gamma1, gamma2 in ((2.0**-40, 0.0), (2.0**-40, 2.0**-40), (2.0**-20, 2.0**-24)):
@@ -160,8 +160,8 @@ def test_weights_of_very_different_sizes(seed: int, kind: str) -> None:
                 assert objective.value(found.weights) <= objective.value(factor * found.weights)
 
 
-def test_a_small_weight_that_matters() -> None:
-    # two kernels that see different samples: one has all the alignment, the other is still needed
+def test_a_small_weight_that_is_needed() -> None:
+    # Two kernels of different samples: one has almost all of the alignment, but the other is still needed.
     x = np.zeros((12, 2))
     x[:8, 0], x[8:, 1] = [1, -1, 1, -1, 1, -1, 1, -1], [1, -1, 1, -1]
     y = x[:, 0] + 1e-4 * x[:, 1]
@@ -187,7 +187,7 @@ def test_equal_kernels_have_equal_weights() -> None:
     assert found.weights[0] == pytest.approx(found.weights[4], rel=1e-5, abs=1e-8)
 
 
-def test_relabelled_kernels_have_relabelled_weights() -> None:
+def test_permuted_kernels_have_permuted_weights() -> None:
     problem = make_problem(1, "gaussian", n=30, p=6)
     order = np.random.default_rng(0).permutation(6)
     (found,) = align_krr_path(problem.dense(), problem.y, [(1.0, 0.1, 1.0)])
@@ -204,8 +204,8 @@ def test_the_units_of_the_target_do_not_matter() -> None:
     np.testing.assert_allclose(scaled.coefficients, 1000 * found.coefficients, rtol=1e-5, atol=1e-3)
 
 
-def test_labels_that_no_kernel_sees_and_labels_without_variance() -> None:
-    kernels, y = unseen()
+def test_labels_without_alignment_and_constant_labels_are_refused() -> None:
+    kernels, y = kernels_without_alignment()
     with pytest.raises(NoWeightsError):
         align_krr_path(kernels, y, VALUES)
     for constant in (0.0, 0.1):
@@ -213,7 +213,7 @@ def test_labels_that_no_kernel_sees_and_labels_without_variance() -> None:
             align_krr_path(make_problem(0, "gaussian", n=12).kernels, np.full(12, constant), VALUES)
 
 
-def test_a_residual_that_is_too_large_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_residual_that_is_too_large_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = make_problem(1, "gaussian", n=30, p=6)
     monkeypatch.setattr("kernel_pipeline.tasks.learners.align_krr.MAX_STEPS", 1)
     (found,) = align_krr_path(problem.kernels, problem.y, [(1.0, 1e-4, 1.0)])

@@ -20,7 +20,7 @@ TRAIN = np.concatenate([np.arange(5, 60), np.arange(80, 130)])
 
 
 def whole(families: list[GramFamily], samples: Samples, weights: Floats) -> Floats:
-    """The combined kernel of all samples, computed as one block."""
+    """Return the combined kernel of all samples, computed as one block."""
     every = slice(0, len(samples.features))
     values = np.empty((len(weights), every.stop, every.stop))
     prepare_families(families, samples)(every, every, values)

@@ -1,4 +1,4 @@
-"""Fits on few columns: the same numbers as with the kernel that they form."""
+"""Fits on few columns equal those on the kernel that they form."""
 
 import numpy as np
 import pytest
@@ -52,7 +52,9 @@ def test_ridge_paths_equal_those_of_the_kernel(outputs: int) -> None:
     found = fit_factored_path("regression", factor.kernel(), split, FitOptions(ridges))
     expected = fit_path("regression", TrialKernel.of(kernel, split.train, split.held_out), split, FitOptions(ridges))
     for name in ("train_errors", "validation_errors", "test_errors", "output_errors"):
-        np.testing.assert_allclose(getattr(found, name), getattr(expected, name), rtol=1e-5)  # K + ridge is dense there
+        np.testing.assert_allclose(
+            getattr(found, name), getattr(expected, name), rtol=1e-5
+        )  # the reference solves with a dense K + ridge I
     assert found.certificates is not None
     assert all(certificate is not None and certificate <= 1e-12 for certificate in found.certificates)
     assert found.best == expected.best
@@ -75,7 +77,7 @@ def test_ridges_that_are_not_certified_have_no_predictions() -> None:
 
 @pytest.mark.parametrize("class_weight", [None, "balanced"])
 @pytest.mark.parametrize("classes", [2, 4])
-def test_machines_decide_as_those_of_libsvm(classes: int, class_weight: str | None) -> None:
+def test_decisions_equal_those_of_libsvm(classes: int, class_weight: str | None) -> None:
     columns, split = problem(10, classes)
     factor, kernel = weighted(columns, split, np.full(10, 0.1))
     centered = center_on(kernel, split.train)

@@ -71,7 +71,7 @@ def test_singular_kernels(rank: int) -> None:
 
 
 @pytest.mark.parametrize("kernel", [np.zeros((300, 300)), np.eye(300) / 300])
-def test_kernels_that_know_nothing(kernel: Floats) -> None:
+def test_kernels_without_information(kernel: Floats) -> None:
     target = np.random.default_rng(0).normal(size=(300, 1))
     fitted = fit_ridge_path(kernel.copy(), target, RIDGES)
     expected = kernel[0, 0] / (kernel[0, 0] + RIDGES)
@@ -101,13 +101,13 @@ def test_ridges_too_small_for_an_indefinite_kernel_have_no_fit() -> None:
     )
 
 
-def test_a_kernel_that_no_ridge_repairs_is_refused() -> None:
+def test_a_kernel_that_is_indefinite_with_every_ridge_is_refused() -> None:
     kernel, target = make_indefinite(120)
     with pytest.raises(NotPositiveDefiniteError, match=r"eigenvalue below -0\.25"):
         fit_ridge_path(kernel, target, [0.125, 0.25])
 
 
-def test_solutions_that_rounding_spoils_are_excluded() -> None:
+def test_solutions_that_are_dominated_by_rounding_are_excluded() -> None:
     # With a norm of 1e6, the rounding error of a product is far above ridges of 2^-30.
     kernel, target, held_out = gaussian_kernel(200, "wide")
     kernel *= 1e6
@@ -138,7 +138,7 @@ def test_iterations_that_stop_too_early_are_repaired(monkeypatch: pytest.MonkeyP
     fitted = fit_ridge_path(kernel.copy(), target, RIDGES)
     assert fitted.certificates is not None
     assert (fitted.certificates <= MAX_RESIDUAL).all()
-    # without the repair, they are excluded, or refused if they are all
+    # without the repair, they are excluded; if all of them are, the fit is refused
     monkeypatch.setattr(iterative_ridge, "REFINEMENTS", 0)
     excluded = fit_ridge_path(kernel.copy(), target, RIDGES)
     assert excluded.certificates is not None
@@ -147,14 +147,14 @@ def test_iterations_that_stop_too_early_are_repaired(monkeypatch: pytest.MonkeyP
         fit_ridge_path(kernel.copy(), target, RIDGES[[5]])
 
 
-def test_the_same_bytes_every_time() -> None:
+def test_repeated_fits_have_the_same_bytes() -> None:
     kernel, target, held_out = gaussian_kernel(300, "mixed")
     first, second = (predict_ridges(kernel, target, held_out, RIDGES) for _ in range(2))
     np.testing.assert_array_equal(first, second)
 
 
 def test_protein(data_dir: Path) -> None:
-    """13 Gaussians with uniform weights on 4,000 rows, against a Cholesky factorisation for every ridge."""
+    """Compare 13 Gaussians with uniform weights on 4,000 rows with a Cholesky factorisation for every ridge."""
     with gzip.open(data_dir / "large" / "casp_protein.csv.gz", "rt") as file:
         table = np.loadtxt(file, delimiter=",", skiprows=1, max_rows=4400)
     features, labels = table[:, 1:], table[:, [0]]

@@ -4,7 +4,7 @@ import pytest
 from kernel_pipeline.tasks.learners.kernel_operator import InMemoryKernel
 from tests.tasks.dense import Floats
 
-# Sizes below, at and above the side of the squares that are mirrored.
+# Sizes below, at and above the side length of the blocks that are mirrored.
 SIZES = [1, 2, 127, 128, 129, 300]
 
 
@@ -30,7 +30,7 @@ def test_products_columns_and_solves_are_those_of_the_dense_kernel(n: int) -> No
 
 
 @pytest.mark.parametrize("n", SIZES)
-def test_everything_is_in_the_given_array(n: int) -> None:
+def test_the_kernel_and_its_factor_are_stored_in_the_given_array(n: int) -> None:
     dense = make_kernel(n)
     square = dense.copy()
     operator = InMemoryKernel(square)

@@ -45,7 +45,7 @@ def test_rows_are_computed_once_while_they_are_kept(square: Floats) -> None:
     assert cache.computed == 4
 
 
-def test_the_row_whose_last_use_is_longest_ago_is_replaced(square: Floats) -> None:
+def test_the_least_recently_used_row_is_replaced(square: Floats) -> None:
     source = CountedRows(square)
     cache = CachedRows(source, max_bytes=3 * 20 * 8)
     for wanted in ([0, 1, 2], [0], [3], [0, 2, 3], [1]):

@@ -1,4 +1,4 @@
-"""`l1-svm` against clarabel on the whole program, scikit-learn on all mixtures of two kernels, and its own promises."""
+"""`l1-svm` against clarabel on the whole program, scikit-learn on all mixtures of two kernels, and its certificates."""
 
 import clarabel
 import numpy as np
@@ -19,7 +19,7 @@ BUDGETS = [2.0**exponent for exponent in (-4, 0, 3, 6, 9, 12, 14, 16)]
 
 
 def by_clarabel(grams: Floats, y: Floats, budget: float) -> float:
-    """The optimum of  max 2 alpha'1 - Lambda t,  ||F_k' Y alpha||^2 <= t,  0 <= alpha <= 1,  y'alpha = 0."""
+    """Return the optimum of  max 2 alpha'1 - Lambda t,  ||F_k' Y alpha||^2 <= t,  0 <= alpha <= 1,  y'alpha = 0."""
     n = len(y)
     # variables alpha / size and t / size^2: a large budget makes both small
     size = min(1.0, 2 * n / budget)
@@ -48,14 +48,14 @@ def by_clarabel(grams: Floats, y: Floats, budget: float) -> float:
 
 
 def primal_value(grams: Floats, y: Floats, found: Learned) -> float:
-    """Of the machine that was found: `||w||^2 + 2 sum of slacks`."""
+    """Return `||w||^2 + 2 sum of slacks` of a solution."""
     kernel = np.tensordot(found.weights, grams, 1)
     outputs = kernel @ found.coefficients + found.intercept
     return float(found.coefficients @ kernel @ found.coefficients + 2 * np.maximum(0.0, 1 - y * outputs).sum())
 
 
 def dual_value(grams: Floats, y: Floats, found: Learned, budget: float) -> float:
-    """Of the coefficients that were found, at the best length."""
+    """Return the dual value of the coefficients of a solution, multiplied by the best factor."""
     alpha = y * found.coefficients
     largest, total = float((grams @ found.coefficients @ found.coefficients).max()), float(alpha.sum())
     lengths = np.clip([total / (budget * max(largest, 1e-300)), 1.0], 0.0, 1.0)
@@ -63,7 +63,7 @@ def dual_value(grams: Floats, y: Floats, found: Learned, budget: float) -> float
 
 
 def check(problem: Problem, kernels: BaseKernels, budget: float, found: Learned) -> float:
-    """What holds of every solution; gives its primal value."""
+    """Check the conditions that hold for every solution, and return its primal value."""
     y, grams = problem.classes, problem.grams
     alpha = y * found.coefficients
     assert (found.weights >= 0).all()
@@ -86,12 +86,12 @@ def test_against_clarabel(seed: int, kind: str) -> None:
     primal = check(problem, problem.kernels, budget, found)
     optimum = by_clarabel(problem.grams, problem.classes, budget)
     assert primal == pytest.approx(optimum, rel=1e-4)
-    # the certificate bounds what the machine really loses
+    # the certificate bounds the distance from the optimum
     assert primal - optimum <= (found.certificate + 1e-6) * primal
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_rank_one_kernels_and_their_matrices_are_one_problem(seed: int) -> None:
+def test_rank_one_kernels_and_their_matrices_have_the_same_solution(seed: int) -> None:
     problem = make_problem(seed, "rank one", duplicates=seed % 2 == 0)
     values = [(budget,) for budget in BUDGETS[1::2]]
     for (budget,), sparse, dense in zip(
@@ -120,12 +120,12 @@ def test_two_kernels_against_every_mixture(seed: int) -> None:
         values.append(float(2 * alpha.sum() - signed @ inside @ signed))
     ours = primal_value(problem.grams, problem.classes, found)
     assert ours <= min(values) * (1 + 1e-4)
-    assert ours >= min(values) * (1 - 1e-2)  # between two points of the grid there may be less
+    assert ours >= min(values) * (1 - 1e-2)  # the minimum may be between two points of the grid
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("seed", range(10))
-def test_one_kernel_is_a_plain_machine(seed: int, kind: str) -> None:
+def test_one_kernel_gives_an_ordinary_svm(seed: int, kind: str) -> None:
     problem = make_problem(seed, kind, p=1)
     for budget in (1.0, 64.0):
         (found,) = l1_svm_path(problem.kernels, problem.classes, [(budget,)])
@@ -135,14 +135,14 @@ def test_one_kernel_is_a_plain_machine(seed: int, kind: str) -> None:
         inside = budget * problem.grams[0][np.ix_(machine.support_, machine.support_)]
         optimum = 2 * alpha.sum() - machine.dual_coef_[0] @ inside @ machine.dual_coef_[0]
         assert primal_value(problem.grams, problem.classes, found) == pytest.approx(optimum, rel=1e-4)
-        # w is unique: ||w - w'||^2 is at most what the objective is above its minimum
+        # w is unique: ||w - w'||^2 is at most the difference of the objective from its minimum
         expected = machine.decision_function(budget * problem.held_out[0]) - machine.intercept_
         actual = problem.kernels.predict(found.weights, found.coefficients)
         radius = np.sqrt(budget * np.maximum(1e-9, 2e-4 * optimum) * np.abs(problem.held_out[0]).max() * 10)
         np.testing.assert_allclose(actual, expected, atol=radius)
 
 
-def test_one_kernel_predicts_what_a_plain_machine_does() -> None:
+def test_one_kernel_gives_the_predictions_of_an_ordinary_svm() -> None:
     agree = []
     for seed in range(8):
         problem = make_problem(seed, "gaussian", n=40, p=1)
@@ -207,15 +207,15 @@ def test_the_order_of_the_path_does_not_matter(seed: int, kind: str) -> None:
         ("gaussian", 9, 16),  # a Newton system that rounding makes indefinite
         ("gaussian", 14, 16),
         ("low rank", 2, 12),
-        ("low rank", 50, 16),  # steps that overlook the curvature of the constraints
-        ("low rank", 1133, 12),  # steps that went round in a circle
+        ("low rank", 50, 16),  # steps that ignore the curvature of the constraints
+        ("low rank", 1133, 12),  # steps that were cycling
         ("rank one", 4, 18),
         ("rank one", 15, 16),  # an alpha that is 1 up to rounding
         ("rank one", 21, 12),  # a system that Woodbury's formula does not solve
         ("rank one", 118, 16),  # a gap that is small by chance, long before the end
     ],
 )
-def test_problems_that_used_to_be_given_up(
+def test_problems_that_earlier_versions_did_not_solve(
     kind: str, seed: int, exponent: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("kernel_pipeline.tasks.learners.interior_point.MAX_STEPS", 40)
@@ -224,7 +224,7 @@ def test_problems_that_used_to_be_given_up(
     check(problem, problem.kernels, 2.0**exponent, found)
 
 
-def test_relabelled_kernels_have_relabelled_weights() -> None:
+def test_permuted_kernels_have_permuted_weights() -> None:
     problem = make_problem(1, "gaussian", n=30, p=6)
     order = np.random.default_rng(0).permutation(6)
     (found,) = l1_svm_path(problem.dense(), problem.classes, [(100.0,)])
@@ -235,16 +235,16 @@ def test_relabelled_kernels_have_relabelled_weights() -> None:
     assert other.certificate <= MAX_GAP
 
 
-def test_weights_that_do_nothing_are_zero() -> None:
-    # two of the kernels are noise: an interior point would leave them a little
+def test_weights_that_have_no_effect_are_zero() -> None:
+    # an interior-point method alone would give small weights to all kernels
     problem = make_problem(0, "gaussian", n=40, p=12)
     (found,) = l1_svm_path(problem.kernels, problem.classes, [(64.0,)])
     assert 0 < np.count_nonzero(found.weights) < 12
 
 
 @pytest.mark.parametrize("balanced", [True, False])
-def test_labels_that_no_kernel_sees(balanced: bool) -> None:
-    # alpha = balanced labels costs nothing and cannot be beaten, whatever the weights
+def test_labels_without_alignment_are_refused(balanced: bool) -> None:
+    # an alpha with balanced labels has forms of 0, and is optimal for any weights
     y = np.array([1.0, -1.0] * 5) if balanced else np.array([1.0, -1.0, -1.0, -1.0] * 3)
     rng = np.random.default_rng(0)
     deviations = y - y.mean()
@@ -256,14 +256,14 @@ def test_labels_that_no_kernel_sees(balanced: bool) -> None:
         l1_svm_path(GramKernels(grams, grams, np.ones(3, dtype=bool)), y, [(1.0,)])
 
 
-def test_one_class_alone() -> None:
+def test_a_single_class_is_refused() -> None:
     problem = make_problem(0, "gaussian")
     with pytest.raises(NoWeightsError):
         l1_svm_path(problem.kernels, np.ones(len(problem.y)), [(1.0,)])
 
 
-def test_classes_so_unequal_that_a_constant_is_best() -> None:
-    # some alpha with the largest sum has no form at all: the optimum is 4 for the one sample of its class
+def test_classes_so_unequal_that_a_constant_is_optimal() -> None:
+    # an alpha with the largest sum has forms of 0: the optimum is 4 for the only sample of its class
     x = np.random.default_rng(2).normal(size=(30, 2))
     x -= x.mean(axis=0)
     x[0] = 0.0
@@ -275,7 +275,7 @@ def test_classes_so_unequal_that_a_constant_is_best() -> None:
         assert primal_value(grams, y, found) == pytest.approx(4.0, rel=1e-4)
 
 
-def test_a_gap_that_is_too_large_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_gap_that_is_too_large_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = make_problem(0, "gaussian")
     monkeypatch.setattr("kernel_pipeline.tasks.learners.interior_point.MAX_STEPS", 2)
     (found,) = l1_svm_path(problem.kernels, problem.classes, [(256.0,)])

@@ -1,4 +1,4 @@
-"""`l2-krr` against general solvers, every mixture of two kernels, and its own promises."""
+"""`l2-krr` against general solvers, every mixture of two kernels, and its certificates."""
 
 import clarabel
 import numpy as np
@@ -16,7 +16,7 @@ BUDGETS = [2.0**exponent for exponent in (-4, 0, 4, 8, 12)]
 
 
 def by_clarabel(grams: Floats, y: Floats, budget: float) -> float:
-    """max 2 alpha'y - s - Lambda r,  ||alpha||^2 <= s,  ||F_k' alpha||^2 <= v_k,  ||v|| <= r."""
+    """Return the optimum of  max 2 alpha'y - s - Lambda r,  ||alpha||^2 <= s,  ||F_k' alpha||^2 <= v_k,  ||v|| <= r."""
     n, p = len(y), len(grams)
     size = n + p + 2  # alpha, v, s, r
     rows: list[Floats] = []
@@ -53,13 +53,13 @@ def by_clarabel(grams: Floats, y: Floats, budget: float) -> float:
 
 
 def primal_value(problem: Problem, weights: Floats) -> float:
-    """`y'(K_mu + I)^-1 y`, what the best alpha makes of the weights."""
+    """Return `y'(K_mu + I)^-1 y`, the value of the weights for the best alpha."""
     y = problem.y - problem.y.mean()
     return float(y @ np.linalg.solve(np.tensordot(weights, problem.grams, 1) + np.eye(len(y)), y))
 
 
 def check(problem: Problem, budget: float, found: Learned) -> float:
-    """What holds of every solution; gives its value."""
+    """Check the conditions that hold for every solution, and return its value."""
     y, alpha = problem.y - problem.y.mean(), found.coefficients
     assert (found.weights >= 0).all()
     assert np.linalg.norm(found.weights) == pytest.approx(budget, rel=1e-9)
@@ -68,7 +68,7 @@ def check(problem: Problem, budget: float, found: Learned) -> float:
     forms = problem.grams @ alpha @ alpha
     dual = float(2 * alpha @ y - alpha @ alpha - budget * np.linalg.norm(forms))
     value = primal_value(problem, found.weights)
-    # nothing is better than the dual value, and the machine loses no more than the certificate says
+    # no value is below the dual value, and the certificate bounds the distance from it
     assert -1e-9 * value <= value - dual <= (found.certificate + 1e-9) * value * (1 + 1e-6)
     image = np.tensordot(found.weights, problem.grams, 1) @ alpha
     upper = float((y - image) @ (y - image) + alpha @ image)
@@ -80,7 +80,7 @@ def check(problem: Problem, budget: float, found: Learned) -> float:
 @pytest.mark.parametrize("seed", range(34))
 def test_against_clarabel(seed: int, kind: str) -> None:
     problem = make_problem(seed, kind, duplicates=seed % 4 == 0)
-    budget = BUDGETS[seed % 4]  # clarabel finds a larger one hard; `check` needs no other solver
+    budget = BUDGETS[seed % 4]  # clarabel has difficulties with a larger one; `check` needs no other solver
     (found,) = l2_krr_path(problem.kernels, problem.y, [(budget,)])
     optimum = by_clarabel(problem.grams, problem.y - problem.y.mean(), budget)
     assert check(problem, budget, found) == pytest.approx(optimum, rel=1e-5)
@@ -101,13 +101,13 @@ def test_gaussians_along_the_whole_path(seed: int) -> None:
         # the predictor is that of ridge regression with these weights
         alpha = np.linalg.solve(np.tensordot(found.weights, problem.grams, 1) + np.eye(40), y)
         assert np.linalg.norm(alpha - found.coefficients) <= 2e-3 * np.linalg.norm(alpha) + 1e-9
-    assert (np.diff(worths) <= 1e-6 * worths[0]).all()  # a larger ball holds the smaller ones
+    assert (np.diff(worths) <= 1e-6 * worths[0]).all()  # a larger ball contains the smaller ones
 
 
 @pytest.mark.parametrize("kind", ["low rank", "rank one"])
 @pytest.mark.parametrize("seed", range(10))
 def test_kernels_of_low_rank_along_the_whole_path(seed: int, kind: str) -> None:
-    # large weights leave alpha where no kernel sees it: its forms are lost in rounding
+    # with large weights, alpha is almost in the null space of all kernels, so its forms are dominated by rounding
     problem = make_problem(seed, kind)
     values = [(2.0**exponent,) for exponent in range(0, 31, 3)]
     for found in l2_krr_path(problem.kernels, problem.y, values):
@@ -128,7 +128,7 @@ def test_two_kernels_against_every_mixture(seed: int, kind: str) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("seed", range(10))
-def test_one_kernel_is_plain_ridge_regression(seed: int, kind: str) -> None:
+def test_one_kernel_gives_ordinary_ridge_regression(seed: int, kind: str) -> None:
     problem = make_problem(seed, kind, p=1)
     y = problem.y - problem.y.mean()
     for budget in BUDGETS:
@@ -151,7 +151,7 @@ def test_the_order_of_the_path_does_not_matter(seed: int, kind: str) -> None:
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_rank_one_kernels_and_their_matrices_are_one_problem(seed: int) -> None:
+def test_rank_one_kernels_and_their_matrices_have_the_same_solution(seed: int) -> None:
     problem = make_problem(seed, "rank one", duplicates=seed % 2 == 0)
     values = [(budget,) for budget in BUDGETS]
     for (budget,), sparse, dense in zip(
@@ -179,7 +179,7 @@ def test_equal_kernels_have_equal_weights() -> None:
     assert found.weights[0] == pytest.approx(found.weights[4], rel=1e-9)
 
 
-def test_relabelled_kernels_have_relabelled_weights() -> None:
+def test_permuted_kernels_have_permuted_weights() -> None:
     problem = make_problem(1, "gaussian", n=30, p=6)
     order = np.random.default_rng(0).permutation(6)
     (found,) = l2_krr_path(problem.dense(), problem.y, [(100.0,)])
@@ -199,7 +199,7 @@ def test_the_units_of_the_target_do_not_matter(factor: float) -> None:
     assert scaled.intercept == pytest.approx(factor * problem.y.mean() + 5.0)
 
 
-def unseen() -> tuple[GramKernels, Floats]:
+def kernels_without_alignment() -> tuple[GramKernels, Floats]:
     rng = np.random.default_rng(0)
     y = rng.normal(size=12)
     deviations = y - y.mean()
@@ -210,8 +210,8 @@ def unseen() -> tuple[GramKernels, Floats]:
     return GramKernels(grams, grams, np.ones(3, dtype=bool)), y
 
 
-def test_labels_that_no_kernel_sees_and_labels_without_variance() -> None:
-    kernels, y = unseen()
+def test_labels_without_alignment_and_constant_labels_are_refused() -> None:
+    kernels, y = kernels_without_alignment()
     with pytest.raises(NoWeightsError):
         l2_krr_path(kernels, y, [(1.0,)])
     for constant in (0.0, 0.1):
@@ -219,7 +219,7 @@ def test_labels_that_no_kernel_sees_and_labels_without_variance() -> None:
             l2_krr_path(make_problem(0, "gaussian", n=12).kernels, np.full(12, constant), [(1.0,)])
 
 
-def test_a_gap_that_is_too_large_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_gap_that_is_too_large_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = make_problem(1, "gaussian", n=30, p=6)
     monkeypatch.setattr("kernel_pipeline.tasks.learners.l2_krr.MAX_STEPS", 1)
     (found,) = l2_krr_path(problem.kernels, problem.y, [(256.0,)])

@@ -25,7 +25,7 @@ VALUES: dict[str, list[tuple[float, ...]]] = {
 
 
 class Case:
-    """Kernels over samples in no order, some constant on the training set though not elsewhere."""
+    """Kernels of shuffled samples, of which one is constant on the training set, but not elsewhere."""
 
     def __init__(self, seed: int, kind: str, method: str, p: int = 6) -> None:
         rng = np.random.default_rng(seed)
@@ -89,11 +89,11 @@ class Case:
 def test_against_a_plain_computation(seed: int, method: str, kind: str) -> None:
     case, values = Case(seed, kind, method), VALUES[method]
     found = case.learn(method)
-    # the same learner on the same kernels, dense and without the dead one, by a path of its own
+    # the same learner on dense kernels, without the constant one
     dense = GramKernels(case.scaled[:, case.train], case.scaled, np.ones(len(case.alive), dtype=bool))
     learned = ONE_STAGE[method].learn_path(dense, case.target[case.train], values)
     predictions = [np.tensordot(one.weights, case.scaled, 1) @ one.coefficients + one.intercept for one in learned]
-    tolerance = 0.1 if method == "l1-svm" else 2e-3  # a sample on the border may be on either side
+    tolerance = 0.1 if method == "l1-svm" else 2e-3  # a sample on the decision boundary may be assigned to either side
     for errors, samples in (
         (found.path.train_errors, case.train),
         (found.path.validation_errors, case.validation),
@@ -102,7 +102,7 @@ def test_against_a_plain_computation(seed: int, method: str, kind: str) -> None:
         expected = [case.error(method, one, samples) for one in predictions]
         np.testing.assert_allclose(np.array(errors, dtype=float), expected, rtol=tolerance, atol=tolerance)
     validation = [error for error in found.path.validation_errors if error is not None]
-    assert found.path.best == int(np.argmin(validation))  # the first of equals, which is the most regularised
+    assert found.path.best == int(np.argmin(validation))  # the first of equal errors, which is the most regularised
     assert found.path.values == values
     assert found.path.certificates is not None
     assert found.certificate == found.path.certificates[found.path.best]
@@ -116,7 +116,7 @@ def test_against_a_plain_computation(seed: int, method: str, kind: str) -> None:
 
 
 @pytest.mark.parametrize("method", ["l1-svm", "l2-krr"])
-def test_the_choice_differs_from_problem_to_problem(method: str) -> None:
+def test_the_choice_differs_between_problems(method: str) -> None:
     best = set()
     for seed in range(8):
         case = Case(seed, "gaussian", method)
@@ -126,7 +126,7 @@ def test_the_choice_differs_from_problem_to_problem(method: str) -> None:
 
 
 @pytest.mark.parametrize("method", ONE_STAGE)
-def test_held_out_labels_do_not_reach_the_weights(method: str) -> None:
+def test_held_out_labels_do_not_affect_the_weights(method: str) -> None:
     case = Case(3, "gaussian", method)
     found = case.learn(method)
     changed = case.target.copy()
@@ -147,7 +147,7 @@ def test_kernels_that_are_all_constant_leave_no_weights(method: str, kind: str) 
 
 
 @pytest.mark.parametrize("method", ONE_STAGE)
-def test_a_value_that_misses_its_certificate_does_not_count(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_value_without_a_certificate_is_not_chosen(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
     case = Case(1, "gaussian", method)
     best = case.learn(method).path.best
     kind = type(ONE_STAGE[method])

@@ -90,7 +90,7 @@ def test_ridge_paths_are_solved_to_their_residuals(widths: str) -> None:
     np.testing.assert_allclose(images.reshape(300, -1), expected, atol=1e-5)
 
 
-def test_no_more_panels_are_in_memory_than_the_plan_says() -> None:
+def test_no_more_panels_are_in_memory_than_projected() -> None:
     n, width = 3000, 100
     bounds = list(range(0, n + 1, width))
     target = np.random.default_rng(0).normal(size=(n, 1))

@@ -25,7 +25,7 @@ def test_misclassification_counts_wrong_signs() -> None:
     labels = np.array([1.0, -1.0, 1.0, -1.0])
     predictions = np.array([[0.3, -2.0, 1e-9, 0.1], [-0.3, 2.0, 1e-9, -0.1], [5.0, -1e-9, 5.0, -3.0]]).T
     np.testing.assert_array_equal(misclassification(predictions[:, None], labels[:, None]), [0.25, 0.5, 0.0])
-    # 0 counts as +1, whatever its own sign
+    # 0 counts as +1, whatever the sign of the zero
     for decisions, expected in (([0.0, -1.0, -0.0, -1.0], 0.0), ([1.0, 0.0, 1.0, -0.0], 0.5)):
         np.testing.assert_array_equal(misclassification(np.reshape(decisions, (4, 1, 1)), labels[:, None]), [expected])
 
@@ -57,18 +57,18 @@ def make_problem(seed: int, task: str) -> tuple[Floats, Split]:
     if task == "classification":
         target = np.where(target > 2.2, 1.0, -1.0)
     kernel = dense.gaussians(features, (-2, -2))[0].astype(np.float64)
-    # validation and test of different sizes, neither behind the other, so that a mix-up shows
+    # the validation and test sets have different sizes and are interleaved, so that confusing them is detected
     shuffled = rng.permutation(m)
     return kernel, Split(target[:, None], np.sort(shuffled[:50]), np.sort(shuffled[50:63]), np.sort(shuffled[63:]))
 
 
 def path_of(task: str, kernel: Floats, split: Split, values: list[float]) -> PathResult:
-    """The path of a kernel as it is."""
+    """Fit the path of a kernel that is not centered."""
     return fit_path(task, TrialKernel.of(kernel, split.train, split.held_out), split, FitOptions(values))
 
 
 def predicted(split: Split, made_up: Callable[[Floats], Floats]) -> FittedPath:
-    """Predictions that are made up from the right ones; the held-out samples are in one block."""
+    """Return artificial predictions, computed from the labels; the held-out samples are in one block."""
     return FittedPath(made_up(split.target[split.train]), lambda rows: made_up(split.target[split.held_out]))
 
 
@@ -113,15 +113,15 @@ def test_against_a_plain_script(task: str, seed: int) -> None:
     assert all(isinstance(error, float) for error in (*path.validation_errors, *path.test_errors))
 
 
-def test_the_problems_above_choose_something() -> None:
-    # Were the best always the first or the last, they would not tell a choice from none.
+def test_the_best_values_of_the_problems_above_are_inside_the_path() -> None:
+    # If the best value were always the first or the last, the tests could not detect a wrong choice.
     chosen = {path_of("regression", *make_problem(seed, "regression"), RIDGES).best for seed in range(4)}
     assert chosen - {0, len(RIDGES) - 1}
 
 
 @pytest.mark.parametrize(("task", "values"), [("regression", RIDGES), ("classification", COSTS)])
-def test_ties_go_to_the_most_regularised(task: str, values: list[float]) -> None:
-    # A constant kernel knows nothing of the samples: every value of the path predicts the same.
+def test_ties_choose_the_most_regularised_value(task: str, values: list[float]) -> None:
+    # With a constant kernel, every value of the path gives the same predictions.
     kernel, split = make_problem(0, task)
     path = path_of(task, np.ones_like(kernel), split, values)
     assert len(set(path.validation_errors)) == 1
@@ -129,7 +129,7 @@ def test_ties_go_to_the_most_regularised(task: str, values: list[float]) -> None
 
 
 def test_ties_that_are_not_the_first_values(monkeypatch: pytest.MonkeyPatch) -> None:
-    # Classification errors are steps of one sample, so ties are the rule: predictions made up to tie at 1 and 2.
+    # Classification errors often tie; these artificial predictions tie at the values 1 and 2, counted from 0.
     kernel, split = make_problem(0, "classification")
 
     def made_up(square: Floats, labels: Floats, values: list[float], weights: None) -> FittedPath:
@@ -142,7 +142,7 @@ def test_ties_that_are_not_the_first_values(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_held_out_labels_change_errors_but_not_predictions() -> None:
-    # Nothing of the test fold may reach the choice.
+    # The test fold must not affect the choice.
     kernel, split = make_problem(1, "regression")
     path = path_of("regression", kernel, split, RIDGES)
     changed = split.target.copy()
@@ -173,7 +173,7 @@ def test_a_value_without_a_fit_has_no_errors_and_is_never_the_best(monkeypatch: 
     assert path.best == 2
 
 
-def test_a_kernel_that_only_a_large_ridge_mends() -> None:
+def test_a_kernel_that_is_positive_definite_only_with_a_large_ridge() -> None:
     kernel, split = make_problem(0, "regression")
     rng = np.random.default_rng(0)
     v = rng.normal(size=len(kernel))
@@ -188,7 +188,7 @@ def test_a_kernel_that_only_a_large_ridge_mends() -> None:
 
 @pytest.fixture
 def metrics() -> Iterator[list[str]]:
-    """Two metrics of regression, of which one has the unit of the labels."""
+    """Register three metrics of regression, of which one has the unit of the labels."""
     found = [
         Metric(
             "largest", ("regression",), lambda p, y: np.abs(p - y[:, :, None]).max(axis=(0, 1)), "largest error", True

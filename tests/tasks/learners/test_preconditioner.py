@@ -8,7 +8,7 @@ from tests.tasks.learners.ridge_problems import WIDTHS, gaussian_kernel
 
 
 @pytest.mark.parametrize("widths", WIDTHS)
-def test_what_is_left_is_positive_semidefinite_and_near_the_best_of_its_rank(widths: str) -> None:
+def test_the_remainder_is_positive_semidefinite_and_close_to_that_of_the_best_rank(widths: str) -> None:
     kernel, _, _ = gaussian_kernel(400, widths)
     values = np.linalg.eigvalsh(kernel)
     for rank in (10, 150):
@@ -21,7 +21,7 @@ def test_what_is_left_is_positive_semidefinite_and_near_the_best_of_its_rank(wid
 
 
 def test_pivots_are_drawn_in_proportion_to_the_diagonal(monkeypatch: pytest.MonkeyPatch) -> None:
-    # Of a diagonal kernel, no column changes another: the first pivot shows the distribution.
+    # The columns of a diagonal kernel do not affect each other, so the first pivot shows the distribution.
     kernel = np.diag([0.1, 0.2, 0.3, 0.4])
     counts = np.zeros(4)
     for seed in range(600):
@@ -47,7 +47,7 @@ def test_degenerate_kernels(kernel: np.ndarray) -> None:
     np.testing.assert_allclose(found.precondition(np.ones((30, 1)), np.array([0.5]))[0, 0], 1 / (kernel[0].sum() + 0.5))
 
 
-def test_the_tail_is_an_eigenvalue_that_the_rest_typically_has() -> None:
+def test_the_tail_is_a_typical_eigenvalue_of_the_remainder() -> None:
     kernel, _, _ = gaussian_kernel(500, "narrow")
     found = low_rank(InMemoryKernel(kernel.copy()), 50, 0.0)
     rest = kernel - (found.vectors * found.values) @ found.vectors.T

@@ -13,7 +13,7 @@ RIDGES = [2.0**exponent for exponent in range(0, -31, -3)]
 
 
 def make_problem(n: int, held_out: int = 17) -> tuple[Floats, Floats, Floats]:
-    """A centered kernel of trace one, labels of two outputs with a mean, and the rows of held-out samples."""
+    """Return a centered kernel of trace one, labels of two outputs with a mean, and the rows of held-out samples."""
     rng = np.random.default_rng(n)
     features = rng.normal(size=(n + held_out, 3))
     kernel = dense.gaussians(features, (-3, -3))[0]
@@ -26,7 +26,7 @@ def make_problem(n: int, held_out: int = 17) -> tuple[Floats, Floats, Floats]:
 
 
 def solve(kernel: Floats, target: Floats, ridge: float) -> Floats:
-    """(K + ridge I)^-1 y by a dense solve, refined with residuals in extended precision."""
+    """Compute (K + ridge I)^-1 y by a dense solve, refined with residuals in extended precision."""
     matrix = kernel.astype(np.longdouble) + ridge * np.eye(len(kernel), dtype=np.longdouble)
     solution = np.zeros(target.shape, dtype=np.longdouble)
     for _ in range(4):
@@ -36,7 +36,7 @@ def solve(kernel: Floats, target: Floats, ridge: float) -> Floats:
 
 
 def tolerance(ridge: float) -> float:
-    """The kernel has norm at most one, so its condition number with the ridge is at most 1/ridge."""
+    """Return the relative tolerance, for a kernel of norm at most one and a condition number of about 1 / ridge."""
     return 16 * EPS * (1.0 + 1.0 / ridge)
 
 
@@ -66,7 +66,7 @@ def test_against_scikit_learn(n: int) -> None:
 
 @pytest.mark.parametrize("n", [2, 3, 4, 5, 33])
 def test_a_kernel_of_full_rank_that_is_not_centered(n: int) -> None:
-    # Nothing in the path relies on a kernel that maps 1 to 0.
+    # The path does not assume that the kernel maps the vector of ones to 0.
     rng = np.random.default_rng(n)
     root = rng.normal(size=(n, n))
     kernel, target, held_out = root @ root.T, rng.normal(size=(n, 1)), rng.normal(size=(4, n))
@@ -81,11 +81,11 @@ def test_a_kernel_of_full_rank_that_is_not_centered(n: int) -> None:
 @pytest.mark.parametrize("n", SIZES)
 def test_the_intercept_is_the_mean_of_the_target(n: int) -> None:
     kernel, target, held_out = make_problem(n)
-    nowhere = np.zeros((2, n))  # a sample like no other
+    nowhere = np.zeros((2, n))  # samples that are similar to no other
     means = target.mean(axis=0)[:, None]
     expected = np.broadcast_to(means, (2, 2, len(RIDGES)))
     np.testing.assert_array_equal(predict_ridges(kernel, target, nowhere, RIDGES), expected)
-    # a huge ridge leaves nothing else, and a target moved as a whole moves its predictions
+    # a huge ridge leaves only the mean, and a shift of the target shifts the predictions
     np.testing.assert_allclose(
         predict_ridges(kernel, target, held_out, [1e12]), np.broadcast_to(means, (17, 2, 1)), rtol=1e-9
     )
@@ -94,7 +94,7 @@ def test_the_intercept_is_the_mean_of_the_target(n: int) -> None:
 
 
 def test_one_training_sample() -> None:
-    # Its label is its own mean: whatever the kernel and the ridge, it predicts that label.
+    # The mean is the label of the sample, so it is predicted for any kernel and ridge.
     actual = predict_ridges(np.array([[0.7]]), np.array([[4.0]]), np.array([[0.3], [-2.0]]), [1.0, 1e-9])
     np.testing.assert_array_equal(actual, np.full((2, 1, 2), 4.0))
 
@@ -107,7 +107,7 @@ def test_a_ridge_too_small_for_an_indefinite_kernel_has_no_fit(n: int) -> None:
     target, held_out = rng.normal(size=(n, 2)), rng.normal(size=(2, n))
     with pytest.raises(NotPositiveDefiniteError, match=r"eigenvalue below -0\.25"):
         predict_ridges(kernel, target, held_out, [0.125, 0.25])
-    # a ridge above the eigenvalue makes it a kernel again, and its neighbours without a fit do not spoil its own
+    # a larger ridge makes the matrix positive definite, and ridges without a fit do not affect the others
     actual = predict_ridges(kernel, target, held_out, [0.25, 1.0, 0.4, 0.75])
     assert np.isnan(actual[:, :, [0, 2]]).all()
     for number, ridge in ((1, 1.0), (3, 0.75)):

@@ -45,7 +45,7 @@ def test_the_ridge_that_is_factorised_needs_one_step() -> None:
 
 
 def test_right_hand_sides_in_an_invariant_subspace_are_solved_exactly() -> None:
-    # One eigenvector, and nothing at all: the Lanczos vectors end after one step, and before it.
+    # For an eigenvector, the Lanczos iteration ends after one step; for zero, it ends before the first.
     kernel, _, _ = gaussian_kernel(100, "mixed")
     vector = np.linalg.eigh(kernel)[1][:, -1]
     target = np.column_stack([vector, np.zeros(100)])

@@ -55,7 +55,7 @@ def test_the_classifier_is_that_of_libsvm(kind: str) -> None:
         assert found.slopes[0, place] == pytest.approx(slope, rel=1e-4, abs=1e-6)
 
 
-def test_a_column_among_others_has_the_same_fits_to_the_last_digit() -> None:
+def test_a_column_among_others_has_exactly_the_same_fits() -> None:
     columns = [
         WeightedColumn.of(*problem(seed, kind), np.ones(N)) for seed in range(3) for kind in ("counts", "numbers")
     ]

@@ -36,7 +36,7 @@ def numbers(seed: int, labels: str) -> tuple[RankOneKernels, Split]:
 
 @pytest.mark.parametrize("labels", ["output", "outputs", "two", "three"])
 @pytest.mark.parametrize("metric", ["", "other"])
-def test_a_path_is_that_of_a_kernel_of_one_column(labels: str, metric: str) -> None:
+def test_a_path_equals_that_of_a_kernel_of_one_column(labels: str, metric: str) -> None:
     kernels, split = numbers(0, labels)
     problem, values = ("regression", RIDGES) if "output" in labels else ("classification", COSTS)
     name = metric and ("mae" if problem == "regression" else "balanced_error")
@@ -58,7 +58,7 @@ def test_a_path_is_that_of_a_kernel_of_one_column(labels: str, metric: str) -> N
         assert (validation[k], test[k]) == (path.validation_errors[path.best], path.test_errors[path.best])
 
 
-def test_ridge_is_that_of_scikit_learn() -> None:
+def test_ridge_equals_that_of_scikit_learn() -> None:
     kernels, split = numbers(1, "output")
     column, y = _dense(kernels, 2), split.target[split.train, 0]
     validation, _ = single_column_errors("regression", kernels, split, RIDGES)

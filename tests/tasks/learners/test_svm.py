@@ -12,7 +12,7 @@ VALUES = [0.01, 1.0, 100.0, 1e4]
 
 
 def make_problem(seed: int = 0, n: int = 60, held_out: int = 25) -> tuple[Floats, Floats, Floats]:
-    """Kernel, labels and the rows of held-out samples, of two classes that overlap."""
+    """Return the kernel, the labels and the rows of held-out samples of two overlapping classes."""
     rng = np.random.default_rng(seed)
     features = rng.normal(size=(n + held_out, 3))
     target = np.where(features[:, 0] + 0.5 * rng.normal(size=n + held_out) > 0.3, 1.0, -1.0)
@@ -40,7 +40,7 @@ def test_decisions_are_positive_for_the_positive_class() -> None:
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 def test_a_kernel_that_is_not_finite_is_refused(bad: float) -> None:
-    # scikit-learn is told to take the kernel on trust, and libsvm would never end.
+    # scikit-learn's check for finite values is switched off, and libsvm would not terminate.
     kernel, target, held_out = make_problem()
     broken = kernel.copy()
     broken[3, 2] = bad
@@ -60,7 +60,7 @@ def test_a_fit_that_does_not_converge_is_an_error(monkeypatch: pytest.MonkeyPatc
         fit_svm_path(kernel, target, [100.0])
 
 
-def test_settings_of_scikit_learn_are_put_back() -> None:
+def test_settings_of_scikit_learn_are_restored() -> None:
     import sklearn
 
     before = sklearn.get_config()
@@ -70,7 +70,7 @@ def test_settings_of_scikit_learn_are_put_back() -> None:
 
 
 def several_classes(seed: int, n: int = 90, held_out: int = 40) -> tuple[Floats, Floats, Floats]:
-    """Kernel, block of labels and the rows of held-out samples, of four classes of unlike sizes that overlap."""
+    """Return kernel, block of labels and rows of held-out samples of four overlapping classes of different sizes."""
     rng = np.random.default_rng(seed)
     features = rng.normal(size=(n + held_out, 2))
     classes = np.digitize(features[:, 0] + 0.7 * rng.normal(size=n + held_out), [-0.5, 0.2, 1.2])
@@ -99,7 +99,7 @@ def test_class_weights_of_two_classes_against_scikit_learn() -> None:
     assert np.abs(actual - fit_svm_path(kernel, target, [1.0]).predict(held_out)[:, 0, 0]).max() > 1e-3
 
 
-def test_ties_of_several_classes_go_where_those_of_scikit_learn_go() -> None:
+def test_ties_of_several_classes_are_broken_as_by_scikit_learn() -> None:
     # Three classes at the corners of a triangle: every class wins one of three votes for the samples in the middle.
     corners = np.array([[1.0, 0.0], [-0.5, 3**0.5 / 2], [-0.5, -(3**0.5) / 2]])
     features = np.concatenate([corners * scale for scale in (1.0, 1.1, 1.2)])

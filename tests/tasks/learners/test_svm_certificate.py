@@ -54,7 +54,7 @@ def test_gaps_of_libsvm(cost: float) -> None:
 
 @pytest.mark.parametrize("cost", COSTS)
 def test_the_default_tolerance_of_libsvm_is_certified(cost: float) -> None:
-    # With the gap of the classifier itself, instead of its best multiple, huge values of C would not be.
+    # With the gap of the classifier itself, instead of its best multiple, huge values of C would not be certified.
     from sklearn.svm import SVC
 
     problem = two_classes(1)

@@ -14,7 +14,7 @@ COSTS = [2.0**exponent for exponent in range(-4, 19, 2)]
 
 
 def plain_gap(kernel: Floats, labels: Floats, alpha: Floats, bounds: Floats) -> float:
-    """The relative gap of a classifier itself, with the best of many intercepts."""
+    """Return the relative gap of a classifier itself, with the best of many intercepts."""
     values = kernel @ (labels * alpha)
     square = float((labels * alpha) @ values)
     losses = [bounds @ np.maximum(0.0, 1.0 - labels * (values + shift)) for shift in labels - values]
@@ -29,7 +29,7 @@ def test_two_classes(class_weight: str | None) -> None:
     assert found.certificates is not None
     assert found.certificates.max() <= MAX_GAP
     assert found.certificates.min() >= 0.0
-    # Of a small C, the best multiple of the classifier is the classifier itself.
+    # For a small C, the best multiple of the classifier is the classifier itself.
     from sklearn.svm import SVC
 
     y = problem.labels

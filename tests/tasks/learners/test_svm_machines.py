@@ -24,7 +24,7 @@ def fit(problem: Problem, costs: list[float], class_weight: str | None = None) -
 
 
 def assert_like_svc(problem: Problem, found: SvmMachines, costs: list[float], class_weight: str | None = None) -> None:
-    """Two classes: decision values within 1e-3 of their spread, and the labels of SVC with its default tolerance."""
+    """Check decision values of two classes to 1e-3 of their spread, and labels against SVC with default tolerance."""
     decisions = found.predict(problem.held_out)[:, 0]
     bounds = sample_weights(problem.target, class_weight)
     assert found.gaps.max() <= GAP
@@ -80,7 +80,10 @@ def test_a9a(data_dir: Path) -> None:
 @pytest.mark.parametrize("class_weight", [None, "balanced"])
 def test_the_classes_of_digits(class_weight: str | None) -> None:
     features, classes = load_digits(return_X_y=True)
-    features, classes = features[:700], classes[:700] % 6  # classes of unlike sizes, most of which are two digits
+    features, classes = (
+        features[:700],
+        classes[:700] % 6,
+    )  # classes of different sizes, most of which contain two digits
     problem = of_features(features, np.eye(6)[classes], 400, (2.0**-10, 2.0**-7))
     costs = [100.0, 1e3, 1e5]
     found = fit(problem, costs, class_weight)

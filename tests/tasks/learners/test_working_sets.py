@@ -19,7 +19,7 @@ from tests.tasks.learners.svm_problems import Problem, dual_variables, exact_mac
 
 
 def solver_of(problem: Problem, max_working_set: int = 60) -> SvmProblem:
-    """A solver whose working sets are much smaller than the problem."""
+    """Return a solver whose working sets are much smaller than the problem."""
     return SvmProblem(SquareRows(problem.kernel), problem.labels, np.ones(len(problem.kernel)), max_working_set)
 
 
@@ -62,8 +62,8 @@ def test_the_working_set_has_the_largest_violations_of_both_sides() -> None:
     assert set(sorted(down, key=lambda i: kinks[i])[:30]) <= set(working.tolist())
 
 
-def test_a_round_by_parts_of_the_samples_is_the_same_round() -> None:
-    # What workers do that hold a part of the samples each: the block comes from the parts, and so do the images.
+def test_a_round_from_parts_of_the_samples_equals_the_whole_round() -> None:
+    # Workers hold one part of the samples each; the block and the images are assembled from these parts.
     problem = two_classes(2)
     solver = solver_of(problem)
     state, _ = solve(solver, SvmState.start(len(problem.kernel), 200.0), goal=0.05)

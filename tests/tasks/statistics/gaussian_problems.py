@@ -27,7 +27,7 @@ Family = Callable[[tuple[int, int], Floats, Floats, Floats], None]
 class Problem:
     features: Floats
     targets: Floats
-    """(m, T)"""
+    """Label columns, (m, T)."""
     bounds: Integers
     log2_gamma: tuple[int, int]
     tile: int
@@ -44,12 +44,12 @@ class Problem:
         return np.concatenate([np.arange(self.bounds[f], self.bounds[f + 1]) for f in sorted(folds)])
 
     def blocks(self) -> list[list[int]]:
-        """Each label column alone, and all of them as one block."""
+        """Return each label column alone, and all of them as one block."""
         columns = list(range(self.targets.shape[1]))
         return [[column] for column in columns] + ([columns] if len(columns) > 1 else [])
 
     def sets(self) -> list[list[int]]:
-        """The training folds of every trial, and every test fold."""
+        """Return the training folds of every trial, and every test fold."""
         folds = range(self.folds)
         training = [[f for f in folds if f not in (t, (t + 1) % self.folds)] for t in folds]
         return training + [[t] for t in folds]
@@ -60,7 +60,7 @@ def gaussian_family(log2_gamma: tuple[int, int], rows: Floats, columns: Floats, 
 
 
 def filling(problem: Problem, family: Family = gaussian_family) -> Fill:
-    """Blocks of the kernels of a problem, from its features as they are."""
+    """Return a function that computes blocks of the kernels of a problem from its unchanged features."""
 
     def fill(rows: slice, columns: slice, out: Floats) -> None:
         x = problem.features[rows]
@@ -70,14 +70,14 @@ def filling(problem: Problem, family: Family = gaussian_family) -> Fill:
 
 
 def sums_of(problem: Problem, family: Family = gaussian_family) -> tuple[Sums, Floats]:
-    """The sums over all tiles, and the tiles put together; what no tile covers stays NaN."""
+    """Return the sums over all tiles, and the assembled tiles; entries that no tile covers are NaN."""
     m, p = len(problem.features), problem.kernels
     sums = Sums.zeros(problem.folds, p, problem.targets.shape[1], m)
     gram = np.full((p, m, m), np.nan)
     spans = [slice(start, min(start + problem.tile, m)) for start in range(0, m, problem.tile)]
     for number, rows in enumerate(spans):
         for columns in spans[number:]:
-            # NaN, so that an entry the tile forgets does not pass for a number
+            # NaN, so that an entry that is not written is detected
             values = np.full((p, rows.stop - rows.start, columns.stop - columns.start), np.nan)
             add_tile(sums, filling(problem, family), problem.targets, problem.bounds, (rows, columns), values)
             gram[:, rows, columns] = values
@@ -100,7 +100,7 @@ def make_problem(
     scale: float = 1.0,
     offset: float = 0.0,
 ) -> Problem:
-    """Normal features; the first target a function of them, the second their classes."""
+    """Return a problem with normal features, of which the first target is a function; the second has random classes."""
     rng = np.random.default_rng(seed)
     features = scale * rng.normal(size=(m, d))
     smooth = np.sin(features[:, 0]) + 0.5 * rng.normal(size=m) + offset
@@ -117,7 +117,7 @@ def problems(draw: st.DrawFn) -> Problem:
     inner = draw(st.lists(st.integers(1, m - 1), min_size=folds - 1, max_size=folds - 1, unique=True), label="cuts")
     lo = draw(st.integers(-12, 3), label="lo")
     hi = draw(st.integers(lo, 3), label="hi")
-    # one sample; some that straddle folds and leave a rest; more than all samples
+    # tiles of one sample, tiles across folds with a remainder, and tiles larger than the data
     tile = draw(st.one_of(st.just(1), st.integers(2, m - 1), st.integers(m, 2 * m)), label="tile")
     return make_problem(
         seed=draw(st.integers(0, 2**32 - 1), label="seed"),
@@ -133,10 +133,10 @@ def problems(draw: st.DrawFn) -> Problem:
 
 
 def entry_errors(features: Floats, log2_gamma: tuple[int, int], reference: Extended) -> Floats:
-    """(p, m, m): what rounding alone may do to an entry.
+    """Return bounds on the rounding errors of all entries, (p, m, m).
 
-    Distances come as |x|^2 + |z|^2 - 2 x.z, which loses digits where two samples are close beside their norms:
-    an absolute error of some eps (|x|^2 + |z|^2), that gamma passes on. The reference rounds too, next to 1.
+    Distances are computed as |x|^2 + |z|^2 - 2 x.z, which loses digits if two samples are close compared with their
+    norms: the absolute error is some eps (|x|^2 + |z|^2), multiplied by gamma. The reference is rounded near 1, too.
     """
     squares = (features**2).sum(axis=1)
     sizes = squares[:, None] + squares[None, :]
@@ -151,11 +151,11 @@ def assert_close_statistics(
     errors: Floats,
     labels: Floats,
 ) -> None:
-    """Every entry to 1e-9 of itself, but for what rounding of the sums must be allowed.
+    """Check every entry to a relative error of 1e-9, with an allowance for rounding of the sums.
 
-    The allowance is first-order analysis, with e_k = ||errors of E_k||_F: M_kl moves by e_k ||E_l|| + e_l ||E_k||,
-    a_k by e_k ||y||^2 and trace_k by e_k. It is some 1e-13 of these products, so it counts only where M, a or
-    a trace is what cancellation leaves over: close pairs in a fold of two, or labels at right angles to a kernel.
+    The allowance is a first-order analysis, with e_k = ||errors of E_k||_F: M_kl changes by e_k ||E_l|| + e_l ||E_k||,
+    a_k by e_k ||y||^2 and trace_k by e_k. It is some 1e-13 of these products, so it matters only if M, a or a trace is
+    the result of cancellation: close pairs in a fold of two, or labels that are orthogonal to a kernel.
     """
     rtol, n, label_squares = 1e-9, len(labels), float(np.vdot(labels, labels))
     # Samples so close that centering leaves less than 1e-13 of the trace n: these kernels may count as constant.
@@ -174,7 +174,7 @@ def assert_close_statistics(
     assert actual.label_norm == pytest.approx(expected.label_norm, rel=rtol, abs=ROUNDINGS * EPS * label_squares)
     np.testing.assert_array_equal(actual.M, actual.M.T)
     if (expected.trace <= 1e6 * errors).any():
-        return  # a trace that is mostly rounding: nothing can be divided by it
+        return  # a trace that is mostly rounding cannot be a divisor
     # The relative errors of a quotient are those of its parts, added.
     relative = 2.0 * (rtol + errors / expected.trace)
     scaled, one = actual.scaled(actual.trace), expected.trace_one()
@@ -212,5 +212,5 @@ def check_all_sets(problem: Problem, sums: Sums) -> None:
             target = problem.targets[:, columns]
             actual = statistics(sums, problem.targets, columns, folds, problem.bounds)
             expected = dense.dense_statistics(reference, target, inside)
-            # the sums were taken with these labels, mean and all, so that is what rounding is relative to
+            # the sums contain these labels without centering, so rounding is relative to them
             assert_close_statistics(actual, expected, norms, errors, target[inside])

@@ -1,4 +1,4 @@
-"""Alignment against the paper's definitions, its example, and what it says of the predictor."""
+"""Alignment, compared with the definitions, the example and the predictor of the paper."""
 
 import numpy as np
 import pytest
@@ -39,7 +39,7 @@ def test_against_the_definitions(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(34))
-def test_bounds_and_what_changes_nothing(seed: int) -> None:
+def test_bounds_and_invariances(seed: int) -> None:
     rng = np.random.default_rng(seed)
     n = int(rng.integers(3, 30))
     K, L, shift = random_kernel(rng, n), random_kernel(rng, n), rng.normal(size=n)
@@ -62,7 +62,7 @@ def test_bounds_and_what_changes_nothing(seed: int) -> None:
 
 @pytest.mark.parametrize("share", [0.01, 0.1, 0.25, 0.5, 0.8, 0.99])
 def test_the_papers_example(share: float) -> None:
-    """A part of the points at (-1, 0) with label -1, the others at (1, 0) with label 1, and K = x.x' + 1."""
+    """Some points are at (-1, 0) with label -1, the others at (1, 0) with label 1, and K = x.x' + 1."""
     n = 100
     y = np.where(np.arange(n) < round(share * n), -1.0, 1.0)
     x = np.column_stack([y, np.zeros(n)])
@@ -73,7 +73,7 @@ def test_the_papers_example(share: float) -> None:
     assert alignment_with_labels(kernel, y[:, None]).biased == pytest.approx(1.0, rel=1e-12)
 
 
-def test_what_is_constant_has_no_alignment() -> None:
+def test_constant_kernels_and_labels_have_no_alignment() -> None:
     K = random_kernel(np.random.default_rng(0), 8)
     zeros = np.zeros((8, 8))
     assert centered_alignment(zeros, K) == centered_alignment(K, zeros) == uncentered_alignment(K, zeros) == 0.0

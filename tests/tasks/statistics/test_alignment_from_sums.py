@@ -27,12 +27,12 @@ def test_alignments_against_the_definition() -> None:
             combined = np.tensordot(mu.astype(np.longdouble), cut, axes=1)
             of_all = dense.centered_alignment(combined, target[inside])
             assert alignment(actual, mu) == pytest.approx(of_all, rel=1e-8)
-            # of trace-one kernels, weights mu_k are weights mu_k trace_k of the kernels as they are
+            # weights mu_k of the kernels are weights mu_k trace_k of the trace-one kernels
             assert alignment(actual.scaled(actual.trace), mu * actual.trace) == pytest.approx(of_all, rel=1e-8)
             assert alignment(actual, 1e3 * mu) == pytest.approx(of_all, rel=1e-8)
 
 
-def test_alignment_of_labels_that_do_not_vary_is_not_defined() -> None:
+def test_alignment_with_constant_labels_is_undefined() -> None:
     problem = make_problem(37, 20, 3, (-3, 3), 7)
     constant = Problem(problem.features, np.full((20, 1), 2.0), problem.bounds, problem.log2_gamma, 7)
     sums, _ = sums_of(constant)
@@ -42,8 +42,8 @@ def test_alignment_of_labels_that_do_not_vary_is_not_defined() -> None:
     assert np.isnan(alignment(actual, np.ones(7)))
 
 
-def test_alignment_never_leaves_its_range_where_a_fold_holds_one_class() -> None:
-    # Three of the rare class in six folds: three test folds see one class only, and their labels, shifted by the
+def test_alignment_is_at_most_one_or_undefined_if_a_fold_has_one_class() -> None:
+    # With three samples of the rare class, three of six test folds contain one class, and their labels, shifted by the
     # mean of all, are constant up to rounding.
     for m in range(30, 61):
         problem = make_problem(41, m, 3, (-4, 2), m, folds=6)
@@ -76,7 +76,7 @@ def test_uncentered_alignments_undo_both_shifts(offset: float, tile: int) -> Non
 
 
 def test_uncentered_alignments_of_the_shifted_kernels_themselves() -> None:
-    # With no shift to undo, the sums stand for E itself.
+    # Without shifts, the sums are those of E itself.
     problem = make_problem(47, 30, 2, (-3, 3), 11)
     sums, _ = sums_of(problem)
     shifted = dense.gaussians(problem.features, problem.log2_gamma) - 1
@@ -88,7 +88,7 @@ def test_uncentered_alignments_of_the_shifted_kernels_themselves() -> None:
     np.testing.assert_allclose(actual, expected, rtol=1e-9)
 
 
-def test_labels_that_are_all_zero_are_aligned_with_nothing() -> None:
+def test_labels_that_are_all_zero_have_no_alignment() -> None:
     problem = make_problem(5, 12, 2, (-1, 1), 12)
     zero = np.zeros(12)
     sums, _ = sums_of(Problem(problem.features, zero[:, None], problem.bounds, problem.log2_gamma, 12))

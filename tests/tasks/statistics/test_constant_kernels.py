@@ -12,7 +12,7 @@ from tests.tasks.statistics.gaussian_problems import Problem, gaussian_family, m
 
 @pytest.mark.parametrize("tile", [1, 3, 11, 100])
 @pytest.mark.parametrize("d", [1, 2, 5])
-def test_a_kernel_that_is_constant_on_the_training_set_counts_as_none(d: int, tile: int) -> None:
+def test_a_kernel_that_is_constant_on_the_training_set_has_no_statistics(d: int, tile: int) -> None:
     problem = make_problem(19, 40, d, (-12, 3), tile)
     features = problem.features.copy()
     features[8:32] = 0.75  # folds 1 to 3; its squares are exact, however they are summed
@@ -28,7 +28,7 @@ def test_a_kernel_that_is_constant_on_the_training_set_counts_as_none(d: int, ti
 
 
 @pytest.mark.parametrize("value", [0.3, 1.0, 0.0])
-def test_one_constant_kernel_beside_others_that_vary(value: float) -> None:
+def test_one_constant_kernel_among_others_that_vary(value: float) -> None:
     problem = make_problem(23, 40, 3, (-2, 2), 9, targets=2)
 
     def with_a_constant(log2_gamma: tuple[int, int], rows: Floats, columns: Floats, out: Floats) -> None:
@@ -51,7 +51,7 @@ def test_one_constant_kernel_beside_others_that_vary(value: float) -> None:
         assert np.isnan(alignment(actual, np.eye(5)[1]))
 
 
-def test_identical_training_rows_far_from_the_origin_count_as_none_too() -> None:
+def test_identical_training_rows_far_from_the_origin_have_no_statistics() -> None:
     rng = np.random.default_rng(0)
     for d in range(2, 12):
         for tile in (7, 16):
@@ -64,7 +64,7 @@ def test_identical_training_rows_far_from_the_origin_count_as_none_too() -> None
 
 
 # At 2^-600 the square of E underflows and E does not, at 2^-1060 1/E overflows, at 2^-1100 gamma itself is 0: M, a and
-# the trace must agree that there is nothing, or the quotients of trace-one kernels are 0/0.
+# the trace must all be 0, or the quotients of trace-one kernels are 0/0.
 @pytest.mark.parametrize("exponent", [-600, -1000, -1060, -1100])
 def test_a_gamma_so_small_that_squares_underflow(exponent: int) -> None:
     problem = make_problem(29, 20, 3, (exponent, exponent), 7)
@@ -75,7 +75,7 @@ def test_a_gamma_so_small_that_squares_underflow(exponent: int) -> None:
 
 
 @pytest.mark.parametrize("exponent", [-300, -60, -36, -30, -20])
-def test_a_tiny_gamma_is_not_yet_a_constant(exponent: int) -> None:
+def test_a_kernel_of_tiny_gamma_is_not_constant(exponent: int) -> None:
     # exp(-gamma d^2) - 1 tends to -gamma d^2, whose centered form is 2 gamma <x, z>: of trace one, the linear kernel.
     problem = make_problem(59, 40, 3, (exponent, exponent), 9)
     sums, _ = sums_of(problem)

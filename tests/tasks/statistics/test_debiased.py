@@ -58,7 +58,7 @@ def test_alignments_of_columns_are_those_of_the_dense_u_statistic(classes: int) 
     x = rng.poisson(0.7, size=(50, 8)).astype(float)
     x[:, 3] = 0.0  # constant
     x[:, 5] = 0.0
-    x[7, 5] = 2.0  # one sample: it has no pair of distinct samples
+    x[7, 5] = 2.0  # one nonzero sample, so no product of distinct samples is nonzero
     y = rng.normal(size=(50, classes)) + x[:, :1]
     train, test = np.arange(30), np.arange(30, 50)
     found = rank_one_statistics(scipy.sparse.csr_array(x), np.zeros(8), y, train, test)
@@ -76,7 +76,7 @@ def test_alignments_of_columns_are_those_of_the_dense_u_statistic(classes: int) 
         assert combined.alignment(y[part], samples).debiased == pytest.approx(expected_value, abs=1e-12)
 
 
-def test_its_mean_is_zero_for_independent_labels_and_the_biased_one_is_not() -> None:
+def test_for_independent_labels_the_mean_is_zero_unlike_that_of_the_biased_alignment() -> None:
     rng = np.random.default_rng(5)
     found = []
     for _ in range(400):
@@ -88,7 +88,7 @@ def test_its_mean_is_zero_for_independent_labels_and_the_biased_one_is_not() -> 
 
 
 @pytest.mark.parametrize("samples", [1, 2, 3])
-def test_it_is_not_defined_for_fewer_than_four_samples(samples: int) -> None:
+def test_it_is_undefined_for_fewer_than_four_samples(samples: int) -> None:
     problem = make_problem(3, 12 // 4 * samples, 2, (-1, 1), 5, folds=3)
     assert np.isnan(from_sums(problem, [0], [0]).own_alignments()).all()
     assert np.isnan(alignment(from_sums(problem, [0], [0]), np.ones(3)))
@@ -107,12 +107,12 @@ def kernels_without_pairs() -> dict[str, Floats]:
 
 
 @pytest.mark.parametrize("name", kernels_without_pairs())
-def test_it_is_not_defined_for_a_kernel_that_does_not_vary_over_pairs(name: str) -> None:
+def test_it_is_undefined_for_a_kernel_that_is_constant_over_pairs(name: str) -> None:
     kernel, y = kernels_without_pairs()[name], np.random.default_rng(1).normal(size=(9, 1))
     assert np.isnan(alignment_with_labels(kernel, y).debiased)
 
 
-def test_it_is_not_defined_for_labels_of_one_odd_sample() -> None:
+def test_it_is_undefined_for_labels_with_one_deviating_sample() -> None:
     # y = e_1: the products of distinct samples vanish, although the labels vary.
     problem = make_problem(9, 40, 3, (-2, 2), 11, folds=4)
     target = np.zeros((40, 1))

@@ -1,4 +1,4 @@
-"""The theorems' formulas by hand, and their promises on the empirical distribution, where they hold for certain."""
+"""The theorems by hand, and their guarantees for the empirical distribution, for which they hold exactly."""
 
 import math
 
@@ -61,7 +61,7 @@ def test_bounds_fall_with_samples_and_grow_with_confidence() -> None:
 
 
 def random_problem(seed: int, task: str) -> tuple[Floats, Floats]:
-    """A kernel of all samples, all of them training samples, and labels, often unbalanced."""
+    """Return a kernel whose samples are all training samples, and labels, which are often unbalanced."""
     rng = np.random.default_rng(seed)
     n = int(rng.integers(4, 40))
     root = rng.normal(size=(n, int(rng.integers(1, 6)))) * rng.gamma(1.0, size=(n, 1))
@@ -74,7 +74,7 @@ def random_problem(seed: int, task: str) -> tuple[Floats, Floats]:
 
 @pytest.mark.parametrize("task", ["classification", "regression"])
 @pytest.mark.parametrize("seed", range(100))
-def test_the_predictor_keeps_its_promise_where_the_sample_is_the_distribution(seed: int, task: str) -> None:
+def test_the_guarantees_hold_if_the_sample_is_the_distribution(seed: int, task: str) -> None:
     kernel, y = random_problem(seed, task)
     every = np.arange(len(y))
     found = evaluated(task, kernel, y, every, every)
@@ -98,8 +98,8 @@ def test_the_predictor_keeps_its_promise_where_the_sample_is_the_distribution(se
         assert found.predictor_error <= found.theorem14 + 1e-9
 
 
-def test_with_noise_for_labels_the_error_exceeds_what_theorem_14_evaluates_to() -> None:
-    """The theorem is about the distribution: on a sample, its value is an estimate and no bound."""
+def test_with_random_labels_the_error_exceeds_the_value_of_theorem_14() -> None:
+    """The theorem holds for the distribution; its value on a sample is an estimate, not a bound."""
     exceeded = 0
     for seed in range(10):
         rng = np.random.default_rng(seed)
@@ -114,7 +114,7 @@ def test_with_noise_for_labels_the_error_exceeds_what_theorem_14_evaluates_to() 
 
 def test_unequal_classes_need_the_gamma_of_the_footnote() -> None:
     # The rarer class and as many of the other stand out; the rest is a little on the wrong side. With the Gamma for
-    # labels of variance one, the theorem would promise 0.75 and the error is 0.8.
+    # labels of variance one, the bound would be 0.75, but the error is 0.8.
     y = np.repeat([1.0, -1.0], [10, 90])
     f = np.concatenate([np.ones(10), -np.ones(10), np.full(80, 1e-3)])
     every = np.arange(100)
@@ -128,7 +128,7 @@ def test_unequal_classes_need_the_gamma_of_the_footnote() -> None:
 
 
 @pytest.mark.parametrize("task", ["classification", "regression"])
-def test_the_test_fold_is_what_is_measured(task: str) -> None:
+def test_the_error_is_measured_on_the_test_fold(task: str) -> None:
     rng = np.random.default_rng(0)
     x, every = rng.normal(size=(40, 2)), np.arange(40)
     y = x[:, 0] + 0.1 * rng.normal(size=40)
@@ -160,7 +160,7 @@ def test_the_alignment_bound_is_that_of_kernels_whose_largest_entry_is_one(seed:
     beta = max(1 / np.mean(one**2), 1 / np.mean(labels**2))  # Theorem 12 for R = R' = 1
     expected = theorem12(len(y), beta)
     assert evaluated("regression", kernel, y, every, every).theorem12 == pytest.approx(expected, rel=1e-9)
-    for factor in (1e-3, 1e3):  # units are nobody's business
+    for factor in (1e-3, 1e3):  # units do not matter
         found = evaluated("regression", factor * kernel, y / factor, every, every)
         assert found.theorem12 == pytest.approx(expected, rel=1e-9)
         bounds = theorem12_of_kernels(

@@ -18,7 +18,7 @@ FOLDS = 3
 
 
 def assignments(samples: int, repeats: int) -> Integers:
-    """Folds of each repeat: contiguous ones, then random ones of other sizes."""
+    """Return the folds of each repeat: contiguous ones first, then random ones of other sizes."""
     random = np.random.default_rng(1)
     return np.stack([np.sort(np.arange(samples) % FOLDS), *random.integers(0, FOLDS, (repeats - 1, samples))])
 

@@ -31,14 +31,14 @@ def test_sums_over_any_tiles_give_the_statistics_of_every_set(problem: Problem) 
 
 @settings(max_examples=40, deadline=None)
 @given(problems())
-def test_a_tile_holds_the_kernels_minus_one(problem: Problem) -> None:
+def test_a_tile_contains_the_kernels_minus_one(problem: Problem) -> None:
     _, gram = sums_of(problem)
     reference = dense.gaussians(problem.features, problem.log2_gamma)
     upper = np.triu_indices(len(problem.features))
     expected = (reference - 1).astype(np.float64)
     errors = entry_errors(problem.features, problem.log2_gamma, reference)
     assert_within(gram[:, *upper], expected[:, *upper], errors[:, *upper])
-    # tiles on the diagonal are written whole; below them there is nothing
+    # tiles on the diagonal are written completely; nothing is written below them
     tile = np.arange(len(problem.features)) // problem.tile
     covered = tile[:, None] <= tile[None, :]
     assert np.isfinite(gram[:, covered]).all()
@@ -49,7 +49,7 @@ def test_a_tile_holds_the_kernels_minus_one(problem: Problem) -> None:
 @pytest.mark.parametrize("tile", [7, 16, 200])
 @pytest.mark.parametrize(("d", "scale"), [(1, 1.0), (3, 0.1), (5, 1.0), (5, 10.0)])
 def test_without_an_allowance_for_rounding(tile: int, d: int, scale: float) -> None:
-    # Ordinary data, folds of ten and more: here 1e-9 of each entry holds as it stands.
+    # For ordinary data and folds of at least ten samples, every entry has a relative error below 1e-9.
     problem = make_problem(7, 60, d, (-12, 3), tile, scale=scale, targets=2)
     sums, _ = sums_of(problem)
     reference = dense.gaussians(problem.features, problem.log2_gamma)
@@ -65,7 +65,7 @@ def test_without_an_allowance_for_rounding(tile: int, d: int, scale: float) -> N
 
 
 @pytest.mark.parametrize("offset", [1e3, 1e6])
-def test_labels_of_a_large_mean_keep_their_digits_when_it_is_taken_off_first(offset: float) -> None:
+def test_statistics_are_accurate_if_a_large_mean_of_the_labels_is_subtracted_first(offset: float) -> None:
     problem = make_problem(3, 50, 3, (-12, 3), 9, offset=offset)
     reference = dense.gaussians(problem.features, problem.log2_gamma)
     shifted = Problem(
@@ -129,14 +129,14 @@ def test_duplicate_rows(tile: int) -> None:
     problem = make_problem(17, 36, 4, (-12, 3), tile, folds=4, targets=2)
     features = problem.features.copy()
     features[9:18] = features[:9]  # a whole fold twice
-    features[30] = features[29]  # and neighbours in one fold
+    features[30] = features[29]  # and two rows of the same fold
     repeated = Problem(features, problem.targets, problem.bounds, problem.log2_gamma, tile)
     sums, _ = sums_of(repeated)
     check_all_sets(repeated, sums)
 
 
-def test_labels_at_right_angles_to_every_kernel() -> None:
-    # Each row twice, with labels that cancel: a is 0, and what rounding makes of it falls on either side.
+def test_labels_that_are_orthogonal_to_every_kernel() -> None:
+    # Each row occurs twice, with labels that cancel, so a is 0 up to rounding of either sign.
     for seed in range(10):
         rng = np.random.default_rng(seed)
         features = np.repeat(rng.normal(size=(15, 3)), 2, axis=0)
@@ -150,8 +150,8 @@ def test_labels_at_right_angles_to_every_kernel() -> None:
 
 
 @pytest.mark.parametrize("tile", [1, 8, 40])
-def test_a_sample_is_exactly_like_itself(tile: int) -> None:
-    # Far from the origin |x|^2 - 2 x.x + |x|^2 need not be 0, and K_ii = 1 is the one entry that anyone can check.
+def test_the_diagonal_of_the_kernel_is_exact(tile: int) -> None:
+    # Far from the origin, |x|^2 - 2 x.x + |x|^2 need not be 0 after rounding, but K_ii must be exactly 1.
     problem = make_problem(53, 33, 5, (-2, 3), tile)
     far = Problem(problem.features + 1000.0, problem.targets, problem.bounds, problem.log2_gamma, tile)
     sums, gram = sums_of(far)

@@ -9,7 +9,7 @@ Program = tuple[Floats, Floats]
 
 
 def well_conditioned(seed: int, p: int | None = None) -> Program:
-    """A random M, and an a of either sign, as long as some of it pays."""
+    """Return a random M, and an a of either sign with at least one positive entry."""
     rng = np.random.default_rng(seed)
     p = int(rng.integers(1, 13)) if p is None else p
     root = rng.normal(size=(2 * p + 5, p))
@@ -19,7 +19,7 @@ def well_conditioned(seed: int, p: int | None = None) -> Program:
 
 
 def gaussian_family(seed: int, p: int | None = None, scaled: bool = True) -> Program:
-    """The real thing: Gaussians whose bandwidths double, M nearly singular; as they are, or of trace one."""
+    """Return M, nearly singular, and a of Gaussians whose bandwidths double, unscaled or of trace one."""
     rng = np.random.default_rng(seed)
     p = int(rng.integers(7, 21)) if p is None else p
     m, d = int(rng.integers(12, 50)), int(rng.integers(1, 6))
@@ -43,7 +43,7 @@ def with_duplicates(seed: int) -> Program:
     return M[np.ix_(order, order)], a[order]
 
 
-def with_a_dead_kernel(seed: int) -> Program:
+def with_a_constant_kernel(seed: int) -> Program:
     M, a = gaussian_family(seed) if seed % 2 else well_conditioned(seed)
     dead = int(np.random.default_rng(seed).integers(len(a)))
     for array in (M, M.T, a):
@@ -57,7 +57,7 @@ PROGRAMS = {
     "well conditioned": well_conditioned,
     "gaussian family": gaussian_family,
     "duplicates": with_duplicates,
-    "dead kernel": with_a_dead_kernel,
+    "constant kernel": with_a_constant_kernel,
 }
 
 

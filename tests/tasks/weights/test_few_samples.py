@@ -10,8 +10,8 @@ from kernel_pipeline.tasks.weights.rank_one_statistics import RankOneStatistics
 from tests.tasks.dense import Floats
 
 
-def least_objective(columns: Floats, labels: Floats) -> tuple[float, Floats, Floats]:
-    """The least `||sum_k v_k K_k - yy'||^2 - ||yy'||^2` by scipy's nnls, and its matrix and right-hand side."""
+def smallest_objective(columns: Floats, labels: Floats) -> tuple[float, Floats, Floats]:
+    """Return the least `||sum_k v_k K_k - yy'||^2 - ||yy'||^2` by scipy's nnls, its matrix and its right-hand side."""
     v = columns - columns.mean(axis=0)
     norms = np.linalg.norm(v, axis=0)
     v /= np.where(norms > 0, norms, 1.0)
@@ -32,7 +32,7 @@ def test_the_weights_are_those_of_nnls(kind: str, n: int, p: int, seed: int) -> 
     labels = 7.0 * rng.normal(size=n)
     kernels = RankOneKernels.of(scipy.sparse.csr_array(columns))
     v, residual = RankOneStatistics(kernels, (labels - labels.mean())[:, None]).nonnegative_solution()
-    least, matrix, right = least_objective(columns, labels)
+    least, matrix, right = smallest_objective(columns, labels)
     assert residual <= 1e-9
     assert (v >= 0).all()
     found = float(np.sum((matrix @ v - right) ** 2) - right @ right)

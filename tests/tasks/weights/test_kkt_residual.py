@@ -9,8 +9,8 @@ from tests.tasks.weights.quadratic_programs import well_conditioned
 
 def test_kkt_residual_by_hand() -> None:
     M, a = np.array([[2.0, 1.0], [1.0, 3.0]]), np.array([4.0, 1.0])
-    assert kkt_residual(M, a, np.array([2.0, 0.0])) == 0.0  # gradient (0, 1): nothing to gain from the second
-    assert kkt_residual(M, a, np.zeros(2)) == 1.0  # gradient (-4, -1): the first would pay
+    assert kkt_residual(M, a, np.array([2.0, 0.0])) == 0.0  # gradient (0, 1): the second would not reduce the objective
+    assert kkt_residual(M, a, np.zeros(2)) == 1.0  # gradient (-4, -1): the first would reduce the objective
     assert kkt_residual(M, a, np.array([1.0, 0.0])) == 0.5  # gradient (-2, 0)
     assert kkt_residual(M, a, np.array([2.0, 1.0])) == 1.0  # gradient (1, 4), both with weight
     assert kkt_residual(M, a, np.array([2.2, -0.4])) == pytest.approx(0.1)  # M^-1 a: no gradient, but below 0
@@ -19,7 +19,7 @@ def test_kkt_residual_by_hand() -> None:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_kkt_residual_notices_wrong_weights(seed: int) -> None:
+def test_kkt_residual_detects_wrong_weights(seed: int) -> None:
     M, a = well_conditioned(seed, 6)
     v, _ = nonnegative_qp(M, a)
     used = np.flatnonzero(v > 0)
@@ -36,6 +36,6 @@ def test_kkt_residual_notices_wrong_weights(seed: int) -> None:
         assert kkt_residual(M, a, wrong) >= 1e-6 * (1 - 1e-9)
 
 
-def test_kkt_residual_of_weights_that_are_not_numbers_is_no_certificate() -> None:
+def test_kkt_residual_of_weights_that_are_nan_is_not_a_certificate() -> None:
     M, a = well_conditioned(0, 3)
     assert not kkt_residual(M, a, np.array([np.nan, 0.0, 0.0])) <= TOLERANCE

@@ -1,4 +1,4 @@
-"""The solution of least norm, against numpy's pseudo-inverse and least squares."""
+"""The solution of minimum norm, against numpy's pseudo-inverse and least squares."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ from tests.tasks.problems import KINDS, make_problem
 
 
 def program(seed: int) -> tuple[Floats, Floats]:
-    """M of a rank from 1 to p, and an a that it reaches."""
+    """Return M of a rank from 1 to p, and an a in its range."""
     rng = np.random.default_rng(seed)
     p = int(rng.integers(1, 13))
     rank = int(rng.integers(1, p + 1))
@@ -38,7 +38,7 @@ def test_against_the_pseudo_inverse(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_duplicates_share_equally_and_dead_kernels_get_nothing(seed: int) -> None:
+def test_duplicates_share_equally_and_constant_kernels_get_no_weight(seed: int) -> None:
     M, a = program(seed)
     p = len(a)
     order = np.append(np.arange(p), 0)
@@ -52,13 +52,13 @@ def test_duplicates_share_equally_and_dead_kernels_get_nothing(seed: int) -> Non
     np.testing.assert_array_equal(v[1:-1], minimum_norm_solution(M, a)[0])
 
 
-def test_a_that_no_weights_reach_has_a_residual() -> None:
+def test_a_outside_of_the_range_of_m_has_a_residual() -> None:
     v, residual = minimum_norm_solution(np.ones((2, 2)), np.array([3.0, 1.0]))
     np.testing.assert_allclose(v, [1.0, 1.0])
     assert residual == pytest.approx(1 / 3)
 
 
-def test_nothing_to_solve_and_nothing_to_solve_with() -> None:
+def test_systems_of_zeros_and_values_that_are_not_finite() -> None:
     v, residual = minimum_norm_solution(np.eye(3), np.zeros(3))
     assert not v.any()
     assert residual == 0.0

@@ -15,7 +15,7 @@ from tests.tasks.weights.quadratic_programs import PROGRAMS, gaussian_family, ob
 
 
 def residual_by_hand(M: Floats, a: Floats, v: Floats) -> float:
-    """The KKT conditions one kernel at a time, in extended precision."""
+    """Return the residual of the KKT conditions, one kernel at a time and in extended precision."""
     gradient = M.astype(np.longdouble) @ v.astype(np.longdouble) - a
     worst = max(abs(g) if weight > 0 else -min(g, np.longdouble(0)) for g, weight in zip(gradient, v, strict=True))
     return float(worst / np.abs(a).max())
@@ -44,7 +44,7 @@ def test_the_certificate_of_a_hundred_programs(kind: str, seed: int) -> None:
     assert (v >= 0).all()
     assert v.any()
     assert not v[np.diag(M) == 0].any()
-    # the certificate is what it says, and not the solver's word
+    # the certificate is computed from the weights, not reported by the solver
     assert residual == kkt_residual(M, a, v)
     assert residual_by_hand(M, a, v) <= TOLERANCE + 1e-12
     np.testing.assert_array_equal(M, before[0])
@@ -65,7 +65,7 @@ def test_the_objective_is_that_of_an_interior_point_method(kind: str, seed: int)
 
 
 @pytest.mark.parametrize("seed", range(30))
-def test_the_weights_are_those_of_nnls_where_they_are_unique(seed: int) -> None:
+def test_the_weights_equal_those_of_nnls_if_they_are_unique(seed: int) -> None:
     M, a = well_conditioned(seed)
     assert np.linalg.cond(M) < 1e4
     # v'Mv - 2v'a = ||Rv - b||^2 up to a constant, with M = R'R and R'b = a
@@ -78,7 +78,7 @@ def test_the_weights_are_those_of_nnls_where_they_are_unique(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(15))
 @pytest.mark.parametrize("p", [1, 2, 3, 4])
-def test_no_support_does_better(p: int, seed: int) -> None:
+def test_no_other_support_is_better(p: int, seed: int) -> None:
     M, a = gaussian_family(seed, p) if seed % 3 == 0 else well_conditioned(seed, p)
     actual, residual = nonnegative_qp(M, a)
     assert residual <= TOLERANCE
@@ -110,7 +110,7 @@ def test_units_do_not_matter(seed: int, factor: float) -> None:
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_kernels_as_they_are_and_of_trace_one_give_one_combination(seed: int) -> None:
+def test_unscaled_and_trace_one_kernels_give_the_same_combination(seed: int) -> None:
     raw, one = gaussian_family(seed, 7, scaled=False), gaussian_family(seed, 7)
     values = []
     for M, a in (raw, one):

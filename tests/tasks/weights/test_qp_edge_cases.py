@@ -22,20 +22,20 @@ def test_one_kernel() -> None:
     ("M", "a"),
     [
         pytest.param(gaussian_family(0)[0], None, id="labels that no kernel is aligned with"),
-        pytest.param(np.zeros((3, 3)), None, id="all kernels dead"),
+        pytest.param(np.zeros((3, 3)), None, id="all kernels constant"),
         # Statistics of positive semi-definite kernels cannot have these, but the program can.
         pytest.param(np.eye(2), [-1.0, -2.0], id="a negative"),
-        pytest.param(np.eye(2), [-1.0, 0.0], id="a nowhere positive"),
+        pytest.param(np.eye(2), [-1.0, 0.0], id="no positive entry of a"),
     ],
 )
-def test_all_weights_are_zero_where_nothing_pays(M: Floats, a: list[float] | None) -> None:
+def test_all_weights_are_zero_if_no_kernel_reduces_the_objective(M: Floats, a: list[float] | None) -> None:
     v, residual = nonnegative_qp(M, np.zeros(len(M)) if a is None else np.array(a))
     assert not v.any()
     assert residual == 0.0
 
 
-# M of two kernels that are one in double precision, off the diagonal by some units in the last place either way: seen
-# as the two widest of 5 Gaussians. All weight on the second has residual 0.
+# M of two kernels that are equal in double precision, with off-diagonal entries wrong by some units in the last place,
+# as for the two widest of 5 Gaussians. All weight on the second has residual 0.
 @pytest.mark.parametrize("units", [-32, -3, -1, 0, 1, 2, 3, 32])
 @pytest.mark.parametrize("less", [2.5e-9, 3e-9])
 def test_two_kernels_that_differ_in_a_only(units: int, less: float) -> None:
@@ -59,8 +59,8 @@ def noise(_: Floats, a: Floats) -> Floats:
 
 
 @pytest.mark.parametrize("proposal", [nothing, everything, noise])
-@pytest.mark.parametrize("kind", ["well conditioned", "gaussian family", "dead kernel"])
-def test_the_finish_mends_whatever_the_solver_proposes(
+@pytest.mark.parametrize("kind", ["well conditioned", "gaussian family", "constant kernel"])
+def test_any_proposal_of_the_solver_is_corrected(
     kind: str, proposal: Callable[[Floats, Floats], Floats], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for seed in range(10):
@@ -84,9 +84,9 @@ def test_numbers_that_are_not_finite_are_refused(bad: float) -> None:
             nonnegative_qp(*program)
 
 
-def test_an_m_that_osqp_refuses_is_solved_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_matrix_that_osqp_refuses_is_solved_nevertheless(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object, **__: object) -> None:
-        raise osqp.OSQPException(4)  # as of a matrix that rounding has made indefinite
+        raise osqp.OSQPException(4)  # the error for a matrix that is indefinite by rounding
 
     M, a = well_conditioned(3)
     expected, _ = nonnegative_qp(M, a)

@@ -18,7 +18,7 @@ from tests.tasks.methods import RULES
 
 
 def make_kernels(seed: int, p: int, m: int = 30) -> tuple[Extended, Floats]:
-    """Gaussians and labels of three kinds: classes, a smooth function, noise."""
+    """Return Gaussians, and labels of three kinds: classes, a smooth function, noise."""
     rng = np.random.default_rng(seed)
     features = 10.0 ** rng.uniform(-0.5, 0.5) * rng.normal(size=(m, int(rng.integers(1, 6))))
     smooth = np.sin(features.sum(axis=1)) + 0.2 * rng.normal(size=m)
@@ -28,7 +28,7 @@ def make_kernels(seed: int, p: int, m: int = 30) -> tuple[Extended, Floats]:
 
 
 def statistics_of(kernels: Extended, labels: Floats) -> Statistics:
-    """Of kernels scaled to trace one, by the dense reference."""
+    """Return the statistics of kernels scaled to trace one, by the dense reference."""
     one = dense.dense_statistics(kernels, labels, np.arange(len(labels))).trace_one()
     return Statistics(one.M, one.a, one.trace, one.label_norm)
 
@@ -54,14 +54,14 @@ def test_alignf_is_never_less_aligned_than_others(seed: int, p: int) -> None:
         *np.eye(p),
         *rng.dirichlet(np.ones(p), size=20),
     ]
-    # measured on the kernels themselves, not on M and a, which alignf has seen
+    # computed from the kernels themselves, not from M and a, which alignf uses
     one = kernels / np.trace(dense.centered(kernels), axis1=1, axis2=2)[:, None, None]
     mine = dense.centered_alignment(np.tensordot(mu.astype(np.longdouble), one, axes=1), labels)
     assert mine == pytest.approx(alignment(stats, mu), rel=1e-9)
     assert all(mine >= alignment(stats, rival) * (1 - 1e-9) for rival in rivals)
 
 
-def test_alignf_beats_the_others_where_there_is_something_to_gain() -> None:
+def test_alignf_is_better_aligned_than_align_on_some_problem() -> None:
     gains = []
     for seed in range(12):
         stats = statistics_of(*make_kernels(seed, 10))
@@ -79,7 +79,7 @@ def test_weights_are_nonnegative_and_sum_to_one(rule: str, seed: int) -> None:
     assert mu.shape == (8,)
     assert (mu >= 0).all() or rule == "alignf-linear"
     assert np.abs(mu).sum() == pytest.approx(1.0, rel=1e-14)
-    assert 0 <= certificate <= (1e-6 if rule == "alignf-linear" else 1e-9)  # a may point where M does not reach
+    assert 0 <= certificate <= (1e-6 if rule == "alignf-linear" else 1e-9)  # a may be outside of the range of M
     if not rule.startswith("alignf") and rule != "hsic":
         assert certificate == 0.0
 
@@ -93,7 +93,7 @@ def test_align_is_proportional_to_each_kernels_alignment(seed: int) -> None:
 
 
 def trace_one_products(kernels: dense.Extended, labels: Floats) -> Floats:
-    """(p,): <K_k, yy'> of the kernels, centered and scaled to trace one."""
+    """Return <K_k, yy'> of the kernels, centered and scaled to trace one, (p,)."""
     label_kernel = dense.centered_label_kernel(labels)
     centered = [dense.centered(kernel) for kernel in kernels]
     return np.array([float(dense.frobenius(kernel, label_kernel) / np.trace(kernel)) for kernel in centered])
@@ -102,7 +102,7 @@ def trace_one_products(kernels: dense.Extended, labels: Floats) -> Floats:
 @pytest.mark.parametrize("q", [1.1, 1.5, 2.0, 4.0])
 @pytest.mark.parametrize("seed", range(25))
 def test_align_with_q_solves_problem_4_for_trace_one_kernels(seed: int, q: float) -> None:
-    """max <sum mu_k K_k, yy'> such that sum mu_k^q <= 1; its value is the norm of the products dual to L_q."""
+    """Maximize <sum mu_k K_k, yy'> such that sum mu_k^q <= 1; the value is the norm of the products dual to L_q."""
     kernels, labels = make_kernels(seed, 1 + seed % 6)
     products = trace_one_products(kernels, labels)
     mu, certificate = Align(q).weights(GramStatistics(statistics_of(kernels, labels)))
@@ -128,7 +128,7 @@ def test_align_with_q_from_the_largest_product_to_equal_weights() -> None:
     np.testing.assert_allclose(equal, Unif().weights(GramStatistics(stats))[0], atol=1e-4)
 
 
-def test_align_is_not_align_with_q_2_unless_the_kernels_have_one_norm() -> None:
+def test_align_differs_from_align_with_q_2_unless_the_kernels_have_equal_norms() -> None:
     stats = Statistics(np.diag([1.0, 4.0]), np.array([1.0, 1.0]), np.ones(2), 1.0)
     np.testing.assert_allclose(Align().weights(GramStatistics(stats))[0], [2 / 3, 1 / 3])  # equation 3: a_k / ||K_k||_F
     np.testing.assert_allclose(Align(2.0).weights(GramStatistics(stats))[0], [0.5, 0.5])  # problem 4: a_k
@@ -136,7 +136,7 @@ def test_align_is_not_align_with_q_2_unless_the_kernels_have_one_norm() -> None:
 
 @pytest.mark.parametrize("q", [1.001, 2.0, 100.0])
 def test_align_with_q_of_tiny_and_missing_alignments(q: float) -> None:
-    # powers of 1000 neither overflow nor leave nothing
+    # powers with an exponent of 1000 neither overflow nor make all weights 0
     stats = Statistics(np.diag([1.0, 1.0, 1.0, 0.0]), np.array([1e-200, 1e-201, 0.0, 0.0]), np.ones(4), 1.0)
     mu, _ = Align(q).weights(GramStatistics(stats))
     assert np.isfinite(mu).all()
@@ -153,25 +153,25 @@ def test_best_kernel_is_the_most_aligned(seed: int) -> None:
     np.testing.assert_array_equal(mu, np.eye(8)[int(np.argmax(rho))])
 
 
-def test_the_problems_above_do_not_all_have_one_best_kernel() -> None:
+def test_the_problems_above_do_not_all_have_the_same_best_kernel() -> None:
     statistics = [GramStatistics(statistics_of(*make_kernels(seed, 8))) for seed in range(6)]
     best = {int(np.argmax(BestKernel().weights(found)[0])) for found in statistics}
     assert len(best) > 1
 
 
-def test_best_kernel_takes_the_first_of_equals() -> None:
+def test_best_kernel_is_the_first_of_equally_aligned_ones() -> None:
     stats = Statistics(np.diag([1.0, 4.0, 4.0, 1.0]), np.array([0.1, 0.6, 0.6, 0.2]), np.ones(4), 1.0)
     np.testing.assert_array_equal(BestKernel().weights(GramStatistics(stats))[0], [0.0, 1.0, 0.0, 0.0])
 
 
-def test_unif_leaves_dead_kernels_out() -> None:
+def test_unif_leaves_out_constant_kernels() -> None:
     stats = without(statistics_of(*make_kernels(0, 6)), [1, 4])
     np.testing.assert_array_equal(Unif().weights(GramStatistics(stats))[0], [0.25, 0.0, 0.25, 0.25, 0.0, 0.25])
 
 
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("seed", range(4))
-def test_dead_kernels_get_nothing_and_change_nothing(rule: str, seed: int) -> None:
+def test_constant_kernels_get_no_weight_and_do_not_affect_the_others(rule: str, seed: int) -> None:
     whole = statistics_of(*make_kernels(seed, 7))
     alive = np.array([0, 2, 3, 5])
     few = Statistics(whole.M[np.ix_(alive, alive)], whole.a[alive], whole.trace[alive], whole.label_norm)
@@ -201,12 +201,12 @@ def test_labels_orthogonal_to_every_kernel_leave_no_weights(rule: str) -> None:
         RULES[rule].weights(GramStatistics(orthogonal_labels()))
 
 
-def test_unif_does_not_ask_for_labels() -> None:
+def test_unif_does_not_depend_on_labels() -> None:
     np.testing.assert_array_equal(Unif().weights(GramStatistics(orthogonal_labels()))[0], np.full(4, 0.25))
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_kernels_that_are_all_dead_leave_no_weights(rule: str) -> None:
+def test_kernels_that_are_all_constant_leave_no_weights(rule: str) -> None:
     with pytest.raises(NoWeightsError, match="no kernel varies"):
         RULES[rule].weights(GramStatistics(without(statistics_of(*make_kernels(0, 3)), [0, 1, 2])))
 

@@ -1,4 +1,4 @@
-"""The variants of `alignf`, held against clarabel and closed forms."""
+"""The variants of `alignf`, compared with clarabel and closed forms."""
 
 import clarabel
 import numpy as np
@@ -70,13 +70,13 @@ def test_bounded_weights_are_those_of_clarabel(kind: str, seed: int, upper: floa
     assert mine >= reference @ a / np.sqrt(reference @ M @ reference) * (1.0 - 1e-7)
 
 
-def test_a_bound_of_one_is_alignf_and_a_small_one_is_uniform() -> None:
+def test_a_bound_of_one_gives_alignf_and_a_small_one_uniform_weights() -> None:
     found = statistics(*well_conditioned(3, p=6))
     np.testing.assert_allclose(AlignfPlus(upper=1.0).weights(found)[0], Alignf().weights(found)[0], atol=1e-10)
     np.testing.assert_allclose(AlignfPlus(upper=0.01).weights(found)[0], 1 / 6)
 
 
-def test_the_residual_of_bounded_weights_finds_wrong_ones() -> None:
+def test_the_residual_of_bounded_weights_detects_wrong_ones() -> None:
     M, a = well_conditioned(3, p=6)
     upper = np.full(6, 0.3)
     v, residual = bounded_qp(M, a, upper)
@@ -113,7 +113,7 @@ def test_ridge_weights_of_limits() -> None:
 
 
 def rank_one(seed: int) -> tuple[RankOneStatistics, GramStatistics]:
-    """The same kernels as columns, of which some are equal and one is constant, and with M."""
+    """Return the same kernels as columns, of which some are equal and one is constant, and with M."""
     rng = np.random.default_rng(seed)
     columns = rng.poisson(0.7, size=(25, 14)).astype(np.float64)
     columns[:, 5], columns[:, 9], columns[:, 11] = columns[:, 2], columns[:, 2], 1.0

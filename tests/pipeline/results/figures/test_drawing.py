@@ -1,4 +1,4 @@
-"""Every figure is drawn, from what there is, with the same bytes each time."""
+"""Every figure is drawn from the available results, with the same bytes each time."""
 
 import struct
 from collections.abc import Iterator
@@ -48,7 +48,7 @@ def test_all_figures_are_drawn_as_svg_and_png(files: dict[str, bytes]) -> None:
             assert ElementTree.fromstring(content).tag == "{http://www.w3.org/2000/svg}svg"
 
 
-def test_figures_have_the_same_bytes_whatever_the_settings_of_the_user(drawn: Drawn, files: dict[str, bytes]) -> None:
+def test_figures_do_not_depend_on_the_settings_of_the_user(drawn: Drawn, files: dict[str, bytes]) -> None:
     with mpl.rc_context({"font.size": 20, "axes.facecolor": "red", "svg.hashsalt": None}):
         assert figures_of(context_of(*drawn)) == files
         assert mpl.rcParams["font.size"] == 20
@@ -74,7 +74,7 @@ def test_a_run_without_results_has_no_figures(drawn: Drawn) -> None:
     assert not figures_of(context_of(root, plan, {}, pending))
 
 
-def test_many_kernels_are_shown_by_the_strongest(tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_of_many_kernels_only_the_strongest_are_shown(tmp_path_factory: pytest.TempPathFactory) -> None:
     root = tmp_path_factory.mktemp("many")
     dataset = {"name": "many", "source": "synthetic", "task": "regression", "rows": 60, "features": 50}
     config = drawn_config(

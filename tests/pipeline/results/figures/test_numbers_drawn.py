@@ -66,7 +66,7 @@ def test_differences_are_those_of_the_rows_with_the_intervals_of_the_t_distribut
         assert difference.upper - difference.lower == pytest.approx(factor * (plain.high - plain.low))
 
 
-def test_groups_are_the_largest_sets_within_the_critical_difference() -> None:
+def test_groups_are_the_maximal_sets_within_the_critical_difference() -> None:
     ranks = [1.0, 1.4, 2.1, 2.2, 4.0]
     brute = {
         (i, j)
@@ -79,7 +79,7 @@ def test_groups_are_the_largest_sets_within_the_critical_difference() -> None:
     assert set(groups(ranks, 1.0)) == brute == {(0, 1), (1, 3)}
 
 
-def test_the_example_of_centering_equals_alignments_of_sampled_points() -> None:
+def test_the_centering_example_equals_alignments_of_sampled_points() -> None:
     for share in (0.25, 0.5, 0.9):
         x = np.where(np.arange(400) < 400 * share, -1.0, 1.0)
         kernel, target = np.outer(x, x) + 1, np.outer(x, x)

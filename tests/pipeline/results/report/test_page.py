@@ -1,4 +1,4 @@
-"""The report is one page that needs nothing else; it is the same for the same results, and escapes what it shows."""
+"""The report is one self-contained page, which depends only on the results and escapes all texts."""
 
 import base64
 import hashlib
@@ -28,7 +28,7 @@ def page(text: str) -> HtmlPage:
     return HtmlPage(text)
 
 
-def test_the_page_refers_to_nothing_outside(text: str, page: HtmlPage) -> None:
+def test_the_page_has_no_external_references(text: str, page: HtmlPage) -> None:
     links = [*page.values("href"), *page.values("src"), *page.values("xlink:href"), *page.values("action")]
     assert all(link.startswith(("#", "data:")) for link in links)
     assert set(re.findall(r"url\((.)", text)) <= {"#"}
@@ -36,7 +36,7 @@ def test_the_page_refers_to_nothing_outside(text: str, page: HtmlPage) -> None:
     assert "://" not in text.replace("http://www.w3.org", "")
 
 
-def test_identifiers_are_unique_and_links_lead_somewhere(page: HtmlPage) -> None:
+def test_identifiers_are_unique_and_links_have_targets(page: HtmlPage) -> None:
     identifiers = page.values("id")
     assert len(identifiers) == len(set(identifiers))
     links = [link for link in page.values("href") if link.startswith("#")]
