@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from kernel_pipeline.api import read_config as read_config
     from kernel_pipeline.api import run as run
     from kernel_pipeline.cli.run_view import RunView as RunView
-    from kernel_pipeline.cluster.errors import ClusterError as ClusterError
     from kernel_pipeline.config.sweep import Config as Config
+    from kernel_pipeline.errors import ClusterError as ClusterError
     from kernel_pipeline.errors import ConfigError as ConfigError
     from kernel_pipeline.errors import DataError as DataError
     from kernel_pipeline.errors import FailedError as FailedError
@@ -49,8 +49,8 @@ _ORIGINS = {
     "open_run": "api",
     "read_config": "api",
     "RunView": "cli.run_view",
-    "ClusterError": "cluster.errors",
     "Config": "config.sweep",
+    "ClusterError": "errors",
     "ConfigError": "errors",
     "DataError": "errors",
     "FailedError": "errors",
@@ -118,4 +118,4 @@ if not TYPE_CHECKING:  # type checkers use the imports above
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})
