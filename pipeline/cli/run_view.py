@@ -45,12 +45,21 @@ class RunView:
             case RunStarted():
                 self._print_start(event)
             case ReusableRun():
-                print_line(
-                    self._console,
-                    f"note: this config only adds to the run in {event.location} ({'; '.join(event.additions)}). To "
-                    f"reuse what is finished there: `pipeline run {self._config} --out {quoted(event.location)} "
-                    "--accept-changes`",
-                )
+                self._print_reusable(event)
+
+    def _print_reusable(self, found: ReusableRun) -> None:
+        if found.additions:
+            reason = f"this config only adds to the run in {found.location} ({'; '.join(found.additions)})"
+        else:
+            reason = (
+                f"a new run starts, since this config differs from that of the run in {found.location} by more than "
+                "additional methods and datasets"
+            )
+        print_line(
+            self._console,
+            f"note: {reason}. To reuse what is finished there: `pipeline run {self._config} --out "
+            f"{quoted(found.location)} --accept-changes`",
+        )
 
     def _print_start(self, event: RunStarted) -> None:
         self._console.print(

@@ -84,7 +84,7 @@ def run_sweep(
     """
     emit, root = make_emitter(listeners), choose_directory(config, out)
     check_host(options, root.logs().folder)
-    report_reusable_runs(config, out, root, emit)
+    report_reusable_runs(config, out, root, options, emit)
     with begin_sweep(config, folder, root, options, emit) as run:
         return _complete(run)
 
@@ -99,10 +99,10 @@ def choose_directory(config: Config, out: Storage | None) -> Storage:
     return out or LocalStorage(default_directory(config))
 
 
-def report_reusable_runs(config: Config, out: Storage | None, root: Storage, emit: Emitter) -> None:
-    """Report the runs in the default folder whose results a config that only adds entries could reuse."""
+def report_reusable_runs(config: Config, out: Storage | None, root: Storage, options: Options, emit: Emitter) -> None:
+    """Report the runs in the default folder whose results a new run could reuse."""
     if out is None and not is_run_directory(root):
-        for found in find_reusable_runs(config):
+        for found in find_reusable_runs(config, options.accept_changes):
             emit(found)
 
 
