@@ -15,7 +15,7 @@ from kernel_pipeline.stages.task import Task
 from kernel_pipeline.store.files import quoted
 from kernel_pipeline.store.paths import REPORT
 from kernel_pipeline.store.reports import OK
-from kernel_pipeline.text import format_bytes
+from kernel_pipeline.text import counted, format_bytes
 
 
 class RunView:
@@ -41,7 +41,7 @@ class RunView:
             case Notice(text):
                 print_line(self._console, text)
             case WorkersChanged():
-                print_line(self._console, f"{event.workers} workers; dashboard: {event.dashboard}")
+                print_line(self._console, f"{counted(event.workers, 'worker')}; dashboard: {event.dashboard}")
             case RunStarted():
                 self._print_start(event)
             case ReusableRun():
@@ -63,7 +63,7 @@ class RunView:
 
     def _print_start(self, event: RunStarted) -> None:
         self._console.print(
-            f"[bold]{event.name}[/bold]: {event.datasets} dataset(s), {event.methods} method(s), "
+            f"[bold]{event.name}[/bold]: {counted(event.datasets, 'dataset')}, {counted(event.methods, 'method')}, "
             f"{event.trials} trials; {event.pending} of {event.total} tasks to do, "
             f"{format_bytes(event.disk_bytes)} of arrays in {escape(event.location)}",
             highlight=False,

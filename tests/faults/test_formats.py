@@ -110,7 +110,7 @@ def test_a_torn_last_line_is_as_if_the_task_had_not_run_and_a_line_twice_is_harm
     (root / "ledger.jsonl").write_bytes(b"".join((*others, others[3], others[9], torn)))
     shutil.rmtree(root / "results")  # which come after the last task
     assert command("verify", root).exit_code == 0
-    assert "1 are left: 1 not run yet" in command("status", root).output
+    assert "1 is left: 1 not run yet" in command("status", root).output
     done = pipeline("resume", root, cwd=root.parent)
     assert done.returncode == 0, done.stderr
     assert_same(root, undisturbed)
@@ -191,7 +191,7 @@ def test_a_run_of_an_earlier_format_is_computed_again_when_it_is_resumed(name: s
     before = lines(unpacked)
     done = pipeline("resume", unpacked, "--workers", "1", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert "finished tasks are outdated and are computed again" in done.stdout
+    assert "finished tasks are outdated and computed again" in done.stdout
     assert json.loads((unpacked / "environment.json").read_text())["format"] == FORMAT
     assert all(lines(unpacked)[name] == 2 * before[name] for name in before if name.startswith(("tiles", "fits")))
     assert "at_edge" in (unpacked / "results/rows.csv").read_text()

@@ -77,7 +77,7 @@ def test_spoiled_chunks_are_named_and_repaired_and_nothing_else(run: ObjectStora
     assert [f"{key} is " in quick for key in (deleted, changed, cut_off, emptied)] == [True, False, True, True]
     repaired = said("verify", run.address, "--repair")
     assert "Repaired 4 problems." in repaired
-    assert "1 files that do not belong to this run are left in place" in repaired
+    assert "1 file that does not belong to this run is left in place" in repaired
     assert files(run, "combined.zarr") == before
     run.remove("gram.zarr/foreign")
     assert_same(run, reference)
@@ -180,7 +180,7 @@ def test_arrays_elsewhere_are_verified_repaired_kept_in_place_and_cleaned(
     shown = said("verify", root, code=4)
     assert f"{CHUNK} is missing" in shown
     assert "gram.zarr/foreign belongs to no finished task" in shown
-    assert "Repaired 1 problems." in said("verify", root, "--repair")
+    assert "Repaired 1 problem." in said("verify", root, "--repair")
     arrays.remove("gram.zarr/foreign")
     storage = TINY["storage"] | {"url": arrays.address.rpartition("/")[0]}
     changed = TINY | {"seed": 9, "storage": storage}

@@ -80,7 +80,7 @@ def test_the_list_says_the_state_of_every_run(finished: tuple[Path, Plan], tmp_p
     assert lines == {
         "begun": "unfinished, 0 tasks are done",
         "done": "done",
-        "failed": "done, 1 tasks failed",
+        "failed": "done, 1 task failed",
         "foreign": "running: process 7 on another, since noon",
         "freed": "done, cleaned",
     }

@@ -84,6 +84,6 @@ def test_it_is_restarted_when_it_does_not_recover(clock: Clock, executing: int, 
 def test_a_run_that_cannot_restart_its_workers_ends_when_all_are_paused(
     clock: Clock, is_external: bool, nanny: str | None
 ) -> None:
-    with pytest.raises(ClusterError, match=r"all 1 workers have been paused for 60 s.*4\.5 GiB of its 5 GiB"):
+    with pytest.raises(ClusterError, match=r"all workers \(1\) have been paused for 60 s.*4\.5 GiB of its 5 GiB"):
         looked(clock, 65, worker(nanny=nanny), is_external)
     assert clock.now > 150
