@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from kernel_pipeline.models.model import FittedModel as FittedModel
     from kernel_pipeline.models.model_file import load_model as load_model
     from kernel_pipeline.plan.plan import Plan as Plan
+    from kernel_pipeline.results.figures.centering_example import draw_centering_example as draw_centering_example
     from kernel_pipeline.run.run_results import RunResults as RunResults
     from kernel_pipeline.run.run_results import TrialStatistics as TrialStatistics
 
@@ -70,6 +71,7 @@ _ORIGINS = {
     "FittedModel": "models.model",
     "load_model": "models.model_file",
     "Plan": "plan.plan",
+    "draw_centering_example": "results.figures.centering_example",
     "RunResults": "run.run_results",
     "TrialStatistics": "run.run_results",
 }
@@ -98,6 +100,7 @@ __all__ = [
     "alignf",
     "alignment_statistics",
     "centered_alignment",
+    "draw_centering_example",
     "kernel_similarity",
     "load_model",
     "open_run",

@@ -102,8 +102,7 @@ def run(
     Raises
     ------
     PipelineError
-        If the run cannot start or finish; the message is the one that the command line shows. If the workers are the
-        reason, the error is a `ClusterError`.
+        If the run cannot start or finish, with the message of the command line; `ClusterError` if workers cause it.
 
     Examples
     --------
