@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from kernel_pipeline.api import read_config as read_config
     from kernel_pipeline.api import run as run
     from kernel_pipeline.cli.run_view import RunView as RunView
-    from kernel_pipeline.cluster.errors import ClusterError as ClusterError
     from kernel_pipeline.config.sweep import Config as Config
+    from kernel_pipeline.errors import ClusterError as ClusterError
     from kernel_pipeline.errors import ConfigError as ConfigError
     from kernel_pipeline.errors import DataError as DataError
     from kernel_pipeline.errors import FailedError as FailedError
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from kernel_pipeline.models.model import FittedModel as FittedModel
     from kernel_pipeline.models.model_file import load_model as load_model
     from kernel_pipeline.plan.plan import Plan as Plan
+    from kernel_pipeline.results.figures.centering_example import draw_centering_example as draw_centering_example
     from kernel_pipeline.run.run_results import RunResults as RunResults
     from kernel_pipeline.run.run_results import TrialStatistics as TrialStatistics
 
@@ -49,8 +50,8 @@ _ORIGINS = {
     "open_run": "api",
     "read_config": "api",
     "RunView": "cli.run_view",
-    "ClusterError": "cluster.errors",
     "Config": "config.sweep",
+    "ClusterError": "errors",
     "ConfigError": "errors",
     "DataError": "errors",
     "FailedError": "errors",
@@ -70,6 +71,7 @@ _ORIGINS = {
     "FittedModel": "models.model",
     "load_model": "models.model_file",
     "Plan": "plan.plan",
+    "draw_centering_example": "results.figures.centering_example",
     "RunResults": "run.run_results",
     "TrialStatistics": "run.run_results",
 }
@@ -98,6 +100,7 @@ __all__ = [
     "alignf",
     "alignment_statistics",
     "centered_alignment",
+    "draw_centering_example",
     "kernel_similarity",
     "load_model",
     "open_run",
@@ -118,4 +121,4 @@ if not TYPE_CHECKING:  # type checkers use the imports above
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})

@@ -4,20 +4,31 @@ Use it as `import kernel_pipeline as kp`; everything here is available there.
 """
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from kernel_pipeline.cluster import assume_role, released
+from kernel_pipeline.cluster import errors as cluster_errors
 from kernel_pipeline.cluster.profile import Profile
+from kernel_pipeline.config.arguments import (
+    check_cluster,
+    check_config,
+    check_listeners,
+    check_path,
+    check_run_directory,
+    check_settings,
+    check_verify,
+)
 from kernel_pipeline.config.loading import config_values, parse_config, set_value
 from kernel_pipeline.config.loading import read_config as read_config_file
 from kernel_pipeline.config.profiles import find_profile
 from kernel_pipeline.config.sweep import Config
 from kernel_pipeline.data.data_directory import data_folder
 from kernel_pipeline.data.prepared import load_samples
-from kernel_pipeline.errors import InterruptedRunError
+from kernel_pipeline.errors import ClusterError, InterruptedRunError
 from kernel_pipeline.events import Listener
 from kernel_pipeline.plan.plan import Plan, make_plan
 from kernel_pipeline.run.options import Options, prepare_workers
@@ -33,6 +44,15 @@ ConfigLike: TypeAlias = str | Path | Mapping[str, Any] | Config
 """Name of a shipped config, path of a TOML file, dict of its values, or a `Config`."""
 CONFIG_LABEL = "the given config"
 """Name of a config that has no file, in error messages."""
+
+
+@contextmanager
+def _public_errors() -> Iterator[None]:
+    """Raise the errors of clusters, which are not derived from `PipelineError`, as the public `ClusterError`."""
+    try:
+        yield
+    except cluster_errors.ClusterError as error:
+        raise ClusterError(str(error), error.exit_code) from error
 
 
 def run(
@@ -81,8 +101,8 @@ def run(
 
     Raises
     ------
-    PipelineError, ClusterError
-        If the run cannot start or finish; the message is the one that the command line shows.
+    PipelineError
+        If the run cannot start or finish, with the message of the command line; `ClusterError` if workers cause it.
 
     Examples
     --------
@@ -97,18 +117,25 @@ def run(
     return _execute(parsed, data_folder(_path(data_dir), folder), out, options, listeners)
 
 
+@_public_errors()
 def _profile(cluster: "str | Path | Client", workers: int | None, insecure: bool, dashboard: bool) -> Profile:
     """Return the profile that `cluster` names; the default profile if it is a client."""
+    check_cluster(cluster, workers)
     named = isinstance(cluster, str | Path)
     profile = find_profile(str(cluster), workers, insecure, dashboard) if named else Profile()
     assume_role(profile)
     return profile
 
 
+@_public_errors()
 def _execute(
     config: Config, folder: Path, out: str | Path | None, options: Options, listeners: Sequence[Listener]
 ) -> RunResults:
     """Run a sweep until it is finished, and return its results."""
+    check_listeners(listeners)
+    check_verify(options.verify)
+    if out is not None:
+        check_run_directory("out", out)
     root = None if out is None else open_storage(out)
     try:
         with released(options.profile):
@@ -158,6 +185,7 @@ def open_run(directory: str | Path, *, data_dir: str | Path | None = None) -> Ru
         Folder for relative paths of data files, used if a kernel has to be computed from its source. By default, the
         folder that the run used.
     """
+    check_run_directory("directory", directory)
     return RunResults(open_storage(directory), _path(data_dir))
 
 
@@ -180,6 +208,8 @@ def read_config(config: ConfigLike = "default", settings: Mapping[str, Any] | No
 
 def _load(config: ConfigLike, settings: Mapping[str, Any] | None) -> tuple[Config, Path]:
     """Return a validated config, and the folder for relative paths of its data files."""
+    check_config(config)
+    check_settings(settings)
     folder = Path.cwd()
     if isinstance(config, str | Path):
         config, folder = read_config_file(str(config))
@@ -194,5 +224,8 @@ def _load(config: ConfigLike, settings: Mapping[str, Any] | None) -> tuple[Confi
     return parse_config(values, CONFIG_LABEL), folder
 
 
-def _path(given: str | Path | None) -> Path | None:
-    return None if given is None else Path(given)
+def _path(data_dir: str | Path | None) -> Path | None:
+    if data_dir is None:
+        return None
+    check_path("data_dir", data_dir)
+    return Path(data_dir)

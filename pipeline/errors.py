@@ -1,7 +1,7 @@
 """Define the errors that users can correct; the command line shows their message without a traceback.
 
 Exit codes: 0 success, 1 system error, 2 invalid config or command, 3 finished but some cells failed, 4 refused,
-5 no suitable workers (`kernel_pipeline.cluster.errors`), 130 interrupted.
+5 no suitable workers, 130 interrupted.
 """
 
 import errno
@@ -18,7 +18,18 @@ class PipelineError(Exception):
 
 
 class ConfigError(PipelineError):
-    """The config is not valid."""
+    """The config, or an argument of a function of the Python API, is not valid."""
+
+
+class ClusterError(PipelineError):
+    """Workers are missing, were lost, or cannot run this sweep.
+
+    The Python API raises it for the errors of `kernel_pipeline.cluster.errors`, with their messages and exit codes.
+    """
+
+    def __init__(self, message: str, exit_code: int = 5) -> None:
+        super().__init__(message)
+        self.exit_code = exit_code
 
 
 class DataError(PipelineError):

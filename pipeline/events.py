@@ -17,11 +17,14 @@ class Notice:
 
 @dataclass(frozen=True)
 class ReusableRun:
-    """A run in the default folder whose config is the new config without some of its entries."""
+    """A run in the default folder, of a similar config, that is not resumed, since no run directory was given.
+
+    Its config is the new config without some of its entries; or, if changes are accepted, another config of its name.
+    """
 
     location: str
     additions: tuple[str, ...]
-    """Entries that only the new config has, one line each."""
+    """Entries that only the new config has, one line each; empty if the configs differ by more than that."""
 
 
 @dataclass(frozen=True)

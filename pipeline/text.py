@@ -28,6 +28,20 @@ def spreadsheet_safe(text: str) -> str:
     return f"'{text}" if FORMULA.match(text) and not NUMBER.fullmatch(text) else text
 
 
+def counted(number: int, one: str, several: str = "") -> str:
+    """Return a number with the words that follow it, which differ for the number 1.
+
+    Parameters
+    ----------
+    one, several
+        Words after 1, and after any other number; by default, `several` is `one` with an s.
+
+    >>> counted(1, "file"), counted(2500, "file"), counted(0, "row is", "rows are")
+    ('1 file', '2,500 files', '0 rows are')
+    """
+    return f"{number:,} {one if number == 1 else several or f'{one}s'}"
+
+
 def format_bytes(size: float) -> str:
     """Format a number of bytes with three significant digits.
 

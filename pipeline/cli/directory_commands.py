@@ -91,11 +91,11 @@ def verify(directory: "Storage", repair: bool, data_dir: Path | None, **running:
 @directory_argument
 def unlock(directory: "Storage") -> None:
     """Remove the lock of a run that is no longer running."""
-    from kernel_pipeline.errors import RefusedError
+    from kernel_pipeline.run.manifest import no_run_directory
     from kernel_pipeline.text import printable
 
     if not directory.exists():
-        raise RefusedError(f"{directory} is not a run directory: it does not exist. `pipeline runs` lists your runs")
+        raise no_run_directory(directory)
     held = directory.unlock()
     click.echo(printable(f"Unlocked; the lock was held by {held}." if held else f"{directory} is not locked."))
 

@@ -10,7 +10,7 @@ from kernel_pipeline.run.maintenance import Cleaning, ListedRun
 from kernel_pipeline.run.repair import Repair, Verification
 from kernel_pipeline.run.submission import Submission
 from kernel_pipeline.store.files import quoted
-from kernel_pipeline.text import format_bytes, printable
+from kernel_pipeline.text import counted, format_bytes, printable
 
 HOUR, DAY = 3600.0, 86400.0
 
@@ -43,7 +43,8 @@ def print_verification(console: Console, found: Verification) -> None:
     if not found.problems:
         print_line(console, f"All {found.files:,} files are intact.")
         return
-    foreign = f" {found.foreign:,} files do not belong to this run, and are left in place." if found.foreign else ""
+    one, several = "file does not belong to this run, and is", "files do not belong to this run, and are"
+    foreign = f" {counted(found.foreign, one, several)} left in place." if found.foreign else ""
     repair = (
         f"`pipeline verify {quoted(found.root)} --repair` recomputes only what is affected"
         if found.is_current
@@ -51,7 +52,8 @@ def print_verification(console: Console, found: Verification) -> None:
     )
     print_line(
         console,
-        f"Found {len(found.problems):,} problems; {found.files:,} files are intact. {repair}.{foreign}",
+        f"Found {counted(len(found.problems), 'problem')}; {counted(found.files, 'file is', 'files are')} intact. "
+        f"{repair}.{foreign}",
     )
 
 
@@ -59,13 +61,15 @@ def print_repair(console: Console, repair: Repair) -> None:
     """Print the number of repaired problems, and what could not be repaired."""
     for name, reason in repair.failed.items():
         print_line(console, f"{name} {reason}")
-    failed = f", except for {len(repair.failed):,} task(s) that failed" if repair.failed else ""
-    print_line(console, f"Repaired {repair.repaired:,} problems{failed}.")
+    failed = f", except for {counted(len(repair.failed), 'task')} that failed" if repair.failed else ""
+    print_line(console, f"Repaired {counted(repair.repaired, 'problem')}{failed}.")
     if repair.foreign:
+        one, several = "file that does not belong to this run is", "files that do not belong to this run are"
+        them = "it" if repair.foreign == 1 else "them"
         print_line(
             console,
-            f"{repair.foreign:,} files that do not belong to this run are left in place. You can remove them; no "
-            "result depends on them.",
+            f"{counted(repair.foreign, one, several)} left in place. You can remove {them}; no result depends on "
+            f"{them}.",
         )
 
 

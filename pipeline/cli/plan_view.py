@@ -23,7 +23,7 @@ from kernel_pipeline.stages.task import STAGES
 from kernel_pipeline.stages.tiles import TilesTask
 from kernel_pipeline.store.paths import LOGS
 from kernel_pipeline.tasks.learners.ridge_cost import choose_approach
-from kernel_pipeline.text import format_bytes, format_seconds
+from kernel_pipeline.text import counted, format_bytes, format_seconds
 
 
 def print_plan(
@@ -50,7 +50,8 @@ def print_plan(
     repeats = f", {config.protocol.repeats} repeats" if config.protocol.repeats > 1 else ""
     console.print(
         f"[bold]{config.name}[/bold]: methods {methods}; {config.protocol.folds} folds{repeats}; "
-        f"{len(config.fit.krr.values())} ridges, {len(config.fit.svm.values())} values of C",
+        f"{counted(len(config.fit.krr.values()), 'ridge')}, "
+        f"{counted(len(config.fit.svm.values()), 'value of C', 'values of C')}",
         highlight=False,
         soft_wrap=True,
     )
@@ -116,8 +117,9 @@ def describe_times(plan: Plan, rates: Rates, workers: int) -> str:
     stages = stage_seconds(task_times(plan, rates).values(), workers)
     listed = ", ".join(f"{stage} {format_seconds(seconds)}" for stage, seconds in stages.items())
     return (
-        f"Estimated time with {workers} worker(s) as fast as this machine: {format_seconds(sum(stages.values()))} "
-        f"({listed}), not including the start of the workers and the writing of the tables."
+        f"Estimated time with {counted(workers, 'worker')} as fast as this machine: "
+        f"{format_seconds(sum(stages.values()))} ({listed}), not including the start of the workers and the "
+        "writing of the tables."
     )
 
 

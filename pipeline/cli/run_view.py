@@ -15,7 +15,7 @@ from kernel_pipeline.stages.task import Task
 from kernel_pipeline.store.files import quoted
 from kernel_pipeline.store.paths import REPORT
 from kernel_pipeline.store.reports import OK
-from kernel_pipeline.text import format_bytes
+from kernel_pipeline.text import counted, format_bytes
 
 
 class RunView:
@@ -41,20 +41,29 @@ class RunView:
             case Notice(text):
                 print_line(self._console, text)
             case WorkersChanged():
-                print_line(self._console, f"{event.workers} workers; dashboard: {event.dashboard}")
+                print_line(self._console, f"{counted(event.workers, 'worker')}; dashboard: {event.dashboard}")
             case RunStarted():
                 self._print_start(event)
             case ReusableRun():
-                print_line(
-                    self._console,
-                    f"note: this config only adds to the run in {event.location} ({'; '.join(event.additions)}). To "
-                    f"reuse what is finished there: `pipeline run {self._config} --out {quoted(event.location)} "
-                    "--accept-changes`",
-                )
+                self._print_reusable(event)
+
+    def _print_reusable(self, found: ReusableRun) -> None:
+        if found.additions:
+            reason = f"this config only adds to the run in {found.location} ({'; '.join(found.additions)})"
+        else:
+            reason = (
+                f"a new run starts, since this config differs from that of the run in {found.location} by more than "
+                "additional methods and datasets"
+            )
+        print_line(
+            self._console,
+            f"note: {reason}. To reuse what is finished there: `pipeline run {self._config} --out "
+            f"{quoted(found.location)} --accept-changes`",
+        )
 
     def _print_start(self, event: RunStarted) -> None:
         self._console.print(
-            f"[bold]{event.name}[/bold]: {event.datasets} dataset(s), {event.methods} method(s), "
+            f"[bold]{event.name}[/bold]: {counted(event.datasets, 'dataset')}, {counted(event.methods, 'method')}, "
             f"{event.trials} trials; {event.pending} of {event.total} tasks to do, "
             f"{format_bytes(event.disk_bytes)} of arrays in {escape(event.location)}",
             highlight=False,

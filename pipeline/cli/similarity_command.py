@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kernel_pipeline.errors import DataError, PipelineError, StorageError
-from kernel_pipeline.text import printable
+from kernel_pipeline.text import counted, printable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -51,8 +51,9 @@ def similarity(files: tuple[Path, ...], out: Path, kernel: str | None, biased: b
     except (ValueError, OSError) as error:
         raise DataError(str(error)) from None
     _write(found, out)
+    shown = counted(len(views), "view")
     click.echo(found.to_string(float_format=lambda value: f"{value:.3f}", na_rep=""))
-    click.echo(printable(f"Wrote similarity.csv and the heat map of {len(views)} views to {out}."), err=True)
+    click.echo(printable(f"Wrote similarity.csv and the heat map of {shown} to {out}."), err=True)
 
 
 def _named(files: tuple[Path, ...]) -> dict[str, Path]:

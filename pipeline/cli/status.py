@@ -21,7 +21,7 @@ from kernel_pipeline.stages.task import STAGES
 from kernel_pipeline.store.files import quoted
 from kernel_pipeline.store.paths import RESULTS
 from kernel_pipeline.store.storage import Storage
-from kernel_pipeline.text import format_seconds
+from kernel_pipeline.text import counted, format_seconds
 
 MIN_SHOWN_S = 10.0
 """Shorter times are not shown, since they are mostly overhead."""
@@ -82,14 +82,19 @@ def _tasks(plan: Plan, manifest: Manifest) -> tuple[list[str], int]:
             "computed from results that have changed since": len(superseded),
             "damaged": len(damaged),
         }
-        lines.append(f"{left:,} are left: {', '.join(f'{n:,} {why}' for why, n in reasons.items() if n)}.")
+        lines.append(
+            f"{counted(left, 'is', 'are')} left: {', '.join(f'{n:,} {why}' for why, n in reasons.items() if n)}."
+        )
         workers = last_workers(manifest.root)
         seconds = RemainingTime.of(plan, reports, missing).seconds(workers or 1)
         if seconds is not None and seconds >= MIN_SHOWN_S:
-            lines.append(f"They take about {format_seconds(seconds)} with {workers or 1} worker(s).")
+            lines.append(f"They take about {format_seconds(seconds)} with {counted(workers or 1, 'worker')}.")
     lines += [str(problem) for problem in report.problems[:MAX_NAMED]]
     if failed:
-        lines.append(f"{len(failed):,} failed; `pipeline resume {quoted(manifest.root)} --retry-failed` retries them:")
+        them = "it" if len(failed) == 1 else "them"
+        lines.append(
+            f"{len(failed):,} failed; `pipeline resume {quoted(manifest.root)} --retry-failed` retries {them}:"
+        )
         lines += [f"  {name}: {why}" for name, why in list(failed.items())[:MAX_NAMED]]
     return lines, left + len(report.problems)
 

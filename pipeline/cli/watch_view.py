@@ -20,6 +20,7 @@ from kernel_pipeline.run.manifest import read_manifest
 from kernel_pipeline.run.report import REFRESH_S, WrittenReport, write_report
 from kernel_pipeline.stages.task import STAGES
 from kernel_pipeline.store.storage import Storage
+from kernel_pipeline.text import counted
 
 STATUS_INTERVAL_S = 2.0
 RATE_WINDOW_S = 60.0
@@ -103,7 +104,7 @@ def _print_state(console: Console, root: Storage, rates: TaskRates) -> None:
     with suppress(PipelineError):  # the run may be changing the files that are read
         found = read_finished_rows(root)
         if len(found.rows):
-            print_line(console, f"\nResults so far ({found.pending:,} cells have none yet):")
+            print_line(console, f"\nResults so far ({counted(found.pending, 'cell has', 'cells have')} none yet):")
             print_summary(console, summarise(found.rows), None)
 
 

@@ -9,7 +9,7 @@ from kernel_pipeline.data.targets import MIN_PER_CLASS, EncodedTarget
 from kernel_pipeline.errors import DataError
 from kernel_pipeline.tasks.arrays import Integers
 from kernel_pipeline.tasks.listing import list_first
-from kernel_pipeline.text import NUMBER
+from kernel_pipeline.text import NUMBER, counted
 
 MAX_LISTED_CLASSES = 6
 MAX_NAMED_LABELS = 3
@@ -47,7 +47,7 @@ def check_classes(target: EncodedTarget, rows: Integers, name: str) -> None:
     common = [
         label for members, count in zip(classes, counts, strict=True) if count >= MIN_PER_CLASS for label in members
     ]
-    found_samples = "is 1 sample" if counts[few] == 1 else f"are {counts[few]} samples"
+    found_samples = f"{'is' if counts[few] == 1 else 'are'} {counted(int(counts[few]), 'sample')}"
     raise DataError(
         f"dataset {name!r}: there {found_samples} of class {names[few]}; at least {MIN_PER_CLASS} of each "
         "class are required, so that every training set contains every class. The class is in data "

@@ -17,6 +17,7 @@ from kernel_pipeline.tasks.kernels.family import (
 )
 from kernel_pipeline.tasks.kernels.guard import FamilyError
 from kernel_pipeline.tasks.kernels.view import try_plugins
+from kernel_pipeline.text import counted
 
 MAX_TRIAL_NOTES = 10
 """Maximum number of notes about single trials."""
@@ -74,5 +75,5 @@ def _merged(notes: Sequence[Sequence[str]], per_repeat: int | None = None) -> li
         for note in own
         if note not in everywhere
     ]
-    more = [f"{len(others) - MAX_TRIAL_NOTES:,} more notes like these about single trials"]
+    more = [counted(len(others) - MAX_TRIAL_NOTES, "more note", "more notes") + " like these about single trials"]
     return everywhere + others[:MAX_TRIAL_NOTES] + (more if len(others) > MAX_TRIAL_NOTES else [])

@@ -10,6 +10,7 @@ from kernel_pipeline.data.targets import is_numbers
 from kernel_pipeline.errors import DataError
 from kernel_pipeline.tasks.arrays import Floats, Integers
 from kernel_pipeline.tasks.folds import Trial, group_folds, stratified_folds, trials
+from kernel_pipeline.text import counted
 
 MAX_LISTED = 10
 """Maximum number of labels in an error message."""
@@ -137,8 +138,9 @@ def _check_groups(outside: pd.Series, test: pd.Series, name: str) -> None:
     both = sorted(set(outside.map(str)) & set(test.map(str)))
     if both:
         raise DataError(
-            f"dataset {name!r}: groups = {outside.name!r}: {len(both)} groups are both in the test set and outside of "
-            f"it, such as {both[0]!r}; put all samples of a group on one side, or remove groups"
+            f"dataset {name!r}: groups = {outside.name!r}: {counted(len(both), 'group is', 'groups are')} "
+            f"both in the test set and outside of it, such as {both[0]!r}; put all samples of a group on one side, "
+            "or remove groups"
         )
 
 
@@ -162,8 +164,8 @@ def _given_folds(labels: pd.Series, folds: int, name: str) -> Integers:
     if len(known) != folds:
         listed = ", ".join(map(str, known[:MAX_LISTED])) + (", ..." if len(known) > MAX_LISTED else "")
         raise DataError(
-            f"dataset {name!r}: folds = {labels.name!r} has {len(known)} distinct values ({listed}), but there are "
-            f"{folds} folds; set [protocol] folds = {len(known)} (3 to 100), or choose another column"
+            f"dataset {name!r}: folds = {labels.name!r} has {counted(len(known), 'distinct value')} ({listed}), "
+            f"but there are {folds} folds; set [protocol] folds = {len(known)} (3 to 100), or choose another column"
         )
     return codes.astype(np.int64)
 
@@ -174,9 +176,9 @@ def _grouped(
     codes, known = pd.factorize(groups.map(str))
     if len(known) < folds:
         raise DataError(
-            f"dataset {name!r}: groups = {groups.name!r} has {len(known)} distinct values, but there are {folds} "
-            f"folds, and a group stays in one fold; set [protocol] folds = {len(known)} or less (at least 3), or "
-            "choose another column"
+            f"dataset {name!r}: groups = {groups.name!r} has {counted(len(known), 'distinct value')}, but there "
+            f"are {folds} folds, and a group stays in one fold; set [protocol] folds = {len(known)} or less (at least "
+            "3), or choose another column"
         )
     return group_folds(codes.astype(np.int64), classes, folds, random)
 

@@ -12,7 +12,7 @@ from kernel_pipeline.data.raw_table import RawTable
 from kernel_pipeline.data.table_rows import table_rows
 from kernel_pipeline.errors import DataError
 from kernel_pipeline.tasks.arrays import Booleans
-from kernel_pipeline.text import NUMBER, printable
+from kernel_pipeline.text import NUMBER, counted, printable
 
 TARGET = "target"
 """Name of the target column in frames that readers build themselves."""
@@ -142,7 +142,7 @@ def find_column(frame: pd.DataFrame, wanted: int | str, key: str, name: str) -> 
     if isinstance(wanted, int) and wanted not in columns:  # columns without a name have their numbers as labels
         if not -len(columns) <= wanted < len(columns):
             raise DataError(
-                f"dataset {name!r}: {key} = {wanted} is out of range; the table has {len(columns)} columns, "
+                f"dataset {name!r}: {key} = {wanted} is out of range; the table has {counted(len(columns), 'column')}, "
                 f"so {-len(columns)} to {len(columns) - 1} are allowed"
             )
         return columns[wanted]

@@ -19,7 +19,7 @@ from kernel_pipeline.tasks.kernels.spectrum import (
     is_definite_above,
     lanczos_spectrum,
 )
-from kernel_pipeline.text import format_bytes
+from kernel_pipeline.text import counted, format_bytes
 
 BLOCK = 1024
 """Side length of the blocks that are read. The digest depends on it."""
@@ -152,8 +152,9 @@ def _check_entries(entries: Entries, name: str, tolerance: float) -> None:
     if entries.not_finite:
         row, column = entries.first_not_finite
         raise DataError(
-            f"{name} has {entries.not_finite:,} entries that are NaN or infinite, the first in row {row}, column "
-            f"{column} (counted from 0). All entries of the rows that are used must be finite"
+            f"{name} has {counted(entries.not_finite, 'entry that is', 'entries that are')} NaN or infinite, the "
+            f"first in row {row}, column {column} (counted from 0). All entries of the rows that are used must "
+            "be finite"
         )
     if entries.magnitude > MAX_ENTRY:
         raise DataError(

@@ -30,7 +30,7 @@ from kernel_pipeline.store.dataset_info import DatasetInfo
 from kernel_pipeline.tasks.arrays import Floats, Integers
 from kernel_pipeline.tasks.folds import trials
 from kernel_pipeline.tasks.kernels.family import kernel_names
-from kernel_pipeline.text import printable
+from kernel_pipeline.text import counted, printable
 
 
 @dataclass(frozen=True)
@@ -276,6 +276,8 @@ def _sample(table: RawTable, dataset: DatasetBase, config: Config) -> Integers:
     if rows > available:
         raise DataError(f"dataset {name!r}: rows = {rows}, but there are only {available} usable rows")
     if rows < folds:
-        raise DataError(f"dataset {name!r}: {rows} rows are too few for {folds} folds; each fold needs a row")
+        raise DataError(
+            f"dataset {name!r}: {counted(rows, 'row is', 'rows are')} too few for {folds} folds; each fold needs a row"
+        )
     drawn = np.random.default_rng(config.seed).permutation(available)[:rows]
     return np.concatenate([np.flatnonzero(~test)[drawn], np.flatnonzero(test)]).astype(np.int64)

@@ -15,6 +15,7 @@ from kernel_pipeline.data.number_text import has_decimal_comma, with_decimal_poi
 from kernel_pipeline.errors import DataError
 from kernel_pipeline.tasks.arrays import Booleans, Integers
 from kernel_pipeline.tasks.listing import list_first
+from kernel_pipeline.text import counted
 
 MAX_LISTED = 10
 """Maximum number of columns or texts in a message."""
@@ -114,7 +115,7 @@ class TableRows:
             if count == len(labels):
                 return labels
         raise DataError(
-            f"the new rows have {count} columns; {len(self.columns)} are required, as in the source, or "
+            f"the new rows have {counted(count, 'column')}; {len(self.columns)} are required, as in the source, or "
             f"{len(without_targets)} without the target"
         )
 
@@ -240,10 +241,9 @@ def _unknown_texts(values: pd.Series, encoding: ColumnEncoding) -> list[str]:
     unknown = values[values.notna() & ~values.isin(encoding.texts)]
     if not len(unknown):
         return []
-    rows = "1 row" if len(unknown) == 1 else f"{len(unknown):,} rows"
     return [
-        f"column {encoding.column!r} contains texts that are not in the data of the model, in {rows}: "
-        f"{_listed(list(dict.fromkeys(unknown)))}; each of them is encoded as zeros"
+        f"column {encoding.column!r} contains texts that are not in the data of the model, in "
+        f"{counted(len(unknown), 'row')}: {_listed(list(dict.fromkeys(unknown)))}; each of them is encoded as zeros"
     ]
 
 

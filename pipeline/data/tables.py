@@ -18,6 +18,7 @@ from kernel_pipeline.data.raw_table import RawTable
 from kernel_pipeline.data.text_errors import ListedInConfig, text_error
 from kernel_pipeline.errors import DataError
 from kernel_pipeline.tasks.arrays import Booleans
+from kernel_pipeline.text import counted
 
 FOLD_KEYS = ("groups", "folds", "test")
 """Keys that name a column which determines the folds."""
@@ -115,10 +116,10 @@ def append_rows(frame: pd.DataFrame, more: pd.DataFrame, dataset: TableDataset, 
     absent = [column for column in frame.columns if column not in more.columns and column not in unused]
     unnamed = all(isinstance(column, int) for column in frame.columns) and more.shape[1] != frame.shape[1]
     if absent or unnamed:
-        what = f"no column {', '.join(map(repr, absent[:MAX_LISTED]))}" if absent else f"{more.shape[1]} columns"
+        what = f"no column {', '.join(map(repr, absent[:MAX_LISTED]))}" if absent else counted(more.shape[1], "column")
         raise DataError(
-            f"dataset {dataset.name!r}: test_path: {path} has {what}, unlike path, which has {frame.shape[1]} columns; "
-            f"both files must have the same columns, the target included. It has: "
+            f"dataset {dataset.name!r}: test_path: {path} has {what}, unlike path, which has "
+            f"{counted(frame.shape[1], 'column')}; both files must have the same columns, the target included. It has: "
             f"{', '.join(map(repr, more.columns[:MAX_LISTED]))}{', ...' if more.shape[1] > MAX_LISTED else ''}"
         )
     return pd.concat([frame, more.reindex(columns=frame.columns)], ignore_index=True)

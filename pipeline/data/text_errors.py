@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from kernel_pipeline.data.encoding import RefusedColumn
 from kernel_pipeline.errors import DataError
+from kernel_pipeline.text import counted
 
 MAX_LISTED_COLUMNS = 20
 MAX_LISTED_WORDS = 5
@@ -42,7 +43,7 @@ def _example(column: Hashable, found: RefusedColumn) -> str:
     cell, row, others = str(found.text.iloc[0]), int(found.text.index[0]) + 1, len(found.text) - 1
     if not found.mostly_numbers or found.has_decimal_commas:
         return f"column {column!r} contains text, {cell!r} in data row {row}"
-    more = f" and text in {others:,} more rows" if others else ""
+    more = f" and text in {counted(others, 'more row')}" if others else ""
     return f"column {column!r} consists of numbers, except for {cell!r} in data row {row}{more}"
 
 

@@ -14,6 +14,7 @@ from kernel_pipeline.errors import DataError
 from kernel_pipeline.models.predictors import KernelPredictor, Outputs, Predictor
 from kernel_pipeline.tasks.arrays import Floats
 from kernel_pipeline.tasks.kernels.family import Samples, UnsuitableFeaturesError, check_families
+from kernel_pipeline.text import counted
 
 
 @dataclass(frozen=True)
@@ -179,7 +180,8 @@ class FittedModel(BaseEstimator):  # type: ignore[misc]
         width = len(self.facts.features)
         if np.ndim(features) != 2 or np.shape(features)[1] != width:
             raise DataError(
-                f"features: must have {width} columns, those of facts.features; got shape {np.shape(features)}"
+                f"features: must have {counted(width, 'column')}, those of facts.features; got shape "
+                f"{np.shape(features)}"
             )
         usable = np.ones(np.shape(features)[0], dtype=bool)
         dense = isinstance(features, np.ndarray | pd.DataFrame | list)

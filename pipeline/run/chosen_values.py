@@ -10,6 +10,7 @@ from kernel_pipeline.run.manifest import Manifest
 from kernel_pipeline.store.files import quoted
 from kernel_pipeline.store.reports import OK
 from kernel_pipeline.tasks.folds import trial_name
+from kernel_pipeline.text import counted
 
 Values = tuple[float, ...]
 """One number for each grid of a method; most methods have one grid."""
@@ -48,7 +49,8 @@ def chosen_value(manifest: Manifest, plan: DatasetPlan, wanted: WantedModel, pat
     if wanted.regularisation is not None:
         if len(wanted.regularisation) != len(path[0]):
             raise PipelineError(
-                f"regularisation: {wanted.method} needs {len(path[0])} value(s); got {len(wanted.regularisation)}"
+                f"regularisation: {wanted.method} needs {counted(len(path[0]), 'value')}; got "
+                f"{len(wanted.regularisation)}"
             )
         return wanted.regularisation
     found = _values_by_trial(manifest, plan, wanted)

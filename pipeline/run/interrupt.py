@@ -14,6 +14,8 @@ from contextlib import suppress
 from types import FrameType, TracebackType
 from typing import Any, Self
 
+from kernel_pipeline.text import counted
+
 SAME_REQUEST_S = 1.0
 """Time within which another SIGTERM is part of the same request: batch systems may signal a process and its parent."""
 FINISH_TIMEOUT_S = 30.0
@@ -68,7 +70,7 @@ class Interrupt:
         """Report the number of running tasks periodically after a request, and return whether the time is up."""
         self._announce()
         left = self._since + FINISH_TIMEOUT_S - time.monotonic()
-        tasks, verb = ("1 task", "is") if running == 1 else (f"{running} tasks", "are")
+        tasks, verb = counted(running, "task"), "is" if running == 1 else "are"
         if left <= 0:
             self._notify(
                 f"{tasks} did not finish within {FINISH_TIMEOUT_S:.0f} s and {verb} abandoned; the same command "

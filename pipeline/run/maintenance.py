@@ -13,6 +13,7 @@ from kernel_pipeline.store.files import quoted
 from kernel_pipeline.store.ledger import Ledger
 from kernel_pipeline.store.ledger_entries import CleanedEntry
 from kernel_pipeline.store.storage import Storage
+from kernel_pipeline.text import counted
 
 
 @dataclass(frozen=True)
@@ -88,7 +89,7 @@ def _state(root: Storage) -> str:
         return str(error).partition(". ")[0]
     finished = manifest.finished
     if not manifest.is_complete:
-        return f"unfinished, {len(finished.tasks):,} tasks are done"
+        return f"unfinished, {counted(len(finished.tasks), 'task is', 'tasks are')} done"
     failed = sum(bool(report.failures) for report in finished.tasks.values())
     cleaned = ", cleaned" if finished.cleaned and finished.cleaned.datasets else ""
-    return (f"done, {failed:,} tasks failed" if failed else "done") + cleaned
+    return (f"done, {counted(failed, 'task')} failed" if failed else "done") + cleaned

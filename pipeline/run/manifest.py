@@ -19,10 +19,12 @@ from kernel_pipeline.run.verification import check_files
 from kernel_pipeline.store.addresses import open_storage
 from kernel_pipeline.store.dataset_info import DatasetInfo
 from kernel_pipeline.store.digests import content_digest
+from kernel_pipeline.store.files import quoted
 from kernel_pipeline.store.json_text import parse_json
 from kernel_pipeline.store.ledger import Ledger
 from kernel_pipeline.store.ledger_entries import SweepEntry
 from kernel_pipeline.store.ledger_state import LedgerState
+from kernel_pipeline.store.local_storage import LocalStorage
 from kernel_pipeline.store.paths import CONFIG, ENVIRONMENT, MARK
 from kernel_pipeline.store.regular_files import MAX_RECORD_BYTES
 from kernel_pipeline.store.storage import Storage
@@ -119,8 +121,20 @@ def read_manifest(root: Storage, ledger: Ledger | None = None) -> Manifest:
 
 
 def no_run_directory(root: Storage) -> RefusedError:
-    """Return the error for a directory in which no run was started."""
+    """Return the error for a directory in which no run was started, or for a path inside of a run directory."""
+    if (run := _run_directory_around(root)) is not None:
+        return RefusedError(f"{root} is not a run directory, but inside of one. Use the run directory: {quoted(run)}")
     return RefusedError(f"{root} is not a run directory: there is no {CONFIG} in it. `pipeline runs` lists your runs")
+
+
+def _run_directory_around(root: Storage) -> Path | None:
+    """Return the run directory that contains a local path; None if there is none.
+
+    Only directories with a ledger are considered, since a folder may contain a config.toml of the user.
+    """
+    if not isinstance(root, LocalStorage):
+        return None
+    return next((folder for folder in root.path.parents if LocalStorage(folder).journal().has_lines()), None)
 
 
 def check_same_sweep(manifest: Manifest, config: Config, infos: Sequence[DatasetInfo]) -> None:

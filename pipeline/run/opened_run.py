@@ -12,6 +12,7 @@ from kernel_pipeline.store.dataset_info import DatasetInfo
 from kernel_pipeline.store.files import quoted
 from kernel_pipeline.store.storage import Storage
 from kernel_pipeline.tasks.arrays import Floats
+from kernel_pipeline.text import counted
 
 
 class OpenedRun:
@@ -93,7 +94,9 @@ class OpenedRun:
     def _check_repeat(self, repeat: int) -> int:
         repeats = self.config.protocol.repeats
         if repeat not in range(repeats):
-            raise PipelineError(f"repeat {repeat} does not exist; there are {repeats} repeats: 0 to {repeats - 1}")
+            raise PipelineError(
+                f"repeat {repeat} does not exist; the run has {counted(repeats, 'repeat')}, numbered from 0"
+            )
         return repeat
 
     def _check_dataset(self, dataset: str) -> None:

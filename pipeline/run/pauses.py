@@ -110,7 +110,7 @@ class Pauses:
         if now - self._all_paused_since > ALL_PAUSED_TIMEOUT_S:
             first = next(iter(paused.values()))
             raise ClusterError(
-                f"all {len(paused)} workers have been paused for {ALL_PAUSED_TIMEOUT_S:.0f} s, since they need more "
+                f"all workers ({len(paused)}) have been paused for {ALL_PAUSED_TIMEOUT_S:.0f} s, since they need more "
                 f"memory than they have: {first['name']} uses {memory_use(first)}. Restart them with more memory, or "
                 "start fewer of them per host; the same command resumes the run"
             )

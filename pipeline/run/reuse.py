@@ -17,13 +17,18 @@ ADDABLE = ("dataset", "methods")
 """Lists of a config to which entries can be added without affecting the results of the others."""
 
 
-def find_reusable_runs(config: Config) -> list[ReusableRun]:
+def find_reusable_runs(config: Config, accept_changes: bool = False) -> list[ReusableRun]:
     """Return the runs in the default folder whose configs differ from a config only by missing entries.
 
     Only runs whose directory is named after the config are read.
+
+    Parameters
+    ----------
+    accept_changes
+        Whether to return, if there is no such run, the latest run whose config differs in another way.
     """
     folder = default_directory(config).parent
-    found = []
+    found, others = [], []
     for directory in sorted(folder.glob(f"{config.name}-*")):
         try:
             text = LocalStorage(directory).read(CONFIG, MAX_RECORD_BYTES).decode()
@@ -33,6 +38,11 @@ def find_reusable_runs(config: Config) -> list[ReusableRun]:
         added = additions(config_values(old), config_values(config))
         if added:
             found.append(ReusableRun(str(directory), tuple(added)))
+        elif added is None and old.name == config.name:
+            others.append(directory)
+    if others and accept_changes and not found:
+        latest = max(others, key=lambda directory: directory.stat().st_mtime)
+        found.append(ReusableRun(str(latest), ()))
     return found
 
 

@@ -13,7 +13,7 @@ from kernel_pipeline.errors import PipelineError, RefusedError
 from kernel_pipeline.results.stored_tables import read_rows
 from kernel_pipeline.results.summary import summarise
 from kernel_pipeline.run.gram_matrix import WantedKernel, dataset_plan, read_gram, source_rows
-from kernel_pipeline.run.known_names import check_known, check_weighted
+from kernel_pipeline.run.known_names import check_known, check_method, check_weighted
 from kernel_pipeline.run.opened_run import OpenedRun
 from kernel_pipeline.run.verification import check_files
 from kernel_pipeline.store.arrays import STATISTICS, WEIGHTS, DamagedError
@@ -85,8 +85,9 @@ class RunResults(OpenedRun):
         """
         problem = self._problem(dataset, task)
         rows = self.rows
-        methods = rows.loc[(rows["dataset"] == dataset) & (rows["task"] == problem), "method"].unique()
-        check_known("method", method, methods)
+        methods = rows.loc[(rows["dataset"] == dataset) & (rows["task"] == problem), "method"].unique().tolist()
+        if method not in methods:
+            check_method(method, problem, methods, dataset_plan(self._manifest, dataset).unsupported)
         check_weighted(method, methods, self.config.used_methods)
         folds, repeats = self.config.protocol.folds, self.config.protocol.repeats
         chosen = slice(None) if repeat is None else slice(folds * self._check_repeat(repeat), folds * (repeat + 1))
@@ -241,7 +242,8 @@ class RunResults(OpenedRun):
 
         problem = self._problem(dataset, task)
         plan = dataset_plan(self._manifest, dataset)
-        check_known("method", method, [known for learned, known in plan.method_keys if learned == problem])
+        methods = [known for learned, known in plan.method_keys if learned == problem]
+        check_method(method, problem, methods, plan.unsupported)
         return WantedModel(dataset, problem, method, regularisation, trial), plan
 
     def features(self, dataset: str) -> tuple[str, ...]:

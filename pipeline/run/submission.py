@@ -60,7 +60,7 @@ def submit_sweep(
     batch.check_path(logs)
     _check_not_submitted(root)  # before the manifest is changed
     emit = make_emitter(listeners)
-    report_reusable_runs(config, out, root, emit)
+    report_reusable_runs(config, out, root, options, emit)
     with begin_sweep(config, folder, root, options, emit) as run:
         run.ledger.close()
         _check_not_submitted(root)

@@ -48,6 +48,7 @@ from kernel_pipeline.store.logs import driver_log
 from kernel_pipeline.store.paths import LEDGER
 from kernel_pipeline.store.reports import TaskReport
 from kernel_pipeline.store.storage import Storage
+from kernel_pipeline.text import counted
 
 MAX_NAMED = 10
 """Maximum number of damaged files or failed tasks that are listed."""
@@ -84,7 +85,7 @@ def run_sweep(
     """
     emit, root = make_emitter(listeners), choose_directory(config, out)
     check_host(options, root.logs().folder)
-    report_reusable_runs(config, out, root, emit)
+    report_reusable_runs(config, out, root, options, emit)
     with begin_sweep(config, folder, root, options, emit) as run:
         return _complete(run)
 
@@ -99,10 +100,10 @@ def choose_directory(config: Config, out: Storage | None) -> Storage:
     return out or LocalStorage(default_directory(config))
 
 
-def report_reusable_runs(config: Config, out: Storage | None, root: Storage, emit: Emitter) -> None:
-    """Report the runs in the default folder whose results a config that only adds entries could reuse."""
+def report_reusable_runs(config: Config, out: Storage | None, root: Storage, options: Options, emit: Emitter) -> None:
+    """Report the runs in the default folder whose results a new run could reuse."""
     if out is None and not is_run_directory(root):
-        for found in find_reusable_runs(config):
+        for found in find_reusable_runs(config, options.accept_changes):
             emit(found)
 
 
@@ -227,11 +228,12 @@ def _announce(run: Run, pending: set[str], report: CheckReport) -> None:
     for problem in report.problems[:MAX_NAMED]:
         notify(f"{problem}; it is computed again")
     if len(report.problems) > MAX_NAMED:
-        notify(f"... and {len(report.problems) - MAX_NAMED:,} more files")
+        notify(f"... and {counted(len(report.problems) - MAX_NAMED, 'more file')}")
     if report.superseded:
-        notify(f"{len(report.superseded):,} finished tasks used results that have changed, and are computed again")
+        tasks = counted(len(report.superseded), "finished task is", "finished tasks are")
+        notify(f"{tasks} computed again, since results that were used have changed")
     if outdated := pending.intersection(report.outdated):  # stored data may be outdated too, but are not tasks
-        notify(f"{len(outdated):,} finished tasks are outdated and are computed again")
+        notify(f"{counted(len(outdated), 'finished task is', 'finished tasks are')} outdated and computed again")
     for note in plugin_notes(config):
         notify(f"note: {note}")
     sweep, plugins = run.ledger.read().sweep, [package for package, _ in plugin_packages(config)]

@@ -4,7 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from kernel_pipeline.stages.cell_results import CellResult
-from kernel_pipeline.stages.cells import CellTask
+from kernel_pipeline.stages.cells import CellTask, weights_written
+from kernel_pipeline.store.inputs import Input
 from kernel_pipeline.tasks.folds import Split
 from kernel_pipeline.tasks.learners.paths import PathResult
 
@@ -18,6 +19,11 @@ class FinalFitTask(CellTask):
 
     refit: bool = False
     """Whether the fit that is tested is a final fit, with the chosen value, to the training and validation samples."""
+
+    def writes(self) -> tuple[Input, ...]:
+        """Return the weights and the predictions of the cell; a task that writes no weights overrides this."""
+        weights = weights_written(f"{self.dataset}/{self.problem}", self.method_id, [self.trial])
+        return (*weights, *self.predictions_written())
 
     def with_final_fit(self, path: PathResult, split: Split, fit: Callable[[Split, Value], PathResult]) -> PathResult:
         """Return a path, with the results of a final fit with its best value added if `refit` is set.

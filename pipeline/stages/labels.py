@@ -3,7 +3,7 @@
 from kernel_pipeline.store.arrays import DATA, RunStore
 from kernel_pipeline.store.inputs import Input, whole
 from kernel_pipeline.tasks.arrays import Floats
-from kernel_pipeline.tasks.labels import label_units
+from kernel_pipeline.tasks.labels import center_labels, label_units
 
 
 def label_input(dataset: str) -> Input:
@@ -28,5 +28,4 @@ def read_centered_labels(store: RunStore, dataset: str) -> tuple[Floats, Floats]
     not change centered quantities, and preserves the precision of labels whose mean is large.
     """
     labels, _ = read_labels(store, dataset)
-    means = labels.mean(axis=0)
-    return labels - means, means
+    return center_labels(labels), labels.mean(axis=0)

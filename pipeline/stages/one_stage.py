@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from kernel_pipeline.stages.cell_results import CellResult, WeightsResult
-from kernel_pipeline.stages.cells import NO_RESULT, failed, weights_written
+from kernel_pipeline.stages.cells import NO_RESULT, failed
 from kernel_pipeline.stages.final_fits import FinalFitTask
 from kernel_pipeline.stages.matrices import assemble
 from kernel_pipeline.stages.reduce import ReduceTask
@@ -36,10 +36,6 @@ class OneStageTask(FinalFitTask, GramTask):
         permuted = self.permutations is not None
         statistics = statistics_inputs(self.dataset, self.problem, [self.trial], permuted)  # including the traces
         return tuple(dict.fromkeys((*self.split_inputs(), *self.base_inputs(), *statistics)))
-
-    def writes(self) -> tuple[Input, ...]:
-        weights = weights_written(f"{self.dataset}/{self.problem}", self.method_id, [self.trial])
-        return (*weights, *self.predictions_written())
 
     def run(self, store: RunStore) -> Output:
         split = self.split(store)

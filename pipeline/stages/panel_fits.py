@@ -32,7 +32,7 @@ from kernel_pipeline.store.json_object import JsonObject
 from kernel_pipeline.tasks.arrays import Floats
 from kernel_pipeline.tasks.centering import center_rows
 from kernel_pipeline.tasks.folds import Split
-from kernel_pipeline.tasks.labels import standardize_labels
+from kernel_pipeline.tasks.labels import center_labels, standardize_labels
 from kernel_pipeline.tasks.learners.iterative_ridge import certify_solutions, solve_large_ridges, solve_ridge_group
 from kernel_pipeline.tasks.learners.panel_memory import PanelMemory
 from kernel_pipeline.tasks.learners.paneled_kernel import PaneledKernel, StoredPanels, centered_kernel
@@ -81,7 +81,7 @@ class CenteredPanels:
     @property
     def centered_target(self) -> Floats:
         """Return these labels minus their means."""
-        return np.asarray(self.target - self.target.mean(axis=0))
+        return center_labels(self.target)
 
     def held_out(self) -> Iterator[Floats]:
         """Yield the centered kernel of the held-out samples in blocks of rows."""

@@ -15,7 +15,6 @@ from kernel_pipeline.stages.cells import (
     fit_factored_kernel,
     fit_kernel,
     fit_signed_kernel,
-    weights_written,
 )
 from kernel_pipeline.stages.final_fits import FinalFitTask
 from kernel_pipeline.stages.fitted import StatisticsTask
@@ -126,10 +125,6 @@ class RankOneCellTask(FinalFitTask):
 
     def inputs(self) -> tuple[Input, ...]:
         return (*self.split_inputs(), *column_inputs(self.data_group))
-
-    def writes(self) -> tuple[Input, ...]:
-        weights = weights_written(f"{self.dataset}/{self.problem}", self.method_id, [self.trial])
-        return (*weights, *self.predictions_written())
 
     def run(self, store: RunStore) -> Output:
         split = self.split(store)

@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from kernel_pipeline.stages.cell_results import Alignments, CellResult, WeightsResult
-from kernel_pipeline.stages.cells import NO_RESULT, CellTask, failed, weights_written
+from kernel_pipeline.stages.cells import NO_RESULT, CellTask, failed
 from kernel_pipeline.stages.final_fits import FinalFitTask
 from kernel_pipeline.stages.kernel_results import KernelFits
 from kernel_pipeline.stages.matrices import assemble_trial
@@ -110,10 +110,6 @@ class BestKernelTask(FinalFitTask):
 
     values: tuple[float, ...]
     class_weight: str | None = None
-
-    def writes(self) -> tuple[Input, ...]:
-        weights = weights_written(f"{self.dataset}/{self.problem}", self.method_id, [self.trial])
-        return (*weights, *self.predictions_written())
 
     def choice_inputs(self) -> tuple[Input, ...]:
         """Return what `chosen` reads, as inputs."""

@@ -94,7 +94,7 @@ class PaneledKernel:
             return None
         return lambda block: self._panels.substitute(np.array(block, dtype=np.float64, order="C"))
 
-    def centered(self) -> Floats:
+    def center(self) -> Floats:
         """Center the kernel with the means of its rows; return the deviations of these means from their mean, (n,)."""
         means = self._sum(panel_steps.sum_rows, (self.size,)) / self.size
         self._panels.center(means)
@@ -118,7 +118,7 @@ def centered_kernel(panels: Panels) -> tuple[PaneledKernel, Floats]:
         The centered kernel, and the deviations of the means of its rows from their mean, (n,), for `center_rows`.
     """
     kernel = PaneledKernel(panels)
-    return kernel, kernel.centered()
+    return kernel, kernel.center()
 
 
 class PanelStore(Protocol):

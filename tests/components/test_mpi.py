@@ -65,7 +65,7 @@ def test_run_and_resumed_run_give_the_tables_of_a_local_run(folder: Path, undist
     rewrite_ledger(root, lambda name: not name.startswith(("fits/", "tables")))
     done = mpirun(3, "resume", "run", "--cluster", "mpi", cwd=folder)
     assert done.returncode == 0, done.stderr
-    assert "1 workers" in done.stdout
+    assert "1 worker; " in done.stdout
     assert_undisturbed(root, undisturbed)
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from kernel_pipeline.store.ledger import Ledger
 from kernel_pipeline.store.local_storage import LocalStorage
+from kernel_pipeline.text import counted
 from tests.faults.harness import (
     added,
     assert_same,
@@ -91,7 +92,7 @@ def assert_named(root: Path, *keys: str) -> str:
     assert found.exit_code == 4, found.output
     *named, last = found.output.splitlines()
     assert {line.split(" ")[0] for line in named} == set(keys), found.output
-    assert f"Found {len(keys)} problems;" in last
+    assert f"Found {counted(len(keys), 'problem')};" in last
     assert listing(root) == before
     return found.output
 

@@ -140,7 +140,7 @@ def test_read_only_directory_can_be_read_and_is_refused_for_writing(undisturbed:
     rewrite_ledger(root, lambda name: name != "fits/wave/regression/unif/0")
     subprocess.run(["mount", "-o", "remount,ro", disk], check=True)
     assert command("verify", root).exit_code == 0
-    assert "1 are left" in command("status", root).output
+    assert "1 is left" in command("status", root).output
     config = undisturbed.parent / "tiny.toml"
     for arguments in (
         ("run", config, "--out", root),

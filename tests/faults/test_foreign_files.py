@@ -50,7 +50,7 @@ def test_verify_names_foreign_files_and_repair_leaves_them(root: Path) -> None:
     assert "4 files do not belong to this run, and are left in place." in shown
     (root / DAMAGED).unlink()
     repaired = output_of("verify", root, "--repair")
-    assert "Repaired 1 problems.\n4 files that do not belong to this run are left in place." in repaired
+    assert "Repaired 1 problem.\n4 files that do not belong to this run are left in place." in repaired
     assert "Repaired 0 problems." in output_of("verify", root, "--repair")
     assert_foreign_files_unchanged(root)
 

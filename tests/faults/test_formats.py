@@ -106,7 +106,7 @@ def test_task_of_a_torn_last_line_runs_again_and_duplicate_lines_are_harmless(ro
     (root / "ledger.jsonl").write_bytes(b"".join((*others, others[3], others[9], torn)))
     shutil.rmtree(root / "results")  # which are written after the last task
     assert command("verify", root).exit_code == 0
-    assert "1 are left: 1 not run yet" in command("status", root).output
+    assert "1 is left: 1 not run yet" in command("status", root).output
     done = pipeline("resume", root, cwd=root.parent)
     assert done.returncode == 0, done.stderr
     assert_same(root, undisturbed)
@@ -187,7 +187,7 @@ def test_run_of_an_earlier_format_is_recomputed_when_resumed(name: str, tmp_path
     before = lines(unpacked)
     done = pipeline("resume", unpacked, "--workers", "1", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert "finished tasks are outdated and are computed again" in done.stdout
+    assert "finished tasks are outdated and computed again" in done.stdout
     assert json.loads((unpacked / "environment.json").read_text())["format"] == FORMAT
     assert all(lines(unpacked)[name] == 2 * before[name] for name in before if name.startswith(("tiles", "fits")))
     assert "at_edge" in (unpacked / "results/rows.csv").read_text()

@@ -77,7 +77,7 @@ def test_only_damaged_chunks_are_named_and_repaired(run: ObjectStorage, referenc
     assert [f"{key} is " in quick for key in (deleted, changed, cut_off, emptied)] == [True, False, True, True]
     repaired = output_of("verify", run.address, "--repair")
     assert "Repaired 4 problems." in repaired
-    assert "1 files that do not belong to this run are left in place" in repaired
+    assert "1 file that does not belong to this run is left in place" in repaired
     assert files(run, "combined.zarr") == before
     run.remove("gram.zarr/foreign")
     assert_same(run, reference)
@@ -180,7 +180,7 @@ def test_arrays_in_an_object_store_are_verified_repaired_and_cleaned(
     shown = output_of("verify", root, code=4)
     assert f"{CHUNK} is missing" in shown
     assert "gram.zarr/foreign belongs to no finished task" in shown
-    assert "Repaired 1 problems." in output_of("verify", root, "--repair")
+    assert "Repaired 1 problem." in output_of("verify", root, "--repair")
     arrays.remove("gram.zarr/foreign")
     storage = TINY["storage"] | {"url": arrays.address.rpartition("/")[0]}
     changed = TINY | {"seed": 9, "storage": storage}

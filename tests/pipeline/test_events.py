@@ -23,15 +23,21 @@ def test_texts_are_shown_unchanged() -> None:
     view = RunView(Console(file=said, width=40), "my.toml")
     view(Notice("[bold]not markup[/bold] " + "x" * 50))
     view(WorkersChanged(3, "off"))
+    view(WorkersChanged(1, "off"))
     view(RunStarted("tiny", "s3://a/[b]", 1, 2, 3, 4, 5, 2048, notes=("a remark",)))
     view(ReusableRun("my runs", ("methods: 'align'",)))
+    view(ReusableRun("my runs", ()))
     assert said.getvalue().splitlines() == [
         "[bold]not markup[/bold] " + "x" * 50,
         "3 workers; dashboard: off",
-        "tiny: 1 dataset(s), 2 method(s), 3 trials; 4 of 5 tasks to do, 2 KiB of arrays in s3://a/[b]",
+        "1 worker; dashboard: off",
+        "tiny: 1 dataset, 2 methods, 3 trials; 4 of 5 tasks to do, 2 KiB of arrays in s3://a/[b]",
         "a remark",
         "note: this config only adds to the run in my runs (methods: 'align'). To reuse what is finished there: "
         "`pipeline run my.toml --out 'my runs' --accept-changes`",
+        "note: a new run starts, since this config differs from that of the run in my runs by more than additional "
+        "methods and datasets. To reuse what is finished there: `pipeline run my.toml --out 'my runs' "
+        "--accept-changes`",
     ]
 
 

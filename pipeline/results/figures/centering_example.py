@@ -30,7 +30,8 @@ def draw_centering_example() -> "Figure":
 
     Examples
     --------
-    >>> draw_centering_example().savefig("centering.pdf")  # doctest: +SKIP
+    >>> import kernel_pipeline as kp
+    >>> kp.draw_centering_example().savefig("centering.pdf")  # doctest: +SKIP
     """
     with style():
         image, (points, curves) = new_axes(2.9, left=0.62, panels=(0.9, 2.0), gaps=[0.45])

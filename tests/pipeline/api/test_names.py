@@ -25,6 +25,11 @@ def test_every_public_name_exists_and_is_listed(name: str) -> None:
     assert name in dir(kp)
 
 
+def test_only_public_names_are_listed() -> None:
+    assert [name for name in dir(kp) if not name.startswith("__")] == kp.__all__
+    assert {"__doc__", "__version__"} <= set(dir(kp))
+
+
 def test_the_three_lists_of_public_names_agree() -> None:
     tree = ast.parse(Path(kp.__file__).read_text())
     typed_block = next(node for node in tree.body if isinstance(node, ast.If))

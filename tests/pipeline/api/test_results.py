@@ -14,7 +14,7 @@ from kernel_pipeline.cli.main import main
 from kernel_pipeline.plan.plan import Plan
 from kernel_pipeline.run.maintenance import clean_run
 from kernel_pipeline.store.local_storage import LocalStorage
-from tests.helpers.sweeps import flip, plan_in, smaller_config
+from tests.helpers.sweeps import SMALL, flip, plan_in, resume_here, run_here, small_config, smaller_config
 
 ASSETS = Path(__file__).parents[2] / "assets"
 
@@ -152,6 +152,22 @@ def test_unknown_names_are_rejected_with_the_available_ones(finished: tuple[Path
         run.weights("wave", "alignf", task="ranking")
     with pytest.raises(kp.PipelineError, match="trial 3 does not exist; there are 3 trials: 0 to 2"):
         run.statistics("wave", trial=3)
+
+
+def test_a_method_that_is_left_out_for_a_task_is_refused_with_the_reason(tmp_path: Path) -> None:
+    flowers = SMALL["dataset"][1] | {"rows": 50}
+    config = small_config(methods=["unif", "l1-svm"], baselines=False, protocol={"folds": 3}, dataset=[flowers])
+    run_here(tmp_path, config)
+    assert resume_here(tmp_path)[0] == 0
+    run = kp.open_run(tmp_path)
+    reason = (
+        "^method 'l1-svm' is left out for task='regression' of this dataset, since it supports only classification. "
+        "Available: 'unif'$"
+    )
+    for read in (run.weights, run.model, run.combined):
+        with pytest.raises(kp.PipelineError, match=reason):
+            read("flowers", "l1-svm", task="regression")
+    assert run.weights("flowers", "l1-svm", task="classification").shape == (5, 4)
 
 
 def test_an_unfinished_run_has_no_tables_yet(tmp_path: Path) -> None:

@@ -121,8 +121,10 @@ def test_an_existing_client_is_used_and_left_open(client: Client, capfd: pytest.
 
 def test_a_closed_client_is_rejected(client: Client) -> None:
     client.close()
-    with pytest.raises(kp.ClusterError, match="the client is closed, not running"):
+    with pytest.raises(kp.ClusterError, match="the client is closed, not running") as refused:
         run(cluster=client, workers=None)
+    assert isinstance(refused.value, kp.PipelineError)
+    assert refused.value.exit_code == 5
 
 
 def test_a_run_works_inside_an_event_loop_and_in_a_thread_of_one() -> None:

@@ -48,7 +48,7 @@ def names(root: Path) -> list[str]:
 
 def test_output_describes_the_run_and_ends_with_the_summary_and_paths(folder: Path) -> None:
     output = (folder / "two.txt").read_text()
-    assert "small: 2 dataset(s), 4 method(s), 4 trials" in output
+    assert "small: 2 datasets, 4 methods, 4 trials" in output
     assert output.count("2 workers; dashboard: off (enable it with --dashboard)") == 1
     assert "Regression: RMSE" in output
     assert "Classification: misclassification rate" in output

@@ -89,7 +89,7 @@ def test_outdated_dependents_of_a_failed_task_are_not_left(root: Path, plan: Pla
     dependents = fail(root, plan, "tiles/wave/0", "it was too hot")
     note(root, *(replace(before[name], identity="of another config") for name in dependents))
     forget(root, "fits/flowers/regression/unif/0")
-    assert lines(root)[1] == "1 are left: 1 not run yet."
+    assert lines(root)[1] == "1 is left: 1 not run yet."
 
 
 def test_status_is_shown_despite_a_damaged_table(root: Path) -> None:
@@ -101,7 +101,7 @@ def test_resuming_a_run_that_is_being_executed_is_not_suggested(root: Path) -> N
     forget(root, "fits/wave/regression/unif/1")
     (root / "lock").write_text(json.dumps({"host": "another", "pid": 7, "since": "noon"}))
     assert lines(root)[1:] == [
-        "1 are left: 1 not run yet.",
+        "1 is left: 1 not run yet.",
         "The run is being executed by process 7 on another, since noon.",
     ]
 
@@ -123,9 +123,9 @@ def test_the_remaining_time_follows_from_the_finished_tasks(
     fits = [task.name for task in plan.tasks if task.stage == "fits" and task.name not in missing]
     ratio = 100.0 * len(fits) / sum(times[name].seconds for name in fits)
     seconds = ratio * sum(times[name].seconds for name in missing)
-    assert lines(root)[2] == f"They take about {format_seconds(seconds)} with 1 worker(s)."
+    assert lines(root)[2] == f"They take about {format_seconds(seconds)} with 1 worker."
     (root / "progress.json").write_text('{"workers": 2}')
-    assert lines(root)[2] == f"They take about {format_seconds(seconds / 2)} with 2 worker(s)."
+    assert lines(root)[2] == f"They take about {format_seconds(seconds / 2)} with 2 workers."
 
 
 def test_a_long_run_that_is_finished_compares_its_time_with_the_estimate(

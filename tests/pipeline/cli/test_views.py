@@ -168,7 +168,7 @@ def test_plan_estimates_the_time_of_each_stage(folder: Path, monkeypatch: pytest
     rates = Rates(flops=1e12, entries=11.0, memory_bytes=1e12)  # only the 2 x 55 entries of the kernels take time
     monkeypatch.setattr("kernel_pipeline.plan.calibration.measure_rates", lambda: rates)
     text = shown("plan", "sweep.toml", "--workers", "2")
-    assert "Estimated time with 2 worker(s) as fast as this machine: 10 s (tiles 10 s, reduce 0.0 s, weights" in text
+    assert "Estimated time with 2 workers as fast as this machine: 10 s (tiles 10 s, reduce 0.0 s, weights" in text
 
 
 def test_plan_shows_what_a_sweep_that_is_too_large_needs(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -57,7 +57,12 @@ CASES = [
     ),
     Case("last axis is the kernel", ["(9, 9, 2)", "(9, 9)"], lambda: np.zeros((9, 9, 2)), "string.npz"),
     Case("complex", ["complex128", "real numbers"], lambda: np.eye(9) * 1j),
-    Case("NaN", ["1 entries", "NaN", "row 3, column 7 (counted from 0)"], changed((3, 7), np.nan), "string.zarr"),
+    Case(
+        "NaN",
+        ["1 entry that is NaN", "row 3, column 7 (counted from 0)"],
+        changed((3, 7), np.nan),
+        "string.zarr",
+    ),
     Case("infinity", ["9 entries", "infinite", "row 2, column 0"], changed((2,), -np.inf)),
     Case("huge", ["1e+120", "1e+100", "Divide"], changed((2, 2), 1e120)),
     Case("asymmetric", ["not symmetric", "row 1, column 4", "of the largest entry", "1e-10"], changed((4, 1), 5.0)),

@@ -241,7 +241,7 @@ def test_a_column_is_text_if_at_least_a_fifth_of_its_values_are_words(tmp_path: 
     for words, is_refused in ((2, True), (3, False)):  # of 12 values: below and above a fifth
         content = "u,label\n" + "".join(f"{f't{i}' if i < words else i},{'ab'[i % 2]}\n" for i in range(12))
         if is_refused:
-            assert "'t0' in data row 1 and text in 1 more rows" in refused(tmp_path, content, encode="onehot")
+            assert "'t0' in data row 1 and text in 1 more row" in refused(tmp_path, content, encode="onehot")
         else:
             put(tmp_path, content)
             assert dense(load(tmp_path, encode="onehot", target="label")).shape == (12, 12)

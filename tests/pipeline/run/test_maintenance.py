@@ -80,7 +80,7 @@ def test_the_list_shows_the_state_of_every_run(finished: tuple[Path, Plan], tmp_
     assert lines == {
         "begun": "unfinished, 0 tasks are done",
         "done": "done",
-        "failed": "done, 1 tasks failed",
+        "failed": "done, 1 task failed",
         "foreign": "running: process 7 on another, since noon",
         "freed": "done, cleaned",
     }
@@ -194,3 +194,18 @@ def test_a_folder_that_is_not_a_run_is_not_cleaned(name: str, tmp_path: Path) ->
     assert shown.exit_code == 4
     assert "is not a run directory" in shown.output
     assert listing(tmp_path) == {"empty": None}
+
+
+@pytest.mark.parametrize("command", ["verify", "status", "resume", "unlock", "clean", "report"])
+@pytest.mark.parametrize("inner", ["config.toml", "results/rows.csv", "absent"])
+def test_a_path_inside_of_a_run_directory_is_refused_with_the_directory(
+    command: str, inner: str, finished: tuple[Path, Plan], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "my run").symlink_to(finished[0])
+    monkeypatch.chdir(tmp_path)
+    shown = CliRunner().invoke(main, [command, f"my run/{inner}"])
+    assert shown.exit_code == 4
+    expected = f"Error: my run/{inner} is not a run directory, but inside of one. Use the run directory: 'my run'\n"
+    assert shown.output == expected
+    Path("config.toml").touch()  # a config of the user does not make its folder a run directory
+    assert "inside of one" not in CliRunner().invoke(main, [command, "absent"]).output

@@ -84,6 +84,6 @@ def test_a_worker_that_does_not_recover_is_restarted(clock: Clock, executing: in
 def test_a_run_that_cannot_restart_its_workers_ends_when_all_are_paused(
     clock: Clock, is_external: bool, nanny: str | None
 ) -> None:
-    with pytest.raises(ClusterError, match=r"all 1 workers have been paused for 60 s.*4\.5 GiB of its 5 GiB"):
+    with pytest.raises(ClusterError, match=r"all workers \(1\) have been paused for 60 s.*4\.5 GiB of its 5 GiB"):
         refreshed(clock, 65, worker(nanny=nanny), is_external)
     assert clock.now > 150

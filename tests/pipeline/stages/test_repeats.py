@@ -226,5 +226,5 @@ def test_results_of_a_run_by_repeat_and_trial(done: Run) -> None:
     raw = plain(samples["fitted"], "regression", 5)
     np.testing.assert_allclose(gram[np.ix_(*[samples["fitted"].order[raw.train]] * 2)], raw.raw[0], atol=1e-12)
     assert len(order) == len(gram)
-    with pytest.raises(PipelineError, match="repeat 3 does not exist; there are 3 repeats: 0 to 2"):
+    with pytest.raises(PipelineError, match="repeat 3 does not exist; the run has 3 repeats, numbered from 0"):
         run.weights("plain", "alignf", "regression", repeat=3)

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scipy.stats import ttest_rel
 
-from kernel_pipeline.results.figures.centering_example import draw_centering_example, example_alignments
+import kernel_pipeline as kp
+from kernel_pipeline.results.figures.centering_example import example_alignments
 from kernel_pipeline.results.figures.differences import differences
 from kernel_pipeline.results.figures.ranks import critical_difference, groups
 from kernel_pipeline.results.paired_tests import LEVEL
@@ -91,4 +92,13 @@ def test_the_centering_example_equals_alignments_of_sampled_points() -> None:
         )
         found = example_alignments(np.array([share]))
         np.testing.assert_allclose([values[0] for values in found], expected, atol=1e-12)
-    assert len(draw_centering_example().axes) == 2
+
+
+def test_the_figure_of_centering_shows_both_alignments_for_all_shares() -> None:
+    points, curves = kp.draw_centering_example().axes
+    samples = [np.asarray(line.get_xydata()).tolist() for line in points.get_lines()[:2]]
+    assert samples == [[[-1.0, 0.0]], [[1.0, 0.0]]]
+    alpha = np.linspace(0, 1, 101)
+    drawn = [np.asarray(line.get_xydata()) for line in curves.get_lines()]
+    for line, expected in zip(drawn, reversed(example_alignments(alpha)), strict=True):
+        np.testing.assert_array_equal(line, np.stack([alpha, expected], axis=1))
