@@ -67,6 +67,14 @@ class Method(ABC):
     """Whether it has a regularisation path: its own grids, or that of the learner."""
     grids: ClassVar[tuple[Grid, ...]] = ()
     """Default grids of a method that has regularisation parameters of its own."""
+    any_sign: ClassVar[bool] = False
+    """Whether weights may be negative; fits of such kernels need their positive part, and more memory."""
+    reads_base_kernels: ClassVar[bool] = False
+    """Whether a fit needs all base kernels at once."""
+    fits_each_kernel: ClassVar[bool] = False
+    """Whether it fits all base kernels separately."""
+    has_model: ClassVar[bool] = False
+    """Whether a model of new rows can be fitted with it."""
     several_labels: ClassVar[bool] = True
     """Whether the method supports more than two classes and several outputs."""
     supports_class_weight: ClassVar[bool] = True
@@ -87,6 +95,11 @@ class Method(ABC):
             [self.name, *(f"{name}{str(value).removesuffix('.0')}" for name, value in values if value is not None)]
         )
 
+    @property
+    def can_fit_in_parts(self) -> bool:
+        """Whether fits that exceed `[fit] memory` can be solved in parts."""
+        return False
+
     def unsupported_reason(self, problem: str, n_kernels: int, rank_one: bool) -> str | None:
         """Return why the method cannot be used for a problem of a dataset; None if it can.
 
@@ -105,8 +118,12 @@ class Method(ABC):
 class WeightRule(Method):
     """A two-stage method: weights from alignment statistics, then a fit of the combined kernel."""
 
-    any_sign: ClassVar[bool] = False
-    """Whether weights may be negative; fits of such kernels need their positive part, and more memory."""
+    has_model: ClassVar[bool] = True
+
+    @property
+    def can_fit_in_parts(self) -> bool:
+        """Whether no weight is negative; the positive part of an indefinite kernel needs all its eigenvectors."""
+        return not self.any_sign
 
     @abstractmethod
     def weights(self, statistics: KernelStatistics) -> tuple[Floats, float]:
@@ -130,6 +147,8 @@ class SingleKernelMethod(Method):
 
     All such methods of a sweep share the same fits.
     """
+
+    fits_each_kernel: ClassVar[bool] = True
 
 
 METHODS: Registry[type[Method]] = Registry(
