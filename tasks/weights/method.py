@@ -18,8 +18,6 @@ from kernel_pipeline.tasks.weights.kernel_statistics import KernelStatistics
 PROBLEMS = ("regression", "classification")
 # M of 5,000 kernels takes 200 MB.
 MAX_KERNELS_WITH_M = 5000
-BASELINES = ("best-single", "linear", "majority", "mean")
-"""Names of the methods that are added to every sweep, unless its config has `baselines = false`."""
 
 
 @dataclass(frozen=True)
@@ -81,6 +79,8 @@ class Method(ABC):
     """Whether its classifiers support `class_weight`."""
     preload: ClassVar[tuple[str, ...]] = ()
     """Modules that are slow to import, and are imported while workers start."""
+    is_baseline: ClassVar[bool] = False
+    """Whether the method is added to every sweep, unless its config has `baselines = false`."""
     version: ClassVar[int] = 1
     """Version of the algorithm, which is increased when its results change, so that existing runs recompute them."""
 
@@ -174,6 +174,15 @@ METHODS: Registry[type[Method]] = Registry(
 )
 
 M = TypeVar("M", bound=Method)
+
+
+def baseline_names() -> list[str]:
+    """Return the names of the methods that are added to every sweep.
+
+    >>> baseline_names()
+    ['best-single', 'linear', 'majority', 'mean']
+    """
+    return [name for name, method in METHODS.items() if method.is_baseline]
 
 
 def register(method: type[M]) -> type[M]:
