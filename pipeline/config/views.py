@@ -161,7 +161,14 @@ def rank_one_names(entry: KernelEntry, names: Sequence[str]) -> tuple[str, ...]:
 
 
 def column_names(entry: KernelEntry, kernels: Sequence[str]) -> tuple[str, ...]:
-    """Return the names of the columns, given the names of the kernels from `rank_one_names`."""
+    """Return the names of the columns of a rank-one family, given those of its kernels, as `rank_one_names` gave them.
+
+    Runs store only the names of the kernels, since there may be a million columns.
+
+    >>> from kernel_pipeline.tasks.kernels.linear import LinearFamily
+    >>> column_names(ViewSpec(LinearFamily(), name="genes"), ["genes:x", "genes:y"])
+    ('x', 'y')
+    """
     prefix = spec_of(entry).prefix
     return tuple(name.removeprefix(prefix) for name in kernels)
 
