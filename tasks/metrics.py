@@ -57,6 +57,10 @@ class Metric:
     """Whether the metric is not defined for more than two classes."""
     needs_probabilities: bool = False
     """Whether predictions must be probabilities. For decision values, the column of the metric is empty."""
+    axis_title: str = "error"
+    """Short text for the axes of figures."""
+    is_bounded: bool = False
+    """Whether Theorems 16 and 17 of the paper, on kernel ridge regression, bound the metric."""
 
     def error(self, predictions: Floats, labels: Floats) -> Floats:
         """Return the error of each fit, for which smaller is better: the metric itself, or 1 minus a score."""
@@ -248,7 +252,9 @@ def _nan_fits(predictions: Floats) -> Floats:
 
 
 _CLASSIFICATION, _REGRESSION = ("classification",), ("regression",)
-register(Metric("rmse", _REGRESSION, rmse, "RMSE", in_label_units=True, primary=True))
+register(
+    Metric("rmse", _REGRESSION, rmse, "RMSE", in_label_units=True, primary=True, axis_title="RMSE", is_bounded=True)
+)
 register(Metric("misclassification", _CLASSIFICATION, misclassification, "misclassification rate", primary=True))
 register(Metric("balanced_error", _CLASSIFICATION, balanced_error, "balanced error"))
 register(Metric("auc", _CLASSIFICATION, auc, "AUC", is_score=True, two_classes_only=True))

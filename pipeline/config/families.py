@@ -14,7 +14,7 @@ from pydantic import Field
 from kernel_pipeline.cluster.strict_model import did_you_mean
 from kernel_pipeline.config.parameter_models import Tagged, at_field
 from kernel_pipeline.config.strict_model import Name, StrictModel
-from kernel_pipeline.tasks.kernels.family import FAMILIES, ColumnFamily, Family, GramFamily
+from kernel_pipeline.tasks.kernels.family import FAMILIES, Family, GramFamily
 from kernel_pipeline.tasks.kernels.guard import check_description, named_errors
 from kernel_pipeline.tasks.kernels.precomputed import PrecomputedFamily
 from kernel_pipeline.tasks.parameters import ParameterError
@@ -54,13 +54,24 @@ class ViewSpec:
         repeated = [column for column, count in Counter(self.columns or ()).items() if count > 1]
         if repeated:
             raise ParameterError("columns", f"{repeated[0]!r} is listed more than once")
-        if self.each and isinstance(self.family, ColumnFamily):
+        if self.each and self.family.is_per_column:
             raise ParameterError("each", "this family always has one kernel per column; remove this key")
         for key in ("columns", "each"):
-            if isinstance(self.family, PrecomputedFamily) and getattr(self, key) is not None:
+            if not self.family.needs_features and getattr(self, key) is not None:
                 raise ParameterError(
                     key, "precomputed kernels are read from a file and use no columns; remove this key"
                 )
+
+    @property
+    def is_view(self) -> bool:
+        """Whether feature columns must be known, since some are chosen, or kernels are named after them."""
+        given = (self.columns, self.each, self.name) != (None, None, None)
+        return self.family.needs_features and (given or self.family.is_per_column)
+
+    @property
+    def is_per_column(self) -> bool:
+        """Whether there is one kernel, or one family of kernels, per column."""
+        return self.each is not None or self.family.is_per_column
 
     @property
     def prefix(self) -> str:
@@ -148,12 +159,11 @@ def known_names(entries: Sequence[KernelEntry]) -> list[str]:
     """Return the names of all kernels that are known before data are read; for kernels of a file, their prefix."""
     names: list[str] = []
     for entry in entries:
-        family = family_of(entry)
         spec = spec_of(entry)
-        if isinstance(family, PrecomputedFamily):
+        if not spec.family.needs_features:
             names.append(precomputed_name(entry))
-        elif isinstance(family, GramFamily) and not spec.each:
-            names += [spec.prefix + name for name in family.names()]
+        elif not spec.is_per_column:
+            names += [spec.prefix + name for name in spec.family.gram_family().names()]
     return names
 
 

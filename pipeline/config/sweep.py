@@ -16,7 +16,7 @@ from kernel_pipeline.config.s3_address import parse_s3
 from kernel_pipeline.config.strict_model import Name, StrictModel, distinct
 from kernel_pipeline.tasks.metrics import METRICS
 from kernel_pipeline.tasks.statistics.permutations import MIN_PERMUTATIONS
-from kernel_pipeline.tasks.weights.method import BASELINES, METHODS, Method
+from kernel_pipeline.tasks.weights.method import METHODS, Method, baseline_names
 
 
 class CrossValidation(StrictModel):
@@ -88,10 +88,8 @@ class Config(StrictModel):
     methods: list[MethodEntry] = Field(
         min_length=1, description="methods; a method is skipped for tasks that it does not support"
     )
-    baselines: bool = Field(
-        True,
-        description="whether the methods " + ", ".join(map(repr, BASELINES)) + " are added to the list for comparison",
-    )
+    # The description lists the methods that are registered when the schema is printed.
+    baselines: bool = Field(True, json_schema_extra=lambda schema: schema.update(description=_about_baselines()))
     protocol: CrossValidation = CrossValidation()
     fit: FitTable = Field(default_factory=lambda: fit_model()())
     storage: Storage = Storage()
@@ -102,7 +100,7 @@ class Config(StrictModel):
         """Return the listed methods, followed by the baselines that are added for the tasks of the datasets."""
         listed = {method.name for method in self.methods}
         problems = {problem for dataset in self.dataset for problem in dataset.task}
-        added = [METHODS[name]() for name in BASELINES if self.baselines and name not in listed]
+        added = [METHODS[name]() for name in baseline_names() if self.baselines and name not in listed]
         return [*self.methods, *(method for method in added if problems & set(method.problems))]
 
     @field_validator("methods")
@@ -157,3 +155,7 @@ class Config(StrictModel):
                     "weights; remove the method, or remove class_weight"
                 )
         return self
+
+
+def _about_baselines() -> str:
+    return f"whether the methods {', '.join(map(repr, baseline_names()))} are added to the list for comparison"

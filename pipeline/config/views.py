@@ -17,9 +17,8 @@ from kernel_pipeline.config.families import (
 )
 from kernel_pipeline.config.feature_columns import FeatureColumns
 from kernel_pipeline.errors import ConfigError
-from kernel_pipeline.tasks.kernels.family import ColumnFamily, GramFamily, family_name, kernel_names
-from kernel_pipeline.tasks.kernels.linear import LinearFamily
-from kernel_pipeline.tasks.kernels.precomputed import PrecomputedFamily, StoredFamily
+from kernel_pipeline.tasks.kernels.family import GramFamily, family_name, kernel_names
+from kernel_pipeline.tasks.kernels.precomputed import StoredFamily
 from kernel_pipeline.tasks.kernels.view import View
 from kernel_pipeline.tasks.listing import list_first
 
@@ -74,25 +73,24 @@ def entry_families(
     columns_used = 0
     stored = _stored_families(entries, owner, precomputed)
     for number, entry in enumerate(entries):
-        family = family_of(entry)
-        if isinstance(entry, GramFamily):
-            families.append(entry)
-            continue
-        if isinstance(family, PrecomputedFamily):
+        spec = spec_of(entry)
+        if not spec.family.needs_features:
             families.append(stored.pop(0))
+            continue
+        if not spec.is_view:
+            families.append(spec.family.gram_family())
             continue
         if features is None or not features.names:
             raise ConfigError(f"{owner}: its feature columns are not known, so it cannot have views")
         where = f"{owner}: kernels[{number}]"
-        spec = spec_of(entry)
-        if spec.each or isinstance(family, ColumnFamily):
+        if spec.is_per_column:
             indices = chosen_columns(entry, features, where)
             columns_used += len(indices)
             _check_count(columns_used, where, spec)
             families += _single_columns(spec, indices, features)
-        elif isinstance(family, GramFamily):
+        else:
             columns = None if spec.columns is None else tuple(chosen_columns(entry, features, where))
-            families.append(View(family, columns, spec.name or ""))
+            families.append(View(spec.family.gram_family(), columns, spec.name or ""))
     try:
         check_distinct(kernel_names(families))
     except ValueError as error:
@@ -102,10 +100,7 @@ def entry_families(
 
 def has_views(dataset: DatasetBase) -> bool:
     """Return whether the kernels of a dataset depend on the names or numbers of its feature columns."""
-    return any(
-        not isinstance(entry, GramFamily) and not isinstance(family_of(entry), PrecomputedFamily)
-        for entry in dataset.kernels
-    )
+    return any(spec_of(entry).is_view for entry in dataset.kernels)
 
 
 def describe_views(dataset: DatasetBase, features: FeatureColumns | None) -> list[str]:
@@ -114,15 +109,15 @@ def describe_views(dataset: DatasetBase, features: FeatureColumns | None) -> lis
         return []
     lines = []
     for number, entry in enumerate(dataset.kernels):
-        spec, family = spec_of(entry), family_of(entry)
-        if isinstance(entry, GramFamily) or isinstance(family, PrecomputedFamily):
+        spec = spec_of(entry)
+        if not spec.is_view:
             continue
         names = [features.names[index] for index in chosen_columns(entry, features, dataset.name)]
         listed = ", ".join(names[:MAX_NAMED]) + (", ..." if len(names) > MAX_NAMED else "")
-        each = "each of " if spec.each or isinstance(family, ColumnFamily) else ""
+        each = "each of " if spec.is_per_column else ""
         called = f" ({spec.name})" if spec.name else ""
         lines.append(
-            f"kernels[{number}]{called}: {family_name(family)} on {each}{len(names):,} of {len(features.names):,} "
+            f"kernels[{number}]{called}: {family_name(spec.family)} on {each}{len(names):,} of {len(features.names):,} "
             f"columns: {listed}"
         )
     return lines
@@ -146,7 +141,7 @@ def used_columns(dataset: DatasetBase, features: FeatureColumns) -> Sequence[int
     """Return the indices of the feature columns that at least one kernel uses, in ascending order."""
     used: set[int] = set()
     for number, entry in enumerate(dataset.kernels):
-        if isinstance(family_of(entry), PrecomputedFamily):
+        if not family_of(entry).needs_features:
             continue
         if spec_of(entry).columns is None:
             return range(len(features.names))
@@ -157,6 +152,7 @@ def used_columns(dataset: DatasetBase, features: FeatureColumns) -> Sequence[int
 def rank_one_names(entry: KernelEntry, names: Sequence[str]) -> tuple[str, ...]:
     """Return the names of the kernels of a rank-one family that is the only family, given the names of its columns.
 
+    >>> from kernel_pipeline.tasks.kernels.linear import LinearFamily
     >>> rank_one_names(ViewSpec(LinearFamily(), name="genes"), ["x", "y"])
     ('genes:x', 'genes:y')
     """
@@ -165,7 +161,14 @@ def rank_one_names(entry: KernelEntry, names: Sequence[str]) -> tuple[str, ...]:
 
 
 def column_names(entry: KernelEntry, kernels: Sequence[str]) -> tuple[str, ...]:
-    """Return the names of the columns, given the names of the kernels from `rank_one_names`."""
+    """Return the names of the columns of a rank-one family, given those of its kernels, as `rank_one_names` gave them.
+
+    Runs store only the names of the kernels, since there may be a million columns.
+
+    >>> from kernel_pipeline.tasks.kernels.linear import LinearFamily
+    >>> column_names(ViewSpec(LinearFamily(), name="genes"), ["genes:x", "genes:y"])
+    ('x', 'y')
+    """
     prefix = spec_of(entry).prefix
     return tuple(name.removeprefix(prefix) for name in kernels)
 
@@ -174,7 +177,7 @@ def _stored_families(
     kernels: Sequence[KernelEntry], owner: str, precomputed: Sequence[tuple[float, ...]]
 ) -> list[StoredFamily]:
     """Return the families that are read from files, given the shifts of the kernels of each."""
-    entries = [entry for entry in kernels if isinstance(family_of(entry), PrecomputedFamily)]
+    entries = [entry for entry in kernels if not family_of(entry).needs_features]
     if len(entries) != len(precomputed):
         raise ConfigError(
             f"{owner}: {len(entries)} of its families are precomputed, but the shifts of {len(precomputed)} are given"
@@ -188,9 +191,8 @@ def _stored_families(
 
 def _single_columns(spec: ViewSpec, indices: Sequence[int], features: FeatureColumns) -> Iterator[View]:
     """Yield a view of each column separately; for a rank-one family, it is a view of the linear kernel."""
-    family = spec.family if isinstance(spec.family, GramFamily) else LinearFamily()
     for index in indices:
-        yield View(family, (index,), spec.prefix + features.names[index])
+        yield View(spec.family.gram_family(), (index,), spec.prefix + features.names[index])
 
 
 def _check_count(columns: int, where: str, spec: ViewSpec) -> None:

@@ -11,7 +11,7 @@ import scipy.sparse
 from sklearn.feature_extraction.text import CountVectorizer
 
 from kernel_pipeline.config.text_datasets import RawTextDataset
-from kernel_pipeline.data.new_rows import NewRows
+from kernel_pipeline.data.new_rows import NewRows, RowForm
 from kernel_pipeline.data.sparse_columns import canonical
 from kernel_pipeline.data.vocabulary import Vocabulary
 from kernel_pipeline.errors import DataError
@@ -71,6 +71,16 @@ class DocumentRows:
     """Column of a table that contains the documents; None if the source consists of documents."""
     chosen: Integers | None = None
     """Indices of the features that are used; None for all."""
+
+    @property
+    def form(self) -> RowForm:
+        """Form of a file of new rows."""
+        return "documents" if self.column is None else "table"
+
+    @property
+    def has_column_names(self) -> bool | None:
+        """Whether the text column of the source has a name, and so all of its columns."""
+        return isinstance(self.column, str)
 
     def only(self, indices: Integers) -> "DocumentRows":
         """Return an encoder whose features are some of the columns."""

@@ -1,11 +1,14 @@
 """Define the interface that encodes new rows of a source as the features of a dataset, and its result."""
 
 from dataclasses import dataclass
-from typing import Any, Protocol, Self
+from typing import Any, Literal, Protocol, Self
 
 import scipy.sparse
 
 from kernel_pipeline.tasks.arrays import Booleans, Floats, Integers
+
+RowForm = Literal["documents", "sparse", "table"]
+"""Form of a file of new rows: one document per line, sparse rows, or a table."""
 
 
 @dataclass(frozen=True)
@@ -22,6 +25,14 @@ class NewRows:
 
 class RowEncoder(Protocol):
     """Encoder of new rows of a source, in the same way as the rows of the dataset."""
+
+    @property
+    def form(self) -> RowForm:
+        """Form of a file of new rows."""
+
+    @property
+    def has_column_names(self) -> bool | None:
+        """Whether the columns of the source have names; None if it has no columns."""
 
     def encode(self, rows: Any) -> NewRows:
         """Return the features of new rows.

@@ -9,7 +9,7 @@ import scipy.sparse
 
 from kernel_pipeline.data.encoding import MAX_MAGNITUDE
 from kernel_pipeline.data.formats.format import SparseColumns
-from kernel_pipeline.data.new_rows import NewRows
+from kernel_pipeline.data.new_rows import NewRows, RowForm
 from kernel_pipeline.errors import DataError
 from kernel_pipeline.tasks.arrays import Integers
 
@@ -22,6 +22,16 @@ class SparseRows:
     """Numbers of the columns in the file, ascending."""
     chosen: Integers | None = None
     """Indices of the features that are used; None for all."""
+
+    @property
+    def form(self) -> RowForm:
+        """Form of a file of new rows."""
+        return "sparse"
+
+    @property
+    def has_column_names(self) -> bool | None:
+        """Return None: the columns have numbers only."""
+        return None
 
     def only(self, indices: Integers) -> "SparseRows":
         """Return an encoder whose features are some of the columns."""

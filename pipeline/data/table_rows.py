@@ -10,7 +10,7 @@ import pandas as pd
 from kernel_pipeline.data.column_encoding import ColumnEncoding, as_numbers, present_values, text_cells
 from kernel_pipeline.data.encoding import MAX_MAGNITUDE, EncodedFeatures
 from kernel_pipeline.data.missing_values import mark_missing
-from kernel_pipeline.data.new_rows import NewRows
+from kernel_pipeline.data.new_rows import NewRows, RowForm
 from kernel_pipeline.data.number_text import has_decimal_comma, with_decimal_points, written_label
 from kernel_pipeline.errors import DataError
 from kernel_pipeline.tasks.arrays import Booleans, Integers
@@ -53,6 +53,16 @@ class TableRows:
     def only(self, indices: Integers) -> "TableRows":
         """Return an encoder whose features are some of the columns."""
         return replace(self, chosen=np.asarray(indices) if self.chosen is None else self.chosen[indices])
+
+    @property
+    def form(self) -> RowForm:
+        """Form of a file of new rows."""
+        return "table"
+
+    @property
+    def has_column_names(self) -> bool | None:
+        """Whether the columns of the source have names."""
+        return any(isinstance(label, str) for label in self.features)
 
     @property
     def features(self) -> list[Hashable]:

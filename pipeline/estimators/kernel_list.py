@@ -81,11 +81,11 @@ def parse_families(
 def default_families(features: Floats) -> tuple[GramFamily, ...]:
     """Return seven Gaussians around the median heuristic.
 
-    >>> default_families(np.array([[0.0], [1.0], [3.0], [3.0]]))
-    (GaussianFamily(log2_gamma=(-6, 0), gamma=None),)
+    >>> kernel_names(default_families(np.array([[0.0], [1.0], [3.0], [3.0]])))[::6]
+    ('gaussian(2^-6)', 'gaussian(2^0)')
     """
     center = min(max(round(math.log2(median_gamma(features))), -900), 900)
-    return (GaussianFamily(log2_gamma=(center - HALF_WIDTH, center + HALF_WIDTH)),)
+    return (GaussianFamily.powers_of_two(center - HALF_WIDTH, center + HALF_WIDTH),)
 
 
 def check_matrices(precomputed: Mapping[str, Any] | None) -> dict[str, Floats]:

@@ -1,6 +1,10 @@
-"""Fit a method with one regularisation value, as a sweep does, and return a function of new samples."""
+"""Fit a method with one regularisation value, as a sweep does, and return a function of new samples.
+
+A kind of method that has models registers its fits with `fit_gram` and `fit_columns`.
+"""
 
 from dataclasses import dataclass, replace
+from functools import singledispatch
 
 import numpy as np
 import scipy.sparse
@@ -17,11 +21,10 @@ from kernel_pipeline.tasks.learners.column_ridge import fit_column_ridge
 from kernel_pipeline.tasks.learners.factored import WeightedColumns
 from kernel_pipeline.tasks.learners.few_columns import fit_column_machines
 from kernel_pipeline.tasks.learners.iterative_ridge import MAX_RESIDUAL
-from kernel_pipeline.tasks.learners.one_stage import OneStageMethod
 from kernel_pipeline.tasks.learners.ridge import ridge_coefficients
 from kernel_pipeline.tasks.learners.svm import fit_pair_machines
 from kernel_pipeline.tasks.learners.svm_certificate import MAX_GAP
-from kernel_pipeline.tasks.weights.method import WeightRule
+from kernel_pipeline.tasks.weights.method import Method, WeightRule
 from kernel_pipeline.tasks.weights.rank_one_statistics import RankOneStatistics
 
 Functions = tuple[Floats, Floats, float]
@@ -33,18 +36,12 @@ class FitSettings:
     """Method, regularisation value and other settings of a fit."""
 
     problem: str
-    method: WeightRule | OneStageMethod
+    method: Method
     value: tuple[float, ...]
     """The regularisation value, one number for each grid of the method."""
     path: tuple[tuple[float, ...], ...]
     """The values of the sweep, which are solved together, so that the same algorithm is used; or `value` alone."""
     class_weight: str | None = None
-
-    @property
-    def rule(self) -> WeightRule:
-        """Return the method of a fit in two stages."""
-        assert isinstance(self.method, WeightRule)
-        return self.method
 
     @property
     def numbers(self) -> list[float]:
@@ -66,17 +63,29 @@ class FittedPredictor:
     fit_certificate: float
 
 
-def fit_gram(families: tuple[GramFamily, ...], features: Floats, labels: Floats, fit: FitSettings) -> FittedPredictor:
+@singledispatch
+def fit_gram(
+    method: Method, families: tuple[GramFamily, ...], features: Floats, labels: Floats, fit: FitSettings
+) -> FittedPredictor:
     """Learn the weights of the kernels of Gram families, and fit a predictor with the combined kernel.
 
     Parameters
     ----------
+    method
+        The method of the settings.
     families
         The families, with all their parameters fixed.
     labels
         Labels of the samples as in a sweep, divided by their unit, (n, columns).
     """
-    learned, square = learn_kernel(families, KernelData(features, np.arange(len(features))), labels, fit.rule)
+    raise NotImplementedError(f"methods like {method.name!r} have no models")
+
+
+@fit_gram.register
+def _(
+    method: WeightRule, families: tuple[GramFamily, ...], features: Floats, labels: Floats, fit: FitSettings
+) -> FittedPredictor:
+    learned, square = learn_kernel(families, KernelData(features, np.arange(len(features))), labels, method)
     coefficients, intercepts, certificate = _fit_square(square, labels, fit)
     predictor = KernelPredictor(*_without_projection(learned, coefficients), intercepts)
     return FittedPredictor(predictor, learned.certificate, certificate)
@@ -89,13 +98,16 @@ def _without_projection(learned: LearnedKernel, coefficients: Floats) -> tuple[L
     return replace(learned, positive=None), learned.positive @ (learned.positive.T @ coefficients)
 
 
+@singledispatch
 def fit_columns(
-    columns: scipy.sparse.csr_array, offset: Floats, labels: Floats, fit: FitSettings, few: bool
+    method: Method, columns: scipy.sparse.csr_array, offset: Floats, labels: Floats, fit: FitSettings, few: bool
 ) -> FittedPredictor:
     """Learn the weights of the rank-one kernels of feature columns, and fit a predictor with the combined kernel.
 
     Parameters
     ----------
+    method
+        The method of the settings.
     columns, offset
         Columns of the samples, (n, p), and the constant that was subtracted from each column, (p,).
     labels
@@ -103,8 +115,15 @@ def fit_columns(
     few
         Whether there are fewer columns than samples in a trial of the sweep, which then forms no kernel matrix.
     """
+    raise NotImplementedError(f"methods like {method.name!r} have no models")
+
+
+@fit_columns.register
+def _(
+    method: WeightRule, columns: scipy.sparse.csr_array, offset: Floats, labels: Floats, fit: FitSettings, few: bool
+) -> FittedPredictor:
     kernels = RankOneKernels.of(columns)
-    weights, certificate = fit.rule.weights(RankOneStatistics(kernels, center_labels(labels)))
+    weights, certificate = method.weights(RankOneStatistics(kernels, center_labels(labels)))
     parts, intercepts, fit_certificate = (_fit_factors if few else _fit_combined)(kernels, weights, labels, fit)
     predictor = column_predictor(kernels, offset, weights, parts, intercepts)
     return FittedPredictor(predictor, certificate, fit_certificate)

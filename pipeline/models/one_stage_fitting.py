@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse
 
 from kernel_pipeline.estimators.learned_kernel import KernelData, LearnedKernel, kernel_statistics
-from kernel_pipeline.models.fitting import FittedPredictor, column_predictor
+from kernel_pipeline.models.fitting import FitSettings, FittedPredictor, column_predictor, fit_columns, fit_gram
 from kernel_pipeline.models.predictors import KernelPredictor
 from kernel_pipeline.tasks.arrays import Floats
 from kernel_pipeline.tasks.centering import center_square
@@ -20,21 +20,17 @@ from kernel_pipeline.tasks.statistics.statistics import alignment
 from kernel_pipeline.tasks.statistics.sums import compute_tile
 
 
-def fit_gram_one_stage(
-    families: tuple[GramFamily, ...],
-    features: Floats,
-    labels: Floats,
-    method: OneStageMethod,
-    value: Parameters,
-    path: Sequence[Parameters],
+@fit_gram.register
+def _(
+    method: OneStageMethod, families: tuple[GramFamily, ...], features: Floats, labels: Floats, fit: FitSettings
 ) -> FittedPredictor:
-    """Fit a one-stage method with the kernels of Gram families, all of which are held in memory, (p, n, n)."""
+    # All kernels are held in memory, (p, n, n).
     n, data = len(features), KernelData(features, np.arange(len(features)))
     statistics = kernel_statistics(families, data, labels)
     whole, gram = slice(0, n), np.empty((len(statistics.trace), n, n))
     compute_tile(prepare_families(families, data.samples()), np.array([0, n]), (whole, whole), gram)
     kernels = GramKernels.of(gram, statistics.trace, np.arange(n), np.arange(0))
-    weights, learned = _learn(kernels, labels, method, value, path)
+    weights, learned = _learn(kernels, labels, method, fit.value, fit.path)
     factors = np.divide(weights, statistics.trace, out=np.zeros_like(weights), where=statistics.trace > 0)
     offsets = center_square(np.tensordot(factors, gram, 1))
     shares = weights / weights.sum()
@@ -44,17 +40,12 @@ def fit_gram_one_stage(
     return FittedPredictor(predictor, learned.certificate, learned.certificate)
 
 
-def fit_columns_one_stage(
-    columns: scipy.sparse.csr_array,
-    offset: Floats,
-    labels: Floats,
-    method: OneStageMethod,
-    value: Parameters,
-    path: Sequence[Parameters],
+@fit_columns.register
+def _(
+    method: OneStageMethod, columns: scipy.sparse.csr_array, offset: Floats, labels: Floats, fit: FitSettings, few: bool
 ) -> FittedPredictor:
-    """Fit a one-stage method with the rank-one kernels of feature columns, given as for `fit_columns`."""
     kernels = RankOneKernels.of(columns)
-    weights, learned = _learn(kernels, labels, method, value, path)
+    weights, learned = _learn(kernels, labels, method, fit.value, fit.path)
     parts = weights * kernels.projections(learned.coefficients)
     intercepts = np.array([learned.intercept])
     predictor = column_predictor(kernels, offset, weights / weights.sum(), parts[:, None], intercepts)

@@ -7,13 +7,10 @@ from pydantic import TypeAdapter
 
 from kernel_pipeline.config.datasets import Dataset, DatasetBase
 from kernel_pipeline.config.other_formats import COMPRESSED, EXTENSIONS
-from kernel_pipeline.data.document_rows import DocumentRows
 from kernel_pipeline.data.documents import read_lines
 from kernel_pipeline.data.formats.format import FORMATS, explain_errors
 from kernel_pipeline.data.new_rows import NewRows
 from kernel_pipeline.data.sources.file import FileDataset, read_frame
-from kernel_pipeline.data.sparse_rows import SparseRows
-from kernel_pipeline.data.table_rows import TableRows
 from kernel_pipeline.errors import DataError
 from kernel_pipeline.models.model import FittedModel
 
@@ -38,11 +35,11 @@ def read_rows(model: FittedModel, path: Path) -> NewRows:
     """
     if not path.is_file():
         raise DataError(f"{path} does not exist, or is not a file; name a file of new rows")
-    encoder = model.encoder
-    if isinstance(encoder, DocumentRows) and encoder.column is None:
+    form = "table" if model.encoder is None else model.encoder.form
+    if form == "documents":
         return model.encode(_lines(path))
     dataset = _dataset(model, path)
-    if isinstance(encoder, SparseRows):
+    if form == "sparse":
         read_sparse = FORMATS[dataset.format].read_sparse
         if read_sparse is None:
             raise DataError(f"{path}: the model has sparse columns; new rows must be in the libsvm format (.libsvm)")
@@ -72,7 +69,9 @@ def _dataset(model: FittedModel, path: Path) -> FileDataset:
     if not isinstance(source, FileDataset):
         source = _table_of(source, path)
     chosen = by_name or source.format
-    changes: dict[str, Any] = {"format": chosen, "name": path.name, "header": _has_names(model)}
+    # The first line of a text file contains the names of the columns, if those of the source have names.
+    header = None if model.encoder is None else model.encoder.has_column_names
+    changes: dict[str, Any] = {"format": chosen, "name": path.name, "header": header}
     changes |= {key: None for key in FORMAT_KEYS if chosen != source.format and key not in FORMATS[chosen].keys}
     return source.model_copy(update=changes)
 
@@ -81,12 +80,3 @@ def _table_of(source: DatasetBase, path: Path) -> FileDataset:
     """Return a dataset of files for a source of another kind, whose features are those of a table."""
     values = {"name": source.name, "task": source.task, "source": "file", "path": str(path), "format": DEFAULT_FORMAT}
     return FileDataset.model_validate({**values, "kernels": source.kernels})
-
-
-def _has_names(model: FittedModel) -> bool | None:
-    """Return whether the columns of the source have names, which the first line of a text file then contains."""
-    if isinstance(model.encoder, TableRows):
-        return any(isinstance(label, str) for label in model.encoder.features)
-    if isinstance(model.encoder, DocumentRows):
-        return isinstance(model.encoder.column, str)
-    return None

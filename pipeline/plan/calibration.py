@@ -39,7 +39,7 @@ def _tile_function(random: np.random.Generator) -> tuple[Callable[[], object], i
     """Return a function that computes a tile off the diagonal as tasks do, and the number of its entries."""
     from kernel_pipeline.tasks.kernels.gaussian import GaussianFamily
 
-    family: GramFamily = GaussianFamily(log2_gamma=(-4, 3))
+    family: GramFamily = GaussianFamily.powers_of_two(-4, 3)
     features: Floats = random.standard_normal((2 * TILE_SIDE, TILE_COLUMNS))
     fill, kernels = prepare_families([family], Samples(features)), len(family.names())
     values, bounds = np.empty((kernels, TILE_SIDE, TILE_SIDE)), np.array([0, 2 * TILE_SIDE])

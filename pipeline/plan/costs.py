@@ -22,7 +22,6 @@ from kernel_pipeline.stages.weights import WeightsTask
 from kernel_pipeline.tasks.arrays import FLOAT_BYTES
 from kernel_pipeline.tasks.learners.ridge_cost import ridge_path_cost
 from kernel_pipeline.tasks.learners.svm_cost import libsvm_path_cost, working_set_cost, working_set_rows
-from kernel_pipeline.tasks.weights.method import WeightRule
 
 # The cost models of learners are in nanoseconds, measured on a core with this number of operations per nanosecond.
 FLOPS_PER_NS = 48.0
@@ -127,8 +126,7 @@ def _(task: CombineTask, sizes: TaskSizes) -> Work:
 
 @task_work.register
 def _(task: FitTask, sizes: TaskSizes) -> Work:
-    any_sign = isinstance(task.method, WeightRule) and task.method.any_sign
-    positive_part = POSITIVE_PART_FLOPS * sizes.train**3 if any_sign else 0.0
+    positive_part = POSITIVE_PART_FLOPS * sizes.train**3 if task.method.any_sign else 0.0
     return kernel_work(task, sizes) + Work(positive_part + path_flops(task, sizes, task.values))
 
 

@@ -35,7 +35,6 @@ from kernel_pipeline.store.array_spec import Sizes
 from kernel_pipeline.store.dataset_info import DatasetInfo
 from kernel_pipeline.tasks.kernels.family import GramFamily
 from kernel_pipeline.tasks.kernels.view import columns_in_views
-from kernel_pipeline.tasks.learners.one_stage import OneStageMethod
 from kernel_pipeline.tasks.weights.method import WeightRule
 
 # Number of two-stage methods that is assumed when the size of the batches of tiles is chosen.
@@ -70,7 +69,7 @@ def gram_stages(
     fitted = fitted_sets(info, folds, dataset.fixed_test, repeats)
     permuted: dict[str, Any] = {"permutations": planned_permutations(config)}
     blocks = tuple(target.columns for target in dataset_targets(dataset.task, info)) if sizes.permutation else ()
-    fits = fit_tasks(config.fit, cell, permuted, methods, fitted, sizes, gram.recompute, limit)
+    fits = fit_tasks(config.fit, cell, planned_permutations(config), methods, fitted, sizes, gram.recompute, limit)
     stages: dict[str, tuple[Task, ...]] = {
         "tiles": tuple(
             TilesTask(**common, **permuted, fitted=samples, number=n, tiles=tiles, label_blocks=blocks)
@@ -119,7 +118,7 @@ def _workload(
         problems=problems,
         predictions=predictions(methods, fit),
         rules=len(rules),
-        reads_base=any(isinstance(planned.method, OneStageMethod) for planned in methods),
+        reads_base=any(planned.method.reads_base_kernels for planned in methods),
         singles=bool(singles),
         reads_features=any(planned.method.reads_features for planned in methods),
         any_sign=any(rule.any_sign for rule in rules),

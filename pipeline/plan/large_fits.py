@@ -22,7 +22,7 @@ from kernel_pipeline.tasks.arrays import FLOAT_BYTES as FLOAT
 from kernel_pipeline.tasks.learners.linear import has_few_features
 from kernel_pipeline.tasks.learners.panel_memory import PanelMemory
 from kernel_pipeline.tasks.learners.svm_rows import RowMemory
-from kernel_pipeline.tasks.weights.method import METHODS, Method, SingleKernelMethod, WeightRule
+from kernel_pipeline.tasks.weights.method import METHODS, Method
 
 # Memory of a fit in one piece, in float64 values per pair of training samples.
 NUMBERS_PER_PAIR = {"regression": 1.3, "classification": 2.2}
@@ -64,12 +64,8 @@ class FitMemory:
         return self.needed(problem) > parse_memory(self.limit)
 
     def is_in_parts(self, problem: str, method: Method) -> bool:
-        """Return whether the fits of a method are solved in parts.
-
-        Kernels with negative weights need all their eigenvectors, and one-stage methods need all base kernels, so they
-        are always fitted in one piece.
-        """
-        return isinstance(method, WeightRule) and not method.any_sign and self.exceeds(problem)
+        """Return whether the fits of a method are solved in parts."""
+        return method.can_fit_in_parts and self.exceeds(problem)
 
     def rows(self) -> RowMemory:
         """Divide the memory of a support vector machine that is fitted from rows of the kernel.
@@ -168,10 +164,10 @@ def without_large_baselines(
         The methods that are used, and those that are left out.
     """
     kept, left_out = [], []
-    shares = any(issubclass(METHODS[name], SingleKernelMethod) for name in listed)
+    shares = any(METHODS[name].fits_each_kernel for name in listed)
     for planned in methods:
         method, problem = planned.method, planned.target.problem
-        single = isinstance(method, SingleKernelMethod) and not shares
+        single = method.fits_each_kernel and not shares
         linear = method.reads_features and not has_few_features(features, limit.train)
         if method.name not in listed and (single or linear) and limit.exceeds(problem):
             reason = f"a fit of {limit.train:,} samples needs more than [fit] memory = {limit.limit!r} in one piece"
@@ -206,7 +202,7 @@ def smaller_memory(fits: Sequence[FitTask], train: int, limit: int) -> str:
     str
         The value; empty if some of the fits cannot be solved in parts, or if there are no fits.
     """
-    in_parts = [fit.problem for fit in fits if isinstance(fit.method, WeightRule) and not fit.method.any_sign]
+    in_parts = [fit.problem for fit in fits if fit.method.can_fit_in_parts]
     if not in_parts or len(in_parts) < len(fits):
         return ""
     needed = min(FitMemory("", train).needed(problem) for problem in in_parts)

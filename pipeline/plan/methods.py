@@ -10,7 +10,7 @@ from kernel_pipeline.stages.samples import Target, make_targets
 from kernel_pipeline.store.dataset_info import DatasetInfo
 from kernel_pipeline.tasks.learners.each_kernel import EachKernel
 from kernel_pipeline.tasks.metrics import METRICS, evaluated_metrics
-from kernel_pipeline.tasks.weights.method import BASELINES, Method, SingleKernelMethod
+from kernel_pipeline.tasks.weights.method import Method
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ def plan_methods(
             reason = method.unsupported_reason(target.problem, n_kernels, rank_one)
             if method.reads_features and not features:
                 reason = "the dataset has no features"
-            if method.name in BASELINES and target.problem not in method.problems:
+            if method.is_baseline and target.problem not in method.problems:
                 continue  # another baseline is for this problem
             if reason:
                 unsupported.append(UnsupportedMethod(target.problem, method.method_id, reason))
@@ -72,7 +72,7 @@ def plan_methods(
 
 def single_kernel_problems(methods: Sequence[PlannedMethod]) -> tuple[str, ...]:
     """Return the problems for which base kernels are fitted separately."""
-    found = (planned.target.problem for planned in methods if isinstance(planned.method, SingleKernelMethod))
+    found = (planned.target.problem for planned in methods if planned.method.fits_each_kernel)
     return tuple(dict.fromkeys(found))
 
 
@@ -80,7 +80,7 @@ def with_shared_fits(methods: Sequence[PlannedMethod]) -> list[PlannedMethod]:
     """Return the methods, with `each-kernel` before those that use its fits; it is added if it is not listed."""
     found: dict[PlannedMethod, None] = {}
     for planned in methods:
-        if isinstance(planned.method, SingleKernelMethod):
+        if planned.method.fits_each_kernel:
             found.setdefault(PlannedMethod(planned.target, EachKernel()))
         found.setdefault(planned)
     return list(found)

@@ -1,11 +1,16 @@
-"""Plan the stages of a dataset with a rank-one family: statistics of the columns, then the fits of cells."""
+"""Plan the stages of a dataset with a rank-one family: statistics of the columns, then the fits of cells.
+
+A kind of method registers the tasks of its cells with `rank_one_tasks`.
+"""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import singledispatch
 from typing import Any
 
 from kernel_pipeline.config.datasets import Dataset
-from kernel_pipeline.config.fit import Fit
 from kernel_pipeline.config.sweep import Config
+from kernel_pipeline.plan.cells import PlannedCell
 from kernel_pipeline.plan.memory import rank_one_projection
 from kernel_pipeline.plan.methods import PlannedMethod, dataset_targets, predictions, with_shared_fits
 from kernel_pipeline.plan.reference_cells import reference_task
@@ -19,9 +24,15 @@ from kernel_pipeline.store.array_spec import Sizes
 from kernel_pipeline.store.dataset_info import DatasetInfo
 from kernel_pipeline.tasks.learners.one_stage import OneStageMethod
 from kernel_pipeline.tasks.learners.reference import ReferenceMethod
-from kernel_pipeline.tasks.metrics import evaluated_metrics
-from kernel_pipeline.tasks.statistics.permutations import Permutations
-from kernel_pipeline.tasks.weights.method import SingleKernelMethod
+from kernel_pipeline.tasks.weights.method import Method, SingleKernelMethod, WeightRule
+
+
+@dataclass(frozen=True, kw_only=True)
+class RankOneCell(PlannedCell):
+    """A cell of a dataset with a rank-one family."""
+
+    few_columns: bool
+    """Whether there are fewer columns than training samples."""
 
 
 def rank_one_stages(config: Config, dataset: Dataset, info: DatasetInfo, methods: Sequence[PlannedMethod]) -> StagePlan:
@@ -58,12 +69,16 @@ def rank_one_stages(config: Config, dataset: Dataset, info: DatasetInfo, methods
             task
             for planned in with_shared_fits(methods)
             for trial in range(len(fitted))
-            for task in _cell_tasks(
-                config.fit,
-                common | {"trial": trial, "fitted": fitted[trial], "permutations": _permutations(config, planned)},
-                planned,
-                sizes,
-                few_columns,
+            for task in rank_one_tasks(
+                planned.method,
+                RankOneCell(
+                    fit=config.fit,
+                    target=planned.target,
+                    common=common | {"trial": trial, "fitted": fitted[trial]},
+                    permutations=planned_permutations(config),
+                    sizes=sizes,
+                    few_columns=few_columns,
+                ),
             )
         ),
     }
@@ -81,33 +96,43 @@ def rank_one_stages(config: Config, dataset: Dataset, info: DatasetInfo, methods
     )
 
 
-def _permutations(config: Config, planned: PlannedMethod) -> Permutations | None:
-    """Return the permutations of labels for the cells of a method; None if they are not needed."""
-    without = isinstance(planned.method, ReferenceMethod | SingleKernelMethod)
-    return None if without else planned_permutations(config)
-
-
-def _cell_tasks(
-    fit: Fit, common: dict[str, Any], planned: PlannedMethod, sizes: Sizes, few_columns: bool
-) -> Iterator[Task]:
+@singledispatch
+def rank_one_tasks(method: Method, cell: RankOneCell) -> Iterator[Task]:
     """Yield the tasks that fit one cell: one task, or one per batch of columns that are fitted separately."""
-    target, method = planned.target, planned.method
-    if isinstance(method, ReferenceMethod):
-        yield reference_task(fit, common, target, method, rank_one=True)
+    raise NotImplementedError(f"no tasks are registered for methods like {method.name!r}")
+
+
+@rank_one_tasks.register
+def _(method: ReferenceMethod, cell: RankOneCell) -> Iterator[Task]:
+    yield reference_task(method, cell, rank_one=True)
+
+
+@rank_one_tasks.register
+def _(method: OneStageMethod, cell: RankOneCell) -> Iterator[Task]:
+    yield RankOneOneStageTask(
+        **cell.fields(method),
+        **cell.tested,
+        values=cell.path(method),
+        permutations=cell.permutations,
+        few_columns=cell.few_columns,
+    )
+
+
+@rank_one_tasks.register
+def _(method: SingleKernelMethod, cell: RankOneCell) -> Iterator[Task]:
+    fields = cell.kernel_fields(method)
+    if method.has_rows:
+        yield RankOneBestSingleTask(**fields, **cell.tested, n_kernels=cell.sizes.kernel)
         return
-    cell: dict[str, Any] = {**common, "target": target, "method": method, "metric": fit.metric_name(target.problem)}
-    final: dict[str, Any] = {"refit": fit.has_final_fit}
-    metrics = tuple(metric.name for metric in evaluated_metrics(target.problem, len(target.columns)))
-    path, class_weight = tuple(fit.path(target.problem, method)), fit.class_weights(target.problem)
-    if isinstance(method, OneStageMethod):
-        yield RankOneOneStageTask(**cell, values=path, metrics=metrics, few_columns=few_columns, **final)
-    elif not isinstance(method, SingleKernelMethod):
-        cell |= {"values": path, "class_weight": class_weight}
-        yield RankOneFitTask(**cell, metrics=metrics, few_columns=few_columns, **final)
-    else:
-        cell |= {"values": tuple(value for (value,) in path), "class_weight": class_weight}
-        if method.has_rows:
-            yield RankOneBestSingleTask(**cell, metrics=metrics, n_kernels=sizes.kernel, **final)
-            return
-        for number, batch in enumerate(kernel_batches(sizes.kernel, sizes.kernel_batch)):
-            yield RankOneEachKernelTask(**cell, number=number, first=batch.start, count=len(batch))
+    for number, batch in enumerate(kernel_batches(cell.sizes.kernel, cell.sizes.kernel_batch)):
+        yield RankOneEachKernelTask(**fields, number=number, first=batch.start, count=len(batch))
+
+
+@rank_one_tasks.register
+def _(method: WeightRule, cell: RankOneCell) -> Iterator[Task]:
+    yield RankOneFitTask(
+        **cell.kernel_fields(method) | {"values": cell.path(method)},
+        **cell.tested,
+        permutations=cell.permutations,
+        few_columns=cell.few_columns,
+    )

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
+import kernel_pipeline.models.one_stage_fitting  # noqa: F401  (registers the fits of one-stage methods)
 from kernel_pipeline import __version__
 from kernel_pipeline.config.datasets import DatasetBase
 from kernel_pipeline.config.loading import config_values
@@ -13,7 +14,6 @@ from kernel_pipeline.data.prepared import PreparedDataset, load_samples
 from kernel_pipeline.errors import FailedError, PipelineError, TooLargeError
 from kernel_pipeline.models.fitting import FitSettings, FittedPredictor, fit_columns, fit_gram
 from kernel_pipeline.models.model import FittedModel, ModelFacts
-from kernel_pipeline.models.one_stage_fitting import fit_columns_one_stage, fit_gram_one_stage
 from kernel_pipeline.models.predictors import Outputs
 from kernel_pipeline.plan.dataset_plan import DatasetPlan
 from kernel_pipeline.plan.training_sizes import training_samples
@@ -26,8 +26,7 @@ from kernel_pipeline.tasks.folds import trials
 from kernel_pipeline.tasks.kernels.family import Samples
 from kernel_pipeline.tasks.kernels.fitted_families import fitted_families
 from kernel_pipeline.tasks.labels import label_units
-from kernel_pipeline.tasks.learners.one_stage import OneStageMethod
-from kernel_pipeline.tasks.weights.method import Method, WeightRule
+from kernel_pipeline.tasks.weights.method import Method
 
 # Memory of a fit in float64 values per pair of samples: the kernel, and the work space of the solver.
 NUMBERS_PER_PAIR = 2.5
@@ -79,12 +78,12 @@ class FitFacts:
     """Unit of the labels, by which they are divided before the fit."""
 
 
-def _method(manifest: Manifest, wanted: WantedModel) -> WeightRule | OneStageMethod:
+def _method(manifest: Manifest, wanted: WantedModel) -> Method:
     """Return the method of a model."""
     methods: dict[str, Method] = {method.method_id: method for method in manifest.config.methods}
     method = methods.get(wanted.method)  # baselines are not listed in a config
-    if not isinstance(method, WeightRule | OneStageMethod):
-        supported = [name for name, known in methods.items() if isinstance(known, WeightRule | OneStageMethod)]
+    if method is None or not method.has_model:
+        supported = [name for name, known in methods.items() if known.has_model]
         raise PipelineError(
             f"method {wanted.method!r} has no model. Methods of this run with a model: {', '.join(supported) or 'none'}"
         )
@@ -129,18 +128,13 @@ def _fit(
         columns, offset = split_columns(features)
         few = len(samples.kernels) < (len(train) if trial is None else training_samples(plan.info, plan.folds))
         _check_memory(0 if few else len(train), 1, dataset.name)
-        if isinstance(fit.method, OneStageMethod):
-            return fit_columns_one_stage(columns[train], offset, labels, fit.method, fit.value, fit.path)
-        return fit_columns(columns[train], offset, labels, fit, few)
+        return fit_columns(fit.method, columns[train], offset, labels, fit, few)
     assert isinstance(features, np.ndarray)
     reference = features[train] if samples.by_trial else features
     families = gram_families(dataset, samples.columns if has_views(dataset) else None)
     families = fitted_families(families, Samples(reference))
-    if isinstance(fit.method, OneStageMethod):
-        _check_memory(len(train), len(samples.kernels), dataset.name)
-        return fit_gram_one_stage(families, features[train], labels, fit.method, fit.value, fit.path)
-    _check_memory(len(train), 1, dataset.name)
-    return fit_gram(families, features[train], labels, fit)
+    _check_memory(len(train), len(samples.kernels) if fit.method.reads_base_kernels else 1, dataset.name)
+    return fit_gram(fit.method, families, features[train], labels, fit)
 
 
 def _check_memory(n: int, kernels: int, dataset: str) -> None:

@@ -22,6 +22,7 @@ from kernel_pipeline.tasks.learners.few_columns import fit_factored_path
 from kernel_pipeline.tasks.learners.fit_options import FitOptions
 from kernel_pipeline.tasks.learners.paths import PathResult, fit_path
 from kernel_pipeline.tasks.learners.trial_kernel import TrialKernel
+from kernel_pipeline.tasks.metrics import chosen_metric
 from kernel_pipeline.tasks.statistics.alignment import alignment_predictor, positive_part_alignment
 from kernel_pipeline.tasks.statistics.debiased import Estimates
 from kernel_pipeline.tasks.statistics.guarantees import KernelMoments, evaluate_theorems, theorem16, theorem17
@@ -215,7 +216,7 @@ def theorems_of(problem: str, moments: KernelMoments, split: Split, path: PathRe
     """Evaluate the theorems; bounds on errors of a regression are converted to the unit of the labels."""
     labels = split.labels
     values = asdict(evaluate_theorems(problem, moments, labels[split.train], labels[split.test]))
-    if problem == "regression" and path.metric in ("", "rmse"):  # the theorems bound the squared error
+    if problem == "regression" and chosen_metric(problem, path.metric).is_bounded:
         values |= _error_theorems(path, split, largest)
     values |= {name: split.unit * values[name] for name in ERRORS if values.get(name) is not None}
     return Theorems(**{name: value for name, value in values.items() if value is not None and np.isfinite(value)})

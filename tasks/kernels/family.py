@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from kernel_pipeline.tasks.arrays import Floats, Integers
 from kernel_pipeline.tasks.kernels.guard import named_errors, prepare_checked
@@ -57,6 +57,15 @@ class Family:
     Subclass `GramFamily` or `ColumnFamily`, depending on the form in which the kernels are computed.
     """
 
+    needs_features: ClassVar[bool] = True
+    """Whether the kernels are computed from feature columns, so that a config can choose these columns."""
+    is_per_column: ClassVar[bool] = False
+    """Whether there is always one kernel per feature column."""
+
+    def gram_family(self) -> "GramFamily":
+        """Return the family that computes Gram matrices: of all kernels, or if it is per column, of one column."""
+        raise TypeError(f"{type(self).__name__} computes no Gram matrices")
+
     def fitted_steps(self) -> tuple[str, ...]:
         """Return the parameters that are fitted to `Samples.reference`, as in a config; none by default.
 
@@ -92,6 +101,10 @@ class GramFamily(Family, ABC):
     >>> gram.tolist()
     [[[1.0, 2.0], [2.0, 4.0]]]
     """
+
+    def gram_family(self) -> "GramFamily":
+        """Return the family itself."""
+        return self
 
     @abstractmethod
     def names(self) -> tuple[str, ...]:
@@ -155,6 +168,14 @@ class ColumnFamily(Family, ABC):
     Columns may be sparse, and there may be very many. If this is the only family of a dataset, no Gram matrices are
     computed; otherwise the Gram matrix of a linear kernel is computed for each column.
     """
+
+    is_per_column: ClassVar[bool] = True
+
+    def gram_family(self) -> GramFamily:
+        """Return the linear kernel."""
+        from kernel_pipeline.tasks.kernels.linear import LinearFamily  # imports this module
+
+        return LinearFamily()
 
     @abstractmethod
     def choice(self) -> ColumnChoice:

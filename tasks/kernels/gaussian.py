@@ -46,6 +46,15 @@ class GaussianFamily(GeneratorFamily):
             low, high = self.log2_gamma
             raise ParameterError("log2_gamma", f"[{low}, {high}] is backwards; write [{high}, {low}]")
 
+    @classmethod
+    def powers_of_two(cls, low: int, high: int) -> Self:
+        """Return the family with gamma = 2 ** low, ..., 2 ** high.
+
+        >>> GaussianFamily.powers_of_two(-1, 1).gammas()
+        (0.5, 1.0, 2.0)
+        """
+        return cls(log2_gamma=(low, high))
+
     def names(self) -> tuple[str, ...]:
         """Return one name per kernel.
 

@@ -1,7 +1,7 @@
 """Define precomputed kernels: their parameters in a config, and the family that reads them in a run."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -14,6 +14,8 @@ from kernel_pipeline.tasks.parameters import parameter
 @dataclass(frozen=True)
 class PrecomputedFamily(Family):
     """Kernels from a file: one matrix (m, m) or several (p, m, m), with one row and column per row of the source."""
+
+    needs_features: ClassVar[bool] = False
 
     path: str = parameter(
         "npy, npz or zarr file, relative to --data-dir, else to PIPELINE_DATA_DIR, else to the directory of the config"

@@ -16,6 +16,7 @@ class BestSingle(SingleKernelMethod):
     """Choose one base kernel together with its regularisation value on the validation fold."""
 
     name: ClassVar[str] = "best-single"
+    is_baseline: ClassVar[bool] = True
 
 
 def best_kernel(validation_errors: Floats) -> int:

@@ -35,6 +35,7 @@ class Linear(ReferenceMethod):
     """Fit ridge regression or a linear support vector machine to all features."""
 
     name: ClassVar[str] = "linear"
+    is_baseline: ClassVar[bool] = True
     reads_features: ClassVar[bool] = True
     version: ClassVar[int] = 2
 

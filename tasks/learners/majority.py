@@ -16,6 +16,7 @@ class Majority(ConstantMethod):
     """Predict the most frequent class of the training set; ties go to +1, or to the first of more than two classes."""
 
     name: ClassVar[str] = "majority"
+    is_baseline: ClassVar[bool] = True
     problems: ClassVar[tuple[str, ...]] = ("classification",)
 
     def prediction(self, target: Floats) -> Floats:

@@ -16,6 +16,7 @@ class Mean(ConstantMethod):
     """Predict the mean of the training labels, for each output."""
 
     name: ClassVar[str] = "mean"
+    is_baseline: ClassVar[bool] = True
     problems: ClassVar[tuple[str, ...]] = ("regression",)
 
     def prediction(self, target: Floats) -> Floats:

@@ -21,6 +21,8 @@ Parameters = tuple[float, ...]
 class OneStageMethod(Method):
     """A method that learns weights and predictor together, for every value of its own grids."""
 
+    reads_base_kernels: ClassVar[bool] = True
+    has_model: ClassVar[bool] = True
     several_labels: ClassVar[bool] = False
     supports_class_weight: ClassVar[bool] = False
     max_certificate: ClassVar[float]

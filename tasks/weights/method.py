@@ -18,8 +18,6 @@ from kernel_pipeline.tasks.weights.kernel_statistics import KernelStatistics
 PROBLEMS = ("regression", "classification")
 # M of 5,000 kernels takes 200 MB.
 MAX_KERNELS_WITH_M = 5000
-BASELINES = ("best-single", "linear", "majority", "mean")
-"""Names of the methods that are added to every sweep, unless its config has `baselines = false`."""
 
 
 @dataclass(frozen=True)
@@ -67,12 +65,22 @@ class Method(ABC):
     """Whether it has a regularisation path: its own grids, or that of the learner."""
     grids: ClassVar[tuple[Grid, ...]] = ()
     """Default grids of a method that has regularisation parameters of its own."""
+    any_sign: ClassVar[bool] = False
+    """Whether weights may be negative; fits of such kernels need their positive part, and more memory."""
+    reads_base_kernels: ClassVar[bool] = False
+    """Whether a fit needs all base kernels at once."""
+    fits_each_kernel: ClassVar[bool] = False
+    """Whether it fits all base kernels separately."""
+    has_model: ClassVar[bool] = False
+    """Whether a model of new rows can be fitted with it."""
     several_labels: ClassVar[bool] = True
     """Whether the method supports more than two classes and several outputs."""
     supports_class_weight: ClassVar[bool] = True
     """Whether its classifiers support `class_weight`."""
     preload: ClassVar[tuple[str, ...]] = ()
     """Modules that are slow to import, and are imported while workers start."""
+    is_baseline: ClassVar[bool] = False
+    """Whether the method is added to every sweep, unless its config has `baselines = false`."""
     version: ClassVar[int] = 1
     """Version of the algorithm, which is increased when its results change, so that existing runs recompute them."""
 
@@ -86,6 +94,11 @@ class Method(ABC):
         return "-".join(
             [self.name, *(f"{name}{str(value).removesuffix('.0')}" for name, value in values if value is not None)]
         )
+
+    @property
+    def can_fit_in_parts(self) -> bool:
+        """Whether fits that exceed `[fit] memory` can be solved in parts."""
+        return False
 
     def unsupported_reason(self, problem: str, n_kernels: int, rank_one: bool) -> str | None:
         """Return why the method cannot be used for a problem of a dataset; None if it can.
@@ -105,8 +118,12 @@ class Method(ABC):
 class WeightRule(Method):
     """A two-stage method: weights from alignment statistics, then a fit of the combined kernel."""
 
-    any_sign: ClassVar[bool] = False
-    """Whether weights may be negative; fits of such kernels need their positive part, and more memory."""
+    has_model: ClassVar[bool] = True
+
+    @property
+    def can_fit_in_parts(self) -> bool:
+        """Whether no weight is negative; the positive part of an indefinite kernel needs all its eigenvectors."""
+        return not self.any_sign
 
     @abstractmethod
     def weights(self, statistics: KernelStatistics) -> tuple[Floats, float]:
@@ -130,6 +147,8 @@ class SingleKernelMethod(Method):
 
     All such methods of a sweep share the same fits.
     """
+
+    fits_each_kernel: ClassVar[bool] = True
 
 
 METHODS: Registry[type[Method]] = Registry(
@@ -155,6 +174,15 @@ METHODS: Registry[type[Method]] = Registry(
 )
 
 M = TypeVar("M", bound=Method)
+
+
+def baseline_names() -> list[str]:
+    """Return the names of the methods that are added to every sweep.
+
+    >>> baseline_names()
+    ['best-single', 'linear', 'majority', 'mean']
+    """
+    return [name for name, method in METHODS.items() if method.is_baseline]
 
 
 def register(method: type[M]) -> type[M]:

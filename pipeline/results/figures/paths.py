@@ -19,7 +19,7 @@ from kernel_pipeline.results.figures.style import (
 )
 from kernel_pipeline.results.figures.weights import place_legend
 from kernel_pipeline.results.view import Results
-from kernel_pipeline.tasks.metrics import METRICS
+from kernel_pipeline.tasks.metrics import METRICS, Metric
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -49,12 +49,12 @@ class Paths(Figure):
             curves = _curves(path)
             if key not in finished or curves.empty:
                 continue
-            metric = METRICS[str(finished[key]["metric"].iloc[0])].title
+            metric = METRICS[str(finished[key]["metric"].iloc[0])]
             yield Drawing(
                 _draw(curves, finished[key], metric, results),
                 "Regularisation paths",
-                f"Mean {metric} on the validation fold for every regularisation value, at the best values of any other "
-                "parameters. Markers show the chosen values; they grow with the number of trials that chose them."
+                f"Mean {metric.title} on the validation fold for every regularisation value, at the best values of any "
+                "other parameters. Markers show the chosen values; they grow with the number of trials that chose them."
                 + (ABOUT_CERTIFICATES if curves["certificate"].notna().any() else ""),
                 *key,
             )
@@ -80,7 +80,7 @@ def _grids(curves: pd.DataFrame, results: Results) -> list[list[str]]:
     return list(grids.values())
 
 
-def _draw(curves: pd.DataFrame, rows: pd.DataFrame, metric: str, results: Results) -> "Image":
+def _draw(curves: pd.DataFrame, rows: pd.DataFrame, metric: Metric, results: Results) -> "Image":
     grids = _grids(curves, results)
     columns = max(1, int((WIDTH - 0.8) / (0.4 + CHARACTER * max(map(len, curves["method"])))))
     legend = 0.19 * max(-(-len(grid) // columns) for grid in grids)
@@ -97,7 +97,7 @@ def _draw(curves: pd.DataFrame, rows: pd.DataFrame, metric: str, results: Result
         panel = next(remaining)
         for method in grid:
             _draw_errors(panel, curves[curves["method"] == method], rows, method, results)
-        panel.set_ylabel(f"validation {'RMSE' if metric == 'RMSE' else 'error'}")
+        panel.set_ylabel(f"validation {metric.axis_title}")
         panel.set_ylim(top=_error_limit(curves[curves["method"].isin(grid)], panel))
         panel.locator_params(axis="y", nbins=5)
         logarithmic(panel, "x", 2, 7)

@@ -89,7 +89,10 @@ def place_legend(axes: "Axes", columns: int) -> None:
 
 
 def short_names(kernels: Sequence[str]) -> tuple[list[str], str]:
-    """Return the parts of kernel names that differ, and the shared part as the label of their axis.
+    """Abbreviate kernel names for the ticks of an axis, and return the part that they share as the label of the axis.
+
+    The names are abbreviated as texts, whatever family they belong to: if all of them have the same text before the
+    first bracket, and end with a bracket, this text and the brackets are left out.
 
     >>> short_names(["gaussian(2^-9)", "gaussian(2^-8)"])
     (['2⁻⁹', '2⁻⁸'], 'gaussian')
@@ -97,15 +100,17 @@ def short_names(kernels: Sequence[str]) -> tuple[list[str], str]:
     (['gaussian(2⁻⁹)', 'linear'], 'base kernel')
     """
     kernels = [superscripts(kernel) for kernel in kernels]
-    families = {kernel.partition("(")[0] for kernel in kernels}
-    if len(families) == 1 and all(kernel.endswith(")") and "(" in kernel for kernel in kernels):
-        (family,) = families
-        return [kernel.partition("(")[2][:-1] for kernel in kernels], family
+    beginnings = {kernel.partition("(")[0] for kernel in kernels}
+    if len(beginnings) == 1 and all(kernel.endswith(")") and "(" in kernel for kernel in kernels):
+        (beginning,) = beginnings
+        return [kernel.partition("(")[2][:-1] for kernel in kernels], beginning
     return kernels, "base kernel"
 
 
 def shortened_kernel(name: str, limit: int) -> str:
-    """Shorten a long kernel name in the middle, since its parameters at the end distinguish kernels.
+    """Shorten a long kernel name in the middle, since its end distinguishes kernels.
+
+    The text from the last bracket on is kept if it is short; it is not interpreted.
 
     >>> shortened_kernel("numbers:gaussian(median)", 20), shortened_kernel("linear", 20)
     ('numbers:gau…(median)', 'linear')

@@ -1,7 +1,10 @@
 """Baselines and final fits in configs."""
 
+import pytest
+
 from kernel_pipeline.config.loading import config_digest, config_values, parse_stored_config, to_toml
 from kernel_pipeline.config.sweep import Config
+from kernel_pipeline.tasks.weights.hsic import Hsic
 from tests.helpers.build import parsed, synthetic_values
 
 
@@ -20,6 +23,15 @@ def test_baselines_of_the_tasks_are_added_by_default() -> None:
     assert names(config(baselines=False)) == ["unif", "alignf"]
     assert names(config(methods=["mean", "unif"])) == ["mean", "unif", "best-single", "linear"]
     assert names(config(methods=["linear"], baselines=False)) == ["linear"]
+
+
+def test_a_method_is_a_baseline_if_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Hsic, "is_baseline", True)
+    assert names(config()) == ["unif", "alignf", "hsic", "best-single", "linear", "mean"]
+    description = Config.model_json_schema()["properties"]["baselines"]["description"]
+    assert description == (
+        "whether the methods 'hsic', 'best-single', 'linear', 'majority', 'mean' are added to the list for comparison"
+    )
 
 
 def test_the_config_keeps_the_listed_methods() -> None:

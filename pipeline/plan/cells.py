@@ -1,0 +1,52 @@
+"""Define a cell that is to be planned; how depends on the kind of its method, and on the kind of its base kernels."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from kernel_pipeline.config.fit import Fit
+from kernel_pipeline.stages.samples import Target
+from kernel_pipeline.store.array_spec import Sizes
+from kernel_pipeline.tasks.metrics import evaluated_metrics
+from kernel_pipeline.tasks.statistics.permutations import Permutations
+from kernel_pipeline.tasks.weights.method import Method
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlannedCell:
+    """A cell whose tasks are planned, without its method."""
+
+    fit: Fit
+    target: Target
+    common: dict[str, Any]
+    """Fields that all tasks of the cell's dataset and trial share."""
+    permutations: Permutations | None
+    """Permutations of the labels, for tasks that compute the alignments of their kernel."""
+    sizes: Sizes
+
+    @property
+    def tested(self) -> dict[str, Any]:
+        """Return the fields of tasks whose fit is tested: the metrics, and whether there is a final fit."""
+        return {"metrics": self.metrics, "refit": self.fit.has_final_fit}
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """Return the names of the metrics that are evaluated at the chosen regularisation value."""
+        return tuple(metric.name for metric in evaluated_metrics(self.target.problem, len(self.target.columns)))
+
+    def path(self, method: Method) -> tuple[tuple[float, ...], ...]:
+        """Return the regularisation values of a method."""
+        return tuple(self.fit.path(self.target.problem, method))
+
+    def fields(self, method: Method) -> dict[str, Any]:
+        """Return the fields of all tasks of the cell."""
+        return {
+            **self.common,
+            "target": self.target,
+            "method": method,
+            "metric": self.fit.metric_name(self.target.problem),
+        }
+
+    def kernel_fields(self, method: Method) -> dict[str, Any]:
+        """Return the fields of tasks that fit kernels with the learner of the problem, which has one parameter."""
+        values = tuple(value for (value,) in self.path(method))
+        return self.fields(method) | {"values": values, "class_weight": self.fit.class_weights(self.target.problem)}
