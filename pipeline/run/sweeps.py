@@ -232,6 +232,8 @@ def _announce(run: Run, pending: set[str], report: CheckReport) -> None:
         notify(f"{len(report.superseded):,} finished tasks used results that have changed, and are computed again")
     if outdated := pending.intersection(report.outdated):  # stored data may be outdated too, but are not tasks
         notify(f"{len(outdated):,} finished tasks are outdated and are computed again")
+    if removed := pending.intersection(report.removed):
+        notify(f"{len(removed):,} finished tasks are computed again, since their files were removed and are needed")
     for note in plugin_notes(config):
         notify(f"note: {note}")
     sweep, plugins = run.ledger.read().sweep, [package for package, _ in plugin_packages(config)]
