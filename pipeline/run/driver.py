@@ -14,6 +14,7 @@ from kernel_pipeline.events import Emitter, TaskFinished, TasksStarted, TasksSto
 from kernel_pipeline.plan.data_identity import data_identity
 from kernel_pipeline.plan.estimates import RemainingTime
 from kernel_pipeline.plan.failures import failed_and_dependents, failures
+from kernel_pipeline.plan.follow_ups import open_ended_results
 from kernel_pipeline.plan.plan import Plan
 from kernel_pipeline.run.interrupt import Interrupt
 from kernel_pipeline.run.manifest import own_arrays_root
@@ -224,7 +225,7 @@ class Run:
         reports = self.finished.tasks
         known = self.plan.known_tasks(reports)
         failed = {name for name, report in reports.items() if report.failed}
-        results = {t.name: reports[t.name].result for t in known if t.is_open_ended and t.name in reports}
+        results = open_ended_results(known, reports)
         return Schedule(self.plan.tasks, {task.name for task in known} - todo, failed, results)
 
     @contextmanager
