@@ -42,6 +42,8 @@ def print_verification(console: Console, found: Verification) -> None:
         print_line(console, str(problem))
     if not found.problems:
         print_line(console, f"All {found.files:,} files are intact.")
+        if found.outdated:
+            print_line(console, _outdated(found))
         return
     one, several = "file does not belong to this run, and is", "files do not belong to this run, and are"
     foreign = f" {counted(found.foreign, one, several)} left in place." if found.foreign else ""
@@ -54,6 +56,15 @@ def print_verification(console: Console, found: Verification) -> None:
         console,
         f"Found {counted(len(found.problems), 'problem')}; {counted(found.files, 'file is', 'files are')} intact. "
         f"{repair}.{foreign}",
+    )
+
+
+def _outdated(found: Verification) -> str:
+    """Return what resuming the run would recompute."""
+    removed = f", and {found.removed:,} tasks whose files were removed and are needed again" if found.removed else ""
+    return (
+        f"{found.outdated:,} tasks are outdated by a change of config, data or algorithm. "
+        f"`pipeline resume {quoted(found.root)}` recomputes them{removed}."
     )
 
 

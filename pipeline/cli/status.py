@@ -73,13 +73,15 @@ def _tasks(plan: Plan, manifest: Manifest) -> tuple[list[str], int]:
     missing = names - reports.keys() - blocked.keys()
     left, outdated, superseded = len(missing), missing & set(report.outdated), missing & set(report.superseded)
     damaged = missing & {problem.entry for problem in report.problems}
+    removed = missing & set(report.removed)
     parts = ", ".join(f"{stage} {done[stage]:,} of {totals[stage]:,}" for stage in STAGES if totals[stage])
     lines = [f"{sum(done.values()):,} of {sum(totals.values()):,} tasks are done: {parts}."]
     if left:
         reasons = {
-            "not run yet": left - len(damaged) - len(outdated) - len(superseded),
+            "not run yet": left - len(damaged) - len(outdated) - len(superseded) - len(removed),
             "outdated by a change of config, data or algorithm": len(outdated),
             "computed from results that have changed since": len(superseded),
+            "whose files were removed and are needed again": len(removed),
             "damaged": len(damaged),
         }
         lines.append(

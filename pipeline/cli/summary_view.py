@@ -4,9 +4,9 @@ import pandas as pd
 from rich.console import Console
 from rich.table import Table
 
+from kernel_pipeline.results.best_methods import best_methods
 from kernel_pipeline.results.paired_tests import LEVEL
 from kernel_pipeline.results.summary import summary_grids
-from kernel_pipeline.results.verdicts import verdicts
 
 MARK = "*"
 EXPLANATION = (
@@ -21,12 +21,8 @@ def print_summary(console: Console, summary: pd.DataFrame, comparison: pd.DataFr
     The smallest error of each dataset is in bold. It is marked, as are the errors of all methods that cannot be
     distinguished from the best one. Without comparisons, there are neither marks nor sentences.
     """
-    found = [] if comparison is None else verdicts(summary, comparison)
-    marked = {
-        (verdict.metric, verdict.dataset, method)
-        for verdict in found
-        for method in (verdict.best, *verdict.undistinguished)
-    }
+    found = [] if comparison is None else best_methods(summary, comparison)
+    marked = {(best.metric, best.dataset, method) for best in found for method in (best.method, *best.undistinguished)}
     for grid in summary_grids(summary):
         console.print(f"\n{grid.title}", highlight=False, soft_wrap=True)
         table = Table(show_lines=True)
@@ -42,8 +38,8 @@ def print_summary(console: Console, summary: pd.DataFrame, comparison: pd.DataFr
             console.print(grid.footnote, highlight=False, soft_wrap=True, markup=False)
     if found:
         console.print(EXPLANATION, highlight=False, soft_wrap=True)
-    for verdict in found:
-        text = f"{verdict.dataset}, {verdict.problem}: {verdict.sentence}"
+    for best in found:
+        text = f"{best.dataset}, {best.problem}: {best.sentence}"
         console.print(text, highlight=False, soft_wrap=True, markup=False)
 
 

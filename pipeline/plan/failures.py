@@ -1,4 +1,4 @@
-"""Find the tasks that failed, and the tasks that depend on them."""
+"""Find the tasks that failed, the tasks that depend on them, and the tasks that are pending."""
 
 from collections.abc import Mapping
 
@@ -26,3 +26,9 @@ def failures(dataset: DatasetPlan, finished: Mapping[str, TaskReport]) -> dict[s
         if name not in finished
     }
     return reasons | dependents
+
+
+def pending_tasks(dataset: DatasetPlan, finished: Mapping[str, TaskReport]) -> set[str]:
+    """Return the names of the tasks of a dataset that are not finished, and not blocked by a failed task."""
+    names = {task.name for task in dataset.known_tasks(finished)}
+    return names - finished.keys() - failures(dataset, finished).keys()

@@ -16,6 +16,7 @@ from kernel_pipeline.plan.memory import GramWorkload, gram_projection
 from kernel_pipeline.plan.methods import PlannedMethod, dataset_targets, predictions, single_kernel_problems
 from kernel_pipeline.plan.stage_plan import (
     StagePlan,
+    StatisticsPart,
     fitted_sets,
     planned_permutations,
     statistics_parts,
@@ -77,7 +78,7 @@ def gram_stages(
             for n, tiles in _batches(sizes, sizes.kernel)
         ),
         "reduce": tuple(
-            _reduce_task(cell | part | permuted, dataset, info, sizes, folds)
+            _reduce_task(cell | permuted, part, dataset, info, sizes, folds)
             for part in statistics_parts(info, folds, dataset.fixed_test, repeats)
         ),
         **_weights_and_combine(common, permuted, sizes, rules, [] if gram.recompute else combined, fitted),
@@ -159,10 +160,14 @@ def _batches(sizes: Sizes, kernels: int) -> list[tuple[int, tuple[tuple[int, int
     return list(enumerate(batches(tiles, sizes.tile, sizes.sample, kernels, repeats)))
 
 
-def _reduce_task(common: dict[str, Any], dataset: Dataset, info: DatasetInfo, sizes: Sizes, folds: int) -> ReduceTask:
+def _reduce_task(
+    common: dict[str, Any], part: StatisticsPart, dataset: Dataset, info: DatasetInfo, sizes: Sizes, folds: int
+) -> ReduceTask:
     widths = tuple(len(target.columns) for target in dataset_targets(dataset.task, info))
     return ReduceTask(
         **common,
+        fitted=part.fitted,
+        repeat=part.repeat,
         problems=tuple(dataset.task),
         folds=folds,
         batches=sizes.batch,

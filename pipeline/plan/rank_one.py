@@ -60,7 +60,7 @@ def rank_one_stages(config: Config, dataset: Dataset, info: DatasetInfo, methods
     stages: dict[str, tuple[Task, ...]] = {
         "tiles": (),
         "reduce": tuple(
-            RankOneStatisticsTask(**common, **part, targets=targets, folds=folds)
+            RankOneStatisticsTask(**common, fitted=part.fitted, repeat=part.repeat, targets=targets, folds=folds)
             for part in statistics_parts(info, folds, dataset.fixed_test, config.protocol.repeats)
         ),
         "weights": (),

@@ -1,7 +1,6 @@
 """Define the result of planning the stages of one dataset."""
 
 from dataclasses import dataclass
-from typing import Any
 
 from kernel_pipeline.config.sweep import Config
 from kernel_pipeline.plan.gram_storage import GramStorage
@@ -26,16 +25,25 @@ class StagePlan:
     """What is stored of the Gram matrices; None for a rank-one family, which has none."""
 
 
+@dataclass(frozen=True)
+class StatisticsPart:
+    """What distinguishes a statistics task from the others of its dataset."""
+
+    repeat: int
+    fitted: TrainingFolds | None = None
+    """Training set that data-dependent steps are fitted to; None for all samples."""
+
+
 def fitted_sets(info: DatasetInfo, folds: int, fixed_test: bool, repeats: int = 1) -> list[TrainingFolds | None]:
     """Return, for each trial, the training set that data-dependent steps are fitted to; None for all samples."""
     return [*training_folds(folds, fixed_test, repeats)] if info.per_trial else [None] * (repeats * folds)
 
 
-def statistics_parts(info: DatasetInfo, folds: int, fixed_test: bool, repeats: int = 1) -> list[dict[str, Any]]:
-    """Return the fields that distinguish statistics tasks: the repeat, and the training set of data-dependent steps."""
+def statistics_parts(info: DatasetInfo, folds: int, fixed_test: bool, repeats: int = 1) -> list[StatisticsPart]:
+    """Return what distinguishes the statistics tasks of a dataset."""
     if info.per_trial:
-        return [{"fitted": fitted, "repeat": fitted.repeat} for fitted in training_folds(folds, fixed_test, repeats)]
-    return [{"repeat": repeat} for repeat in range(repeats)]
+        return [StatisticsPart(fitted.repeat, fitted) for fitted in training_folds(folds, fixed_test, repeats)]
+    return [StatisticsPart(repeat) for repeat in range(repeats)]
 
 
 def planned_permutations(config: Config) -> Permutations | None:

@@ -8,11 +8,11 @@ import pandas as pd
 
 from kernel_pipeline.plan.dataset_plan import DatasetPlan
 from kernel_pipeline.plan.estimates import TaskTime, task_times
+from kernel_pipeline.results.best_methods import BestMethod, best_methods
 from kernel_pipeline.results.cells import dataset_cells
 from kernel_pipeline.results.context import TableContext
 from kernel_pipeline.results.table import TABLES
 from kernel_pipeline.results.tables.kernels import has_statistics
-from kernel_pipeline.results.verdicts import Verdict, verdicts
 from kernel_pipeline.stages.cells import CellTask
 from kernel_pipeline.store.arrays import STATISTICS, WEIGHTS
 from kernel_pipeline.store.reports import OK
@@ -80,10 +80,10 @@ class Results:
         return self._context.plan.config.protocol.repeats
 
     @cached_property
-    def verdicts(self) -> dict[Key, Verdict]:
-        """Return the verdict on each dataset and problem that has a result."""
-        found = verdicts(self._context.required_table("summary"), self._context.required_table("comparison"))
-        return {(verdict.dataset, verdict.problem): verdict for verdict in found if verdict.best}
+    def best_methods(self) -> dict[Key, BestMethod]:
+        """Return the best method of each dataset and problem that has a result."""
+        found = best_methods(self._context.required_table("summary"), self._context.required_table("comparison"))
+        return {(best.dataset, best.problem): best for best in found if best.method}
 
     @property
     def problems(self) -> list[Key]:

@@ -14,6 +14,7 @@ from kernel_pipeline.events import Emitter, TaskFinished, TasksStarted, TasksSto
 from kernel_pipeline.plan.data_identity import data_identity
 from kernel_pipeline.plan.estimates import RemainingTime, task_times
 from kernel_pipeline.plan.failures import failed_and_dependents, failures
+from kernel_pipeline.plan.follow_ups import open_ended_results
 from kernel_pipeline.plan.plan import Plan
 from kernel_pipeline.run.interrupt import Interrupt
 from kernel_pipeline.run.manifest import own_arrays_root
@@ -78,6 +79,8 @@ class Run:
         self._inputs = InputDigests()
         self.damaged: set[str] = set()
         """Names of entries that were finished and turned out to be damaged."""
+        self._removed: set[str] = set()
+        """Names of entries whose files were removed on purpose and are needed again."""
         self._to_retry: set[str] | None = None
         """Names of failed tasks that are still to be retried; None before the first check."""
         self._stages = {task.name: task.stage for task in plan.tasks}
@@ -103,8 +106,7 @@ class Run:
             log.warning("%s was computed from data that have changed since; it is computed again", name)
         self.damaged |= {*report.superseded, *(problem.entry for problem in report.problems)}
         self.finished, self._lost, self._inputs = report.valid, report.lost, report.inputs
-        if recorded.cleaned:
-            self._update_cleaned(recorded.cleaned)
+        self._removed = set(report.removed)
         return report
 
     def inputs_of(self, task: Task) -> tuple[Total, ...]:
@@ -139,6 +141,7 @@ class Run:
         todo
             Returns the names of the tasks to execute, given what is finished.
         """
+        self._update_cleaned()
         may_differ, executed = self.store_data(), set[str]()
         while True:  # at most one pass per stage, since a second computation gives the same results
             if may_differ:
@@ -223,7 +226,7 @@ class Run:
         reports = self.finished.tasks
         known = self.plan.known_tasks(reports)
         failed = {name for name, report in reports.items() if report.failed}
-        results = {t.name: reports[t.name].result for t in known if t.is_open_ended and t.name in reports}
+        results = open_ended_results(known, reports)
         return Schedule(self.plan.tasks, {task.name for task in known} - todo, failed, results)
 
     @contextmanager
@@ -273,12 +276,16 @@ class Run:
             if self._to_retry:
                 self._to_retry -= {entry.name for entry in entries}
 
-    def _update_cleaned(self, cleaned: CleanedEntry) -> None:
+    def _update_cleaned(self) -> None:
         """Record that datasets whose arrays are computed again are no longer cleaned."""
-        pending = {dataset.name for dataset in self.plan.datasets if has_pending(dataset, self.finished)}
-        remaining = tuple(name for name in cleaned.datasets if name not in pending)
-        if remaining != cleaned.datasets:
-            self.ledger.append(CleanedEntry(datasets=remaining))
+        recorded = self.ledger.read().cleaned
+        cleaned = recorded.datasets if recorded else ()
+        again = [d for d in self.plan.datasets if d.name in cleaned and has_pending(d, self.finished)]
+        if again:
+            names = {dataset.name for dataset in again}
+            self.ledger.append(CleanedEntry(datasets=tuple(name for name in cleaned if name not in names)))
+            # From now on, missing files of these datasets count as damage.
+            self.damaged |= self._removed & {task.name for dataset in again for task in dataset.tasks}
 
     def tables(self) -> RunTables:
         """Return the rows, their summary and the notes; write the tables unless they exist and would be the same."""

@@ -16,6 +16,7 @@ from kernel_pipeline.cluster import Cluster
 from kernel_pipeline.cluster.errors import ClusterError
 from kernel_pipeline.cluster.versions import Plugins
 from kernel_pipeline.errors import FailedError
+from kernel_pipeline.plan.follow_ups import open_ended_results
 from kernel_pipeline.run.background_calls import call_in_background
 from kernel_pipeline.run.interrupt import Interrupt
 from kernel_pipeline.run.retries import GiveUp, Retries, StopRun, batch_name
@@ -228,7 +229,7 @@ class Execution:
             else:
                 done += found
                 if found:
-                    results = {report.task: report.result for report in found} if batch[0].is_open_ended else {}
+                    results = open_ended_results(batch, {report.task: report for report in found})
                     self._schedule.finish(batch, results)
             future.release()
         self._record(done)

@@ -8,7 +8,7 @@ import pandas as pd
 
 from kernel_pipeline.config.sweep import Config
 from kernel_pipeline.errors import RefusedError
-from kernel_pipeline.plan.failures import failures
+from kernel_pipeline.plan.failures import pending_tasks
 from kernel_pipeline.plan.plan import Plan
 from kernel_pipeline.results.context import PENDING, TableContext
 from kernel_pipeline.results.stored_tables import read_correlation
@@ -33,8 +33,7 @@ def finished_tables(manifest: Manifest, plan: Plan) -> Iterator[TableContext]:
         If results that were used are damaged.
     """
     found = check(plan, manifest.finished, manifest.arrays(), full=False, any_version=not manifest.is_current).valid
-    blocked = {name for dataset in plan.datasets for name in failures(dataset, found.tasks)}
-    pending = {task.name for task in plan.known_tasks(found.tasks)} - found.tasks.keys() - blocked
+    pending = set().union(*(pending_tasks(dataset, found.tasks) for dataset in plan.datasets))
     context = TableContext(plan, found.tasks, RunStore(manifest.arrays()), pending)
     try:
         yield context

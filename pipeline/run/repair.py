@@ -7,8 +7,10 @@ from pathlib import Path
 from kernel_pipeline.config.loading import load_toml
 from kernel_pipeline.errors import FailedError, RefusedError
 from kernel_pipeline.events import Emitter, Listener
+from kernel_pipeline.plan.failures import pending_tasks
 from kernel_pipeline.plan.plan import Plan
 from kernel_pipeline.run.directory import is_run_directory
+from kernel_pipeline.run.driver import Run
 from kernel_pipeline.run.environment import FORMAT
 from kernel_pipeline.run.foreign_files import FOREIGN, foreign_files, remove_temporary_files
 from kernel_pipeline.run.manifest import check_format, no_run_directory, read_manifest, restore_manifest
@@ -19,6 +21,7 @@ from kernel_pipeline.run.tables import tables_identity
 from kernel_pipeline.run.verification import CheckReport, Problem, check, check_files, has_pending
 from kernel_pipeline.store.files import quoted
 from kernel_pipeline.store.ledger import Ledger
+from kernel_pipeline.store.ledger_entries import DATA
 from kernel_pipeline.store.ledger_state import LedgerState
 from kernel_pipeline.store.logs import driver_log
 from kernel_pipeline.store.paths import LEDGER, RESULTS
@@ -36,6 +39,10 @@ class Verification:
     """Number of intact files."""
     is_current: bool
     """Whether the run has the format that this version writes."""
+    outdated: int
+    """Number of pending tasks that were finished with another config, other data or an older algorithm."""
+    removed: int
+    """Number of pending tasks whose files were removed on purpose, and are needed again."""
 
     @property
     def exit_code(self) -> int:
@@ -89,7 +96,15 @@ def verify_run(root: Storage) -> Verification:
     problems += [Problem(LEDGER, f"line {number} was lost in a power cut", "") for number in ledger.zeroed()]
     if not ledger.journal.exists():
         problems.insert(0, Problem(LEDGER, "is missing, so nothing records what is finished", ""))
-    return Verification(root, problems, report.files, manifest.is_current)
+    pending = set().union(*(pending_tasks(dataset, report.valid.tasks) for dataset in plan.datasets)) if plan else set()
+    return Verification(
+        root,
+        problems,
+        report.files,
+        manifest.is_current,
+        outdated=len(pending.intersection(report.outdated)),
+        removed=len(pending.intersection(report.removed)),
+    )
 
 
 def restore_run(root: Storage, listeners: Sequence[Listener] = ()) -> None:
@@ -127,7 +142,8 @@ def repair_run(root: Storage, data_dir: Path | None, options: Options, listeners
             others = _other_problems(root, arrays, recorded, run.ledger, _is_unfinished(run.plan, report.valid.tasks))
             for problem in (*report.problems, *_superseded(report), *others):
                 emit.notice(str(problem))
-            run.retry_on_damage(lambda: run.execute(run.pending if was_complete else run.pending_repairs))
+            if not was_complete or _needs_repair(run, report, others):
+                run.retry_on_damage(lambda: run.execute(run.pending if was_complete else run.pending_repairs))
             if not run.pending():
                 run.retry_on_damage(run.tables)
             foreign = _foreign(root, arrays, run.ledger, _is_unfinished(run.plan, run.finished.tasks))
@@ -137,6 +153,14 @@ def repair_run(root: Storage, data_dir: Path | None, options: Options, listeners
         failed={name: report.failures[0] for name, report in recomputed.items() if report.failures},
         foreign=len(foreign),
     )
+
+
+def _needs_repair(run: Run, report: CheckReport, others: Sequence[Problem]) -> bool:
+    """Return whether a complete run has lost anything. Outdated tasks are left to a resumed run."""
+    if report.problems or report.superseded or any(problem.what != FOREIGN for problem in others):
+        return True
+    datasets = {f"{DATA}/{dataset.name}" for dataset in run.plan.datasets if dataset.name not in run.finished.data}
+    return not (run.pending() | datasets) <= {*report.outdated, *report.removed}
 
 
 def _is_unfinished(plan: Plan | None, tasks: Mapping[str, TaskReport]) -> bool:

@@ -6,16 +6,17 @@ all their dependencies are sent (`take_ahead`), together with the futures of the
 
 from collections.abc import Container, Iterable, Mapping
 from heapq import heappop, heappush
-from typing import Any
 
 from kernel_pipeline.plan.graph import Graph
 from kernel_pipeline.run.batches import Batches
 from kernel_pipeline.run.dependencies import FAILED, FINISHED, NEW, TAKEN, Dependencies
 from kernel_pipeline.stages.task import Task
+from kernel_pipeline.stages.task_results import TaskResult
 
 TaskBatch = tuple[Task, ...]
 """Tasks that are sent to a worker together."""
-Results = Mapping[str, Mapping[str, Any]]
+Results = Mapping[str, TaskResult]
+"""Results of open-ended tasks, by the name of the task."""
 
 
 class Schedule:
@@ -108,8 +109,8 @@ class Schedule:
         """Mark tasks as finished; the results of open-ended tasks may request more tasks."""
         for task in batch:
             owner, number = self._find(task)
-            if task.is_open_ended:
-                owner._results[task.name] = (results or {}).get(task.name, {})
+            if results and task.name in results:
+                owner._results[task.name] = results[task.name]
             if not owner._add_requested(number):
                 owner._dependencies.finish(number)
         self._close_inner()

@@ -6,7 +6,7 @@ from functools import partial
 
 from kernel_pipeline.plan.data_identity import data_identity
 from kernel_pipeline.plan.dataset_plan import DatasetPlan
-from kernel_pipeline.plan.failures import failures
+from kernel_pipeline.plan.failures import pending_tasks
 from kernel_pipeline.plan.plan import Plan
 from kernel_pipeline.results.checks import result_problem
 from kernel_pipeline.run.planned_files import unplanned_files
@@ -51,8 +51,10 @@ class CheckReport:
     """Names of entries that were finished with another config, other data or an older algorithm."""
     superseded: list[str] = field(default_factory=list)
     """Names of tasks whose inputs have since been recomputed with another result."""
+    removed: list[str] = field(default_factory=list)
+    """Names of intact entries whose files were removed on purpose, and are needed again by pending tasks."""
     lost: dict[str, LedgerEntry] = field(default_factory=dict)
-    """Entries by name that belong to the plan, but are damaged or superseded."""
+    """Entries by name that belong to the plan, but are damaged, removed or superseded."""
     inputs: InputDigests = field(default_factory=InputDigests)
     """Digests of the inputs of tasks, as recorded in the ledger."""
 
@@ -95,13 +97,15 @@ def check(
     for dataset in plan.datasets:
         current = _current(dataset, recorded, any_version, report)
         up_to_date = _without_superseded(dataset, current, report)
-        stored = partial(_check_stored, dataset, up_to_date, recorded, arrays, full, any_version)
         is_cleaned = dataset.name in cleaned
+        removed = _removed(plan, dataset, recorded, is_cleaned)
+        stored = partial(_check_stored, dataset, up_to_date, recorded, arrays, full, any_version, removed)
         found = stored(big_arrays(dataset.name)) if is_cleaned else CheckReport()
         if not is_cleaned or has_pending(dataset, found.valid):  # pending tasks need what was removed
             found = _check_needed(plan, dataset, up_to_date, stored)
         report.valid.update(found.valid)
         report.problems += found.problems
+        report.removed += found.removed
         report.files += found.files
         valid = {entry.name for entry in found.valid.entries()}
         report.lost |= {entry.name: entry for entry in current.entries() if entry.name not in valid}
@@ -110,9 +114,7 @@ def check(
 
 def has_pending(dataset: DatasetPlan, valid: LedgerState) -> bool:
     """Return whether a dataset has data that are not stored or tasks that are pending."""
-    names = {task.name for task in dataset.known_tasks(valid.tasks)}
-    is_stored = dataset.name in valid.data
-    return not is_stored or bool(names - valid.tasks.keys() - failures(dataset, valid.tasks).keys())
+    return dataset.name not in valid.data or bool(pending_tasks(dataset, valid.tasks))
 
 
 def _current(dataset: DatasetPlan, recorded: LedgerState, any_version: bool, report: CheckReport) -> LedgerState:
@@ -156,6 +158,15 @@ def superseded_tasks(dataset: DatasetPlan, finished: Mapping[str, TaskReport], i
     ]
 
 
+def _removed(plan: Plan, dataset: DatasetPlan, recorded: LedgerState, is_cleaned: bool) -> tuple[str, ...]:
+    """Return the prefixes of the keys of files that were removed on purpose, which may therefore be missing.
+
+    Combined kernels are removed when their fits are finished, even if these fits are outdated or damaged by now.
+    """
+    kernels = released_kernels(plan, dataset, recorded.tasks)
+    return kernels + big_arrays(dataset.name) if is_cleaned else kernels
+
+
 def _check_needed(
     plan: Plan, dataset: DatasetPlan, current: LedgerState, stored: Callable[[tuple[str, ...]], CheckReport]
 ) -> CheckReport:
@@ -176,8 +187,18 @@ def _check_stored(
     arrays: Storage,
     full: bool,
     any_version: bool,
+    removed: tuple[str, ...],
     without: tuple[str, ...],
 ) -> CheckReport:
+    """Check the files of entries.
+
+    Parameters
+    ----------
+    removed
+        Prefixes of the keys of files that may be missing. Entries with missing files among these are not valid.
+    without
+        Prefixes of the keys of files that are ignored, since no pending task needs them.
+    """
     report, entries = CheckReport(), list(current.entries())
     wanted = {entry.name: [key for key in entry.digests if not key.startswith(without)] for entry in entries}
     # The layouts of other versions are not known, so only the digests of their files are compared.
@@ -188,14 +209,17 @@ def _check_stored(
     # A quick check does not read results, since the tables check them anyway.
     tasks = {task.name: task for task in dataset.known_tasks(recorded.tasks)} if full and not any_version else {}
     for entry in entries:
-        checked = {key: found[key] for key in wanted[entry.name]}
+        absent = {key for key in wanted[entry.name] if not found[key] and key.startswith(removed)}
+        checked = {key: found[key] for key in wanted[entry.name] if key not in absent}
         problems = list(_problems(entry, checked, misdescribed | unplanned, recorded))
         if isinstance(entry, TaskReport) and entry.task in tasks:
             why = result_problem(dataset, tasks[entry.task], entry)
             what = f"contains an invalid result of {entry.task}: {why}"
             problems += [Problem(LEDGER, what, entry.name)] if why else []
         report.problems += problems
-        if not problems:
+        if absent and not problems:
+            report.removed.append(entry.name)
+        elif not problems:
             report.valid.add(entry)
             report.files += len(wanted[entry.name])
     return report

@@ -193,11 +193,10 @@ class LargeRidgesTask(PanelTask):
             raise ValueError(f"the result: 'groups' has {wrong[0]}, which is not a range of {len(self.values)} ridges")
         return found
 
-    def follow_up(self, result: Mapping[str, Any]) -> tuple[Task, ...]:
-        groups = self.read_result(result)
-        assert isinstance(groups, RidgeGroupsResult)
+    def follow_up(self, result: TaskResult) -> tuple[Task, ...]:
+        assert isinstance(result, RidgeGroupsResult)
         common = {field.name: getattr(self, field.name) for field in fields(PanelTask)}
-        return tuple(RidgeGroupTask(**common, first=first, last=last) for first, last in groups.groups)
+        return tuple(RidgeGroupTask(**common, first=first, last=last) for first, last in result.groups)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -89,7 +89,7 @@ class Task(ABC):
     def writes(self) -> tuple[Input, ...]:
         """Return the arrays, or parts of arrays, that `run` writes; tasks that read them depend on this one."""
 
-    def follow_up(self, result: Mapping[str, Any]) -> tuple["Task", ...]:
+    def follow_up(self, result: TaskResult) -> tuple["Task", ...]:
         """Return the tasks that a result requests, such as another pass over the tiles; called if `is_open_ended`.
 
         Tasks that depend on this one wait for them as well. They must depend only on this task and its result, since

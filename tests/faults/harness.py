@@ -15,6 +15,7 @@ import tomli_w
 from click.testing import CliRunner, Result
 
 from kernel_pipeline.cli.main import main
+from kernel_pipeline.plan.follow_ups import open_ended_results
 from kernel_pipeline.run.driver import Run
 from kernel_pipeline.run.schedule import TaskBatch
 from kernel_pipeline.run.worker import run_tasks
@@ -191,7 +192,7 @@ def no_workers(
             if max_batches is not None and done > max_batches:
                 raise CrashError  # what was just written has no ledger line
             run.record(entries)
-            schedule.finish(batch, {entry.name: entry.result for entry in entries})
+            schedule.finish(batch, open_ended_results(batch, {entry.task: entry for entry in entries}))
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Run, "_run_tasks", run_here)

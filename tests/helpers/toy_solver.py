@@ -6,7 +6,7 @@ another pass until the eigenvalue no longer changes.
 
 import os
 import signal
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -149,12 +149,13 @@ class StepTask(SolverTask):
             digests |= store.write(STATISTICS, self.solution, product / norm)
         return Output(digests, StepResult(norm, is_settled))
 
-    def follow_up(self, result: Mapping[str, Any]) -> tuple[Task, ...]:
-        if result["is_settled"] or self.number + 1 == MAX_PASSES:
+    def follow_up(self, result: TaskResult) -> tuple[Task, ...]:
+        assert isinstance(result, StepResult)
+        if result.is_settled or self.number + 1 == MAX_PASSES:
             return ()
         common = common_fields(self) | {"number": self.number + 1}
         passes = [PassTask(**common, batch=batch) for batch in range(len(self.batches))]
-        return (*passes, StepTask(**common, before=result["eigenvalue"]))
+        return (*passes, StepTask(**common, before=result.eigenvalue))
 
 
 @dataclass(frozen=True, kw_only=True)

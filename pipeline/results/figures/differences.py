@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from kernel_pipeline.results.best_methods import BestMethod
 from kernel_pipeline.results.figures.figure import Drawing, Figure, register
 from kernel_pipeline.results.figures.style import (
     BLUE,
@@ -22,7 +23,6 @@ from kernel_pipeline.results.figures.style import (
     shortened,
 )
 from kernel_pipeline.results.paired_tests import LEVEL
-from kernel_pipeline.results.verdicts import Verdict
 from kernel_pipeline.results.view import Results
 from kernel_pipeline.tasks.arrays import Floats
 from kernel_pipeline.tasks.metrics import METRICS
@@ -54,15 +54,15 @@ class Differences(Figure):
     def draw(self, results: Results) -> Iterator[Drawing]:
         rows = dict(results.finished_rows())
         for key, comparison in results.parts("comparison"):
-            verdict = results.verdicts.get(key)
-            found = differences(verdict, comparison, rows[key]) if verdict and key in rows else []
+            best = results.best_methods.get(key)
+            found = differences(best, comparison, rows[key]) if best and key in rows else []
             found = [one for one in found if results.uses_features(one.method)]  # the others would stretch the axis
-            if verdict and any(len(difference.trials) > 1 for difference in found):
-                metric = METRICS[verdict.metric].title
+            if best and any(len(difference.trials) > 1 for difference in found):
+                metric = METRICS[best.metric].title
                 yield Drawing(
-                    _draw(found, f"difference of the {metric} from {verdict.best}"),
-                    f"Differences from {verdict.best}",
-                    f"The {metric} of each method minus that of {verdict.best}, which has the smallest mean. Small "
+                    _draw(found, f"difference of the {metric} from {best.method}"),
+                    f"Differences from {best.method}",
+                    f"The {metric} of each method minus that of {best.method}, which has the smallest mean. Small "
                     f"points are single trials; the bar is the {100 * (1 - LEVEL):.0f} % confidence interval of the "
                     "mean, with the correction of Nadeau and Bengio for trials that share training samples. Filled "
                     "circles mark differences that are significant after Holm's adjustment for all pairs of methods; "
@@ -71,24 +71,24 @@ class Differences(Figure):
                 )
 
 
-def differences(verdict: Verdict, comparison: pd.DataFrame, rows: pd.DataFrame) -> list[Difference]:
+def differences(best: BestMethod, comparison: pd.DataFrame, rows: pd.DataFrame) -> list[Difference]:
     """Return the differences of all methods from the best one, by increasing mean error.
 
     Parameters
     ----------
     comparison, rows
-        Rows of these tables for the dataset and problem of the verdict.
+        Rows of these tables for the dataset and problem of the best method.
     """
     errors = rows.pivot_table(index=["repeat", "trial"], columns="method", values="error", sort=False)
     pairs = {(record["method"], record["other"]): record for record in comparison.to_dict("records")}
     found = []
-    for rival in verdict.rivals:
+    for rival in best.rivals:
         if rival.method not in errors:
             continue
-        trials = (errors[rival.method] - errors[verdict.best]).dropna().to_numpy()
-        record, sign = pairs.get((rival.method, verdict.best)), 1.0
+        trials = (errors[rival.method] - errors[best.method]).dropna().to_numpy()
+        record, sign = pairs.get((rival.method, best.method)), 1.0
         if record is None:
-            record, sign = pairs[verdict.best, rival.method], -1.0
+            record, sign = pairs[best.method, rival.method], -1.0
         lower, upper = sorted((sign * float(record["lower"]), sign * float(record["upper"])))
         mean, is_significant = sign * float(record["difference"]), bool(rival.p_value < LEVEL)
         found.append(Difference(rival.method, trials, mean, lower, upper, is_significant))

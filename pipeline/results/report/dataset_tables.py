@@ -17,7 +17,7 @@ def dataset_tables(results: Results) -> dict[Key, list[HtmlTable]]:
     found: dict[Key, list[HtmlTable]] = {}
     for name, build in (("confusion", _confusion_table), ("outputs", _output_table)):
         for key, rows in results.parts(name):
-            best = results.verdicts[key].best if key in results.verdicts else ""
+            best = results.best_methods[key].method if key in results.best_methods else ""
             if table := build(rows, best):
                 found.setdefault(key, []).append(table)
     return found

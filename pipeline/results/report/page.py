@@ -196,7 +196,7 @@ def _sections(results: Results, images: Iterable[tuple[Rendered, PageFigure]]) -
     by_key: dict[Key, list[PageFigure]] = {}
     for figure, image in images:
         by_key.setdefault((figure.dataset, figure.problem), []).append(image)
-    sentences = {key: verdict.sentence for key, verdict in results.verdicts.items()}
+    sentences = {key: best.sentence for key, best in results.best_methods.items()}
     tables = dataset_tables(results)
     return [
         DatasetSection(

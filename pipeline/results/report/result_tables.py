@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping
 
 import pandas as pd
 
+from kernel_pipeline.results.best_methods import BestMethod
 from kernel_pipeline.results.numbers import decimals_for, format_number, format_scientific, format_value
 from kernel_pipeline.results.report.html_table import HtmlCell, HtmlTable, integer_cell, text_cells
-from kernel_pipeline.results.verdicts import Verdict
 from kernel_pipeline.results.view import Results
 from kernel_pipeline.tasks.metrics import METRICS
 
@@ -26,8 +26,8 @@ def error_tables(results: Results) -> list[HtmlTable]:
             HtmlTable(
                 ("dataset", *map(str, methods)),
                 [
-                    [HtmlCell(str(key[0])), *_errors(block, methods, results.verdicts.get((str(key[0]), str(key[1]))))]
-                    for key, block in blocks
+                    [HtmlCell(str(name)), *_errors(block, methods, results.best_methods.get((str(name), str(problem))))]
+                    for (name, problem), block in blocks
                 ],
                 f"{METRICS[str(metric)].title} on the test fold, and below it the centered alignment on the test fold; "
                 "mean ± standard deviation over the trials",
@@ -36,9 +36,9 @@ def error_tables(results: Results) -> list[HtmlTable]:
     return found
 
 
-def _errors(block: pd.DataFrame, methods: list[str], verdict: Verdict | None) -> Iterator[HtmlCell]:
+def _errors(block: pd.DataFrame, methods: list[str], found: BestMethod | None) -> Iterator[HtmlCell]:
     """Yield the table cells of one dataset; its numbers have the same number of decimals."""
-    close = verdict.undistinguished if verdict else ()
+    close = found.undistinguished if found else ()
     by_method = block.set_index("method").to_dict("index")
     decimals, best = decimals_for(block["error_mean"]), block["error_mean"].min()
     for method in methods:

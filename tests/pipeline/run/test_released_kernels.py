@@ -5,13 +5,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 import kernel_pipeline as kp
+from kernel_pipeline.cli.main import main
 from kernel_pipeline.config.loading import parse_config
 from kernel_pipeline.config.profiles import find_profile
 from kernel_pipeline.run.driver import Options
+from kernel_pipeline.run.maintenance import clean_run
 from kernel_pipeline.run.released_kernels import released_kernels
-from kernel_pipeline.run.repair import verify_run
+from kernel_pipeline.run.repair import repair_run, verify_run
 from kernel_pipeline.run.sweeps import resume_sweep
 from kernel_pipeline.stages.combine import CombineTask
 from kernel_pipeline.stages.fits import FitTask
@@ -49,6 +52,17 @@ def resume(root: Path) -> list[str]:
     outcome = resume_sweep(LocalStorage(root), None, Options(find_profile("threads", None, False, False)))
     assert outcome.exit_code == 0
     return [name for name, entry in entries_of(root).items() if entry != before.get(name) and "/" in name]
+
+
+@pytest.fixture
+def outdated(root: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A finished run without combined kernels, whose fits of combined kernels were made with an earlier algorithm."""
+    monkeypatch.setattr(FitTask, "version", FitTask.version + 1)
+    return root
+
+
+def tasks(root: Path, stage: str) -> set[str]:
+    return {name for name in entries_of(root) if name.startswith(f"{stage}/")}
 
 
 def test_no_kernel_is_left_of_a_finished_run_and_nothing_is_missing(root: Path) -> None:
@@ -94,3 +108,83 @@ def test_the_kernel_of_a_failed_fit_is_kept(tmp_path: Path) -> None:
     assert fit.kernel_prefix not in released_kernels(plan, wave, failed)
     pending: dict[str, TaskReport] = {name: report for name, report in finished.items() if name != FIT}
     assert fit.kernel_prefix not in released_kernels(plan, wave, pending)
+
+
+def test_kernels_that_outdated_fits_need_again_are_not_damage(outdated: Path) -> None:
+    found = verify_run(LocalStorage(outdated))
+    assert (list(found.problems), found.exit_code) == ([], 0)
+    assert found.outdated == len(tasks(outdated, "fits"))
+    assert found.removed == len(tasks(outdated, "combine"))
+    shown = CliRunner().invoke(main, ["verify", str(outdated)])
+    assert shown.exit_code == 0
+    assert shown.stdout.splitlines()[0] == f"All {found.files:,} files are intact."
+    assert f"{found.outdated} tasks are outdated" in shown.stdout
+    assert f"`pipeline resume {outdated}` recomputes them" in " ".join(shown.stdout.split())
+    shown = CliRunner().invoke(main, ["status", str(outdated)])
+    assert f"{found.removed} whose files were removed and are needed again" in " ".join(shown.stdout.split())
+    assert "is missing" not in shown.stdout
+
+
+def test_outdated_fits_are_recomputed_with_their_kernels_when_the_run_is_resumed(outdated: Path) -> None:
+    before = tables(outdated)
+    assert set(resume(outdated)) == tasks(outdated, "fits") | tasks(outdated, "combine")
+    assert tables(outdated) == before
+    assert kernels(outdated) == []
+    found = verify_run(LocalStorage(outdated))
+    assert (found.exit_code, found.outdated, found.removed) == (0, 0, 0)
+
+
+def repair(root: Path) -> list[str]:
+    """Repair a run, and return the names of the tasks that were executed."""
+    before = entries_of(root)
+    repaired = repair_run(LocalStorage(root), None, Options(find_profile("threads", None, False, False)))
+    assert repaired.exit_code == 0
+    return [name for name, entry in entries_of(root).items() if entry != before.get(name) and "/" in name]
+
+
+@pytest.mark.parametrize("is_cleaned", [False, True])
+def test_a_repair_leaves_outdated_fits_to_a_resumed_run(outdated: Path, is_cleaned: bool) -> None:
+    if is_cleaned:
+        clean_run(LocalStorage(outdated))
+    before = tables(outdated)
+    assert verify_run(LocalStorage(outdated)).exit_code == 0
+    assert repair(outdated) == []
+    assert kernels(outdated) == []
+    assert verify_run(LocalStorage(outdated)).exit_code == 0
+    assert resume(outdated) != []
+    assert tables(outdated) == before
+    assert verify_run(LocalStorage(outdated)).outdated == 0
+
+
+@pytest.mark.parametrize("is_cleaned", [False, True])
+def test_damage_beside_outdated_fits_is_reported_alone_and_repaired(outdated: Path, is_cleaned: bool) -> None:
+    if is_cleaned:
+        clean_run(LocalStorage(outdated))
+    before, key = tables(outdated), "weights.zarr/wave/regression/alignf/c/1/0"
+    flip(outdated / key)
+    (problem,) = verify_run(LocalStorage(outdated)).problems
+    assert problem.key == key
+    assert problem.entry in repair(outdated)
+    assert verify_run(LocalStorage(outdated)).exit_code == 0
+    resume(outdated)
+    assert tables(outdated) == before
+
+
+def test_the_missing_kernel_of_a_fit_that_never_finished_is_damage(outdated: Path) -> None:
+    forget(outdated, FIT)
+    problems = verify_run(LocalStorage(outdated)).problems
+    of_trial = [key for key in entries_of(outdated)[COMBINE].digests if f"/unif/c/{FIT[-1]}/" in key]
+    assert of_trial
+    assert {(problem.key, problem.what, problem.entry) for problem in problems} == {
+        (key, "is missing", COMBINE) for key in of_trial
+    }
+
+
+def test_the_kernel_of_a_damaged_fit_is_computed_again_without_counting_as_damage(root: Path) -> None:
+    before, fit = tables(root), entries_of(root)[FIT]
+    (root / next(iter(fit.digests))).unlink()
+    (problem,) = verify_run(LocalStorage(root)).problems
+    assert problem.entry == FIT
+    assert sorted(repair(root)) == sorted([COMBINE, FIT])
+    assert (tables(root), kernels(root)) == (before, [])
+    assert verify_run(LocalStorage(root)).exit_code == 0

@@ -57,6 +57,6 @@ def _run(root: Path, task: Task, done: list[Task]) -> TaskReport:
     digests.add(LocalStorage(root).digests([key for key in keys if is_chunk(key)]))
     (report,) = run_tasks([task], RunStore(LocalStorage(root)), [digests.of(task)])
     done.append(task)
-    for requested in task.follow_up(report.result) if task.is_open_ended else ():
+    for requested in task.follow_up(task.read_result(report.result)) if task.is_open_ended else ():
         _run(root, requested, done)
     return report

@@ -53,11 +53,11 @@ def test_differences_are_those_of_the_rows_with_the_intervals_of_the_t_distribut
     context = context_of(*drawn)
     results = Results(context)
     rows, comparison = (dict(results.parts(name))["wave0", "regression"] for name in ("rows", "comparison"))
-    verdict = results.verdicts["wave0", "regression"]
-    found = differences(verdict, comparison, rows)
+    chosen = results.best_methods["wave0", "regression"]
+    found = differences(chosen, comparison, rows)
     assert len(found) == 3
     for difference in found:
-        first, best = (rows[rows["method"] == name]["error"].to_numpy() for name in (difference.method, verdict.best))
+        first, best = (rows[rows["method"] == name]["error"].to_numpy() for name in (difference.method, chosen.method))
         np.testing.assert_allclose(difference.trials, first - best)
         assert difference.mean == pytest.approx((first - best).mean())
         # Without the correction, the interval of the paired t-test is narrower by a known factor.

@@ -7,9 +7,9 @@ import pandas as pd
 from rich.console import Console
 
 from kernel_pipeline.cli.summary_view import print_summary
+from kernel_pipeline.results.best_methods import BestMethod, best_methods
 from kernel_pipeline.results.comparison import compare_methods
 from kernel_pipeline.results.summary import summarise
-from kernel_pipeline.results.verdicts import Verdict, verdicts
 from tests.pipeline.results.made_rows import rows_of
 
 CLEAR: dict[str, list[float | None]] = {
@@ -18,19 +18,19 @@ CLEAR: dict[str, list[float | None]] = {
 }
 
 
-def verdict_on(errors: Mapping[str, Sequence[float | None]]) -> Verdict:
+def best_of(errors: Mapping[str, Sequence[float | None]]) -> BestMethod:
     rows = rows_of(errors)
-    (found,) = verdicts(summarise(rows), compare_methods(rows, {"made": 1 / 3}))
+    (found,) = best_methods(summarise(rows), compare_methods(rows, {"made": 1 / 3}))
     return found
 
 
 def test_the_best_method_and_its_comparisons() -> None:
-    found = verdict_on(CLEAR | {"align": [0.10, 0.15, 0.12, 0.16, 0.11]})
+    found = best_of(CLEAR | {"align": [0.10, 0.15, 0.12, 0.16, 0.11]})
     assert found.sentence == (
         "alignf .119 is best; align .128: no significant difference (p = .39, corrected); unif .312: significantly "
         "worse (p < .01, corrected)."
     )
-    assert found.best == "alignf"
+    assert found.method == "alignf"
     assert found.undistinguished == ("align",)
 
 
@@ -38,18 +38,18 @@ def test_many_methods_are_counted() -> None:
     near: dict[str, list[float | None]] = {
         f"m{number}": [0.11, 0.14, 0.12, 0.13, 0.10 + number / 1000] for number in range(1, 6)
     }
-    found = verdict_on({"best": [0.11, 0.12, 0.13, 0.12, 0.11], **near})
+    found = best_of({"best": [0.11, 0.12, 0.13, 0.12, 0.11], **near})
     assert found.sentence == (
         "best .118 is best; m1 .120, m2 .120, m3 .121 and 2 more: no significant difference (p = 1.00, corrected)."
     )
 
 
 def test_pairs_that_could_not_be_tested_are_stated() -> None:
-    found = verdict_on({"a": [0.1, 0.2, 0.3], "b": [0.1, 0.2, 0.3], "c": [None, None, 0.4], "d": [None, None, None]})
+    found = best_of({"a": [0.1, 0.2, 0.3], "b": [0.1, 0.2, 0.3], "c": [None, None, 0.4], "d": [None, None, None]})
     assert found.sentence == "a .200 is best; b .200: the same errors; c .400: not tested; d: no result."
     assert found.undistinguished == ("b", "c")
-    assert verdict_on({"a": [None], "b": [None]}).sentence == "no method has a result."
-    assert verdict_on({"a": [0.1]}).sentence == "a .100 is best."
+    assert best_of({"a": [None], "b": [None]}).sentence == "no method has a result."
+    assert best_of({"a": [0.1]}).sentence == "a .100 is best."
 
 
 def printed(rows: pd.DataFrame, comparison: pd.DataFrame | None) -> str:

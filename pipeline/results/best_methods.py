@@ -28,13 +28,14 @@ class Rival:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class BestMethod:
     """The best method of one dataset and problem, and all other methods by increasing mean error."""
 
     dataset: str
     problem: str
     metric: str
-    best: str
+    method: str
+    """Name of the best method; empty if no method has a result."""
     error: float
     """Mean error of the best method."""
     rivals: tuple[Rival, ...]
@@ -46,16 +47,16 @@ class Verdict:
 
     @property
     def sentence(self) -> str:
-        """Return the verdict as a sentence.
+        """Return the results of all comparisons with the best method as a sentence.
 
         >>> rivals = (Rival("alignf", 0.119, 0.15), Rival("unif", 0.138, 0.004))
-        >>> Verdict("kinematics", "regression", "rmse", "best-single", 0.11, rivals).sentence  # doctest: +ELLIPSIS
+        >>> BestMethod("kinematics", "regression", "rmse", "best-single", 0.11, rivals).sentence  # doctest: +ELLIPSIS
         'best-single .110 is best; alignf .119: no significant difference (p = .15, corrected); unif .138: ...'
         """
-        if not self.best:
+        if not self.method:
             return "no method has a result."
         tested = [rival for rival in self.rivals if not np.isnan(rival.p_value)]
-        parts = [f"{self.best} {short_number(self.error)} is best"]
+        parts = [f"{self.method} {short_number(self.error)} is best"]
         parts += _part([rival for rival in tested if rival.p_value >= LEVEL], "no significant difference")
         parts += _part([rival for rival in tested if rival.p_value < LEVEL], "significantly worse")
         parts += _part([rival for rival in self.rivals if rival.is_equal], "the same errors")
@@ -65,8 +66,8 @@ class Verdict:
         return "; ".join(parts) + "."
 
 
-def verdicts(summary: pd.DataFrame, comparison: pd.DataFrame) -> list[Verdict]:
-    """Return the verdict on each dataset and problem, in the order of the summary.
+def best_methods(summary: pd.DataFrame, comparison: pd.DataFrame) -> list[BestMethod]:
+    """Return the best method of each dataset and problem, in the order of the summary.
 
     Parameters
     ----------
@@ -86,7 +87,7 @@ def verdicts(summary: pd.DataFrame, comparison: pd.DataFrame) -> list[Verdict]:
             for method, error in means.items()
             if method != best
         )
-        found.append(Verdict(str(dataset), str(problem), str(metric), best, float(means.iloc[0]), rivals))
+        found.append(BestMethod(str(dataset), str(problem), str(metric), best, float(means.iloc[0]), rivals))
     return found
 
 
