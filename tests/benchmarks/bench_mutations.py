@@ -31,7 +31,7 @@ FOLDERS = {"pipeline": ".", "tasks": "tasks", "cluster": "cluster", "configs": "
 USERS = [f"tests/pipeline/{folder}" for folder in ("stages", "estimators", "models", "results")]
 TIME_LIMIT_S = 1200
 
-OPERATORS: dict[type[ast.AST], Callable[[], ast.AST]] = {
+OPERATORS: dict[type[ast.AST], Callable[[], Any]] = {
     ast.Add: ast.Sub,
     ast.Sub: ast.Add,
     ast.Mult: ast.Div,
