@@ -92,7 +92,7 @@ def print_outcome(console: Console, outcome: Outcome) -> None:
     for task in _failed_kernel_fits(outcome)[:MAX_NAMED]:
         console.print(f"[bold]{task.name}[/bold] {escape(outcome.failed[task.name].failed)}", highlight=False)
     here = quoted(root)
-    retry = f" `pipeline resume {here} --retry-failed` retries failed tasks." if outcome.failed else ""
+    retry = f" `pipeline resume {here} --retry-failed` retries failed tasks." if _is_retry_useful(outcome) else ""
     print_line(
         console,
         f"Done in {outcome.seconds:.1f} s. The report is {root}/{REPORT}, and the tables are in {root}/results: "
@@ -100,6 +100,11 @@ def print_outcome(console: Console, outcome: Outcome) -> None:
         "more.\n"
         f"See also: `pipeline status {here}`.{retry}",
     )
+
+
+def _is_retry_useful(outcome: Outcome) -> bool:
+    """Return whether a failed task may succeed if it is retried."""
+    return any(report.may_succeed_later for report in outcome.failed.values())
 
 
 def _failed_kernel_fits(outcome: Outcome) -> list[Task]:

@@ -94,9 +94,9 @@ def _tasks(plan: Plan, manifest: Manifest) -> tuple[list[str], int]:
     lines += [str(problem) for problem in report.problems[:MAX_NAMED]]
     if failed:
         them = "it" if len(failed) == 1 else "them"
-        lines.append(
-            f"{len(failed):,} failed; `pipeline resume {quoted(manifest.root)} --retry-failed` retries {them}:"
-        )
+        retry = f"; `pipeline resume {quoted(manifest.root)} --retry-failed` retries {them}"
+        is_useful = any(found.may_succeed_later for found in reports.values())
+        lines.append(f"{len(failed):,} failed{retry if is_useful else ' because of the data or the config'}:")
         lines += [f"  {name}: {why}" for name, why in list(failed.items())[:MAX_NAMED]]
     return lines, left + len(report.problems)
 

@@ -13,7 +13,7 @@ from kernel_pipeline.config.families import (
     precomputed_families,
 )
 from kernel_pipeline.config.registry_fields import ModelIn
-from kernel_pipeline.config.strict_model import Name, StrictModel, distinct
+from kernel_pipeline.config.strict_model import Name, StrictModel, distinct, refuse_sample_weights
 from kernel_pipeline.tasks.kernels.family import ColumnFamily
 from kernel_pipeline.tasks.registry import Registry
 
@@ -45,8 +45,6 @@ Positive = Annotated[
 Scaling = Literal["none", "standard", "minmax"]
 Imputing = Literal["mean", "median", "most-frequent"]
 FitOn = Literal["all", "train"]
-SAMPLE_WEIGHTS = ("weights", "weight", "sample_weight", "sample_weights")
-"""Keys with which users may try to set sample weights, which are not supported."""
 
 
 class DatasetBase(StrictModel):
@@ -79,12 +77,7 @@ class DatasetBase(StrictModel):
     @model_validator(mode="before")
     @classmethod
     def _no_sample_weights(cls, data: object) -> object:
-        if isinstance(data, dict) and (keys := [key for key in SAMPLE_WEIGHTS if key in data]):
-            raise ValueError(
-                f"{keys[0]!r}: sample weights are not supported; remove this key. If a column of the table contains "
-                "the weights, drop it: drop = ['COLUMN']"
-            )
-        return data
+        return refuse_sample_weights(data)
 
     @field_validator("task", mode="before")
     @classmethod

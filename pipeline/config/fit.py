@@ -21,7 +21,7 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
 
 from kernel_pipeline.cluster.quantities import MemorySize
-from kernel_pipeline.config.strict_model import StrictModel
+from kernel_pipeline.config.strict_model import StrictModel, refuse_sample_weights
 from kernel_pipeline.tasks.metrics import METRICS
 from kernel_pipeline.tasks.weights.method import METHODS, Method
 from kernel_pipeline.tasks.weights.method import Grid as MethodGrid
@@ -81,6 +81,11 @@ class Fit(StrictModel):
         description="samples of the fit that is tested, at the chosen regularisation value: the training set, or the "
         "training and validation sets",
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _no_sample_weights(cls, data: object) -> object:
+        return refuse_sample_weights(data)
 
     @field_validator("metric")
     @classmethod

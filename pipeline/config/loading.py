@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from kernel_pipeline.cluster.strict_model import did_you_mean
+from kernel_pipeline.cluster.strict_model import did_you_mean, nearest_name
 from kernel_pipeline.config.fit import fit_model
 from kernel_pipeline.config.other_formats import explain_data_file, explain_invalid_toml
 from kernel_pipeline.config.sweep import Config
@@ -20,6 +20,8 @@ from kernel_pipeline.errors import ConfigError
 DEFAULT = "default"
 # Configs have about four levels; much deeper nesting would exceed the recursion limit.
 MAX_DEPTH = 50
+EXACT_KEYS = ("columns", "min_df")
+"""Keys whose floats stay floats: 1.0 is a fraction of the documents in `min_df`, and no number of a column."""
 LATER_KEYS: dict[str, Any] = {
     "baselines": False,
     "dataset.fit_on": "all",
@@ -136,7 +138,7 @@ def _tables_with(values: dict[str, Any], key: str) -> Iterator[tuple[dict[str, A
 def _whole_numbers(value: Any) -> Any:
     """Convert floats that are integers, such as 5.0, to int; fields of type float convert them back."""
     if isinstance(value, dict):
-        return {key: _whole_numbers(inner) for key, inner in value.items()}
+        return {key: inner if key in EXACT_KEYS else _whole_numbers(inner) for key, inner in value.items()}
     if isinstance(value, list):
         return [_whole_numbers(inner) for inner in value]
     return int(value) if isinstance(value, float) and value.is_integer() else value
@@ -214,10 +216,19 @@ def _find(name_or_path: str) -> tuple[str, str, Path]:
         raise ConfigError(
             f"{name_or_path!r} is a folder; give a TOML file, or the name of a shipped config ({', '.join(shipped)})"
         )
-    hint = did_you_mean(path.stem, shipped)
+    nearest = nearest_name(path.name, _config_files(path.parent))
+    hint = did_you_mean(path.stem, shipped) if nearest is None else f" Did you mean {str(path.with_name(nearest))!r}?"
     raise ConfigError(
         f"there is no config {name_or_path!r}: it is neither a file nor a shipped config ({', '.join(shipped)}).{hint}"
     )
+
+
+def _config_files(folder: Path) -> list[str]:
+    """Return the names of the TOML files in a folder, sorted; none if it cannot be read."""
+    try:
+        return sorted(entry.name for entry in folder.glob("*.toml") if not entry.name.startswith("."))
+    except OSError:
+        return []
 
 
 def _apply(values: dict[str, Any], setting: str) -> None:

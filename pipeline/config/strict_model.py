@@ -11,7 +11,10 @@ from kernel_pipeline.cluster.strict_model import StrictModel
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", max_length=100)]
 
 
-__all__ = ["Name", "StrictModel", "distinct"]
+SAMPLE_WEIGHTS = ("weights", "weight", "sample_weight", "sample_weights")
+"""Keys with which users may try to set sample weights, which are not supported."""
+
+__all__ = ["Name", "StrictModel", "distinct", "refuse_sample_weights"]
 
 
 def distinct(names: list[str]) -> list[str]:
@@ -26,3 +29,19 @@ def distinct(names: list[str]) -> list[str]:
     if repeated:
         raise ValueError(f"{repeated[0]!r} is listed more than once")
     return names
+
+
+def refuse_sample_weights(data: object) -> object:
+    """Return the values of a table unchanged.
+
+    Raises
+    ------
+    ValueError
+        If they contain a key that would set sample weights.
+    """
+    if isinstance(data, dict) and (keys := [key for key in SAMPLE_WEIGHTS if key in data]):
+        raise ValueError(
+            f"{keys[0]!r}: sample weights are not supported; remove this key. If a column of the table contains the "
+            "weights, drop it: drop = ['COLUMN'] in [[dataset]]"
+        )
+    return data

@@ -13,16 +13,21 @@ from kernel_pipeline.config.datasets import Dataset
 from kernel_pipeline.config.fit import FitTable, fit_model
 from kernel_pipeline.config.methods import MethodEntry
 from kernel_pipeline.config.s3_address import parse_s3
-from kernel_pipeline.config.strict_model import Name, StrictModel, distinct
+from kernel_pipeline.config.strict_model import Name, StrictModel, distinct, refuse_sample_weights
 from kernel_pipeline.tasks.metrics import METRICS
 from kernel_pipeline.tasks.statistics.permutations import MIN_PERMUTATIONS
 from kernel_pipeline.tasks.weights.method import METHODS, Method, baseline_names
+
+MIN_FOLDS, MAX_FOLDS = 3, 100
+"""Smallest and largest number of folds: a test fold, a validation fold and at least one fold to train on."""
 
 
 class CrossValidation(StrictModel):
     """Cross-validation: each trial tests on one fold, validates on the next and trains on the others."""
 
-    folds: int = Field(5, ge=3, le=100, description="number of folds, which is also the number of trials per repeat")
+    folds: int = Field(
+        5, ge=MIN_FOLDS, le=MAX_FOLDS, description="number of folds, which is also the number of trials per repeat"
+    )
     repeats: int = Field(
         1,
         ge=1,
@@ -95,6 +100,11 @@ class Config(StrictModel):
     storage: Storage = Storage()
     dataset: list[Dataset] = Field(min_length=1)
 
+    @model_validator(mode="before")
+    @classmethod
+    def _no_sample_weights(cls, data: object) -> object:
+        return refuse_sample_weights(data)
+
     @property
     def used_methods(self) -> list[Method]:
         """Return the listed methods, followed by the baselines that are added for the tasks of the datasets."""
@@ -102,6 +112,13 @@ class Config(StrictModel):
         problems = {problem for dataset in self.dataset for problem in dataset.task}
         added = [METHODS[name]() for name in baseline_names() if self.baselines and name not in listed]
         return [*self.methods, *(method for method in added if problems & set(method.problems))]
+
+    @property
+    def unused_class_weight(self) -> tuple[str, ...]:
+        """Return a note if class weights are set, but all tasks are regressions."""
+        if self.fit.class_weight is None or any("classification" in dataset.task for dataset in self.dataset):
+            return ()
+        return (f"[fit] class_weight = {self.fit.class_weight!r} is not used, since there is no classification",)
 
     @field_validator("methods")
     @classmethod

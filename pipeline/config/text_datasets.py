@@ -30,12 +30,15 @@ class CountedWordsDataset(DatasetBase):
     @field_validator("min_df", mode="before")
     @classmethod
     def _count_or_fraction(cls, value: object) -> object:
+        if isinstance(value, float) and value > 1 and value.is_integer():
+            return int(value)
         count = isinstance(value, int) and not isinstance(value, bool) and value >= 1
         fraction = isinstance(value, float) and 0 < value < 1
         if value is not None and not count and not fraction:
+            meant = ", which means all documents in CountVectorizer; write 1 for one document"
             raise ValueError(
                 f"must be a number of documents, 1 or more, or a fraction of all documents, between 0 and 1; "
-                f"got {value!r}"
+                f"got {value!r}{meant if value == 1.0 else ''}"
             )
         return value
 

@@ -31,6 +31,8 @@ def describe_errors(error: ValidationError, values: dict[str, Any]) -> list[str]
         inside = [other for other in fields if other.startswith(field)]
         if item["type"] == "literal_error" and isinstance(item["input"], dict | list) and len(inside) > 1:
             continue  # only the errors inside the table or list are informative, although a name is allowed too
+        if item["type"] == "too_short" and len(item["input"]) >= item["ctx"]["min_length"]:
+            continue  # items with errors, which have their own lines, are not counted
         message = MESSAGES.get(item["type"], "").format(**item.get("ctx", {}))
         if item["type"] in ("list_type", "tuple_type") and fields.count(field) > 1:
             message = "must be a list"  # several types are allowed, so the type of the items is not known
@@ -41,7 +43,9 @@ def describe_errors(error: ValidationError, values: dict[str, Any]) -> list[str]
             field += f".{item['ctx']['discriminator']}".replace("'", "")
             tag, known = str(item["ctx"]["tag"]), str(item["ctx"]["expected_tags"])
             message = f"must be one of {known}; got {tag!r}{_hint(tag, known)}"
-        elif item["type"] not in ("missing", "value_error") and not isinstance(item["input"], dict):
+        elif item["type"] == "literal_error" or (
+            item["type"] not in ("missing", "value_error") and not isinstance(item["input"], dict)
+        ):
             allowed = str(item.get("ctx", {}).get("expected", ""))
             given[field] = f"; got {item['input']!r}{_hint(item['input'], allowed)}"
         problems.setdefault(field, []).append(message)

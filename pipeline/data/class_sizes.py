@@ -16,7 +16,7 @@ MAX_NAMED_LABELS = 3
 """Maximum number of labels of one class in an error message."""
 
 
-def check_classes(target: EncodedTarget, rows: Integers, name: str) -> None:
+def check_classes(target: EncodedTarget, rows: Integers, name: str, header_hint: str = "") -> None:
     """Check the number of samples of each class; a target of two different numbers has two classes.
 
     Parameters
@@ -27,6 +27,8 @@ def check_classes(target: EncodedTarget, rows: Integers, name: str) -> None:
         Row number in the source of each label.
     name
         Name of the dataset, for error messages.
+    header_hint
+        What to do if the first row of the source contains the names of the columns.
 
     Raises
     ------
@@ -43,6 +45,7 @@ def check_classes(target: EncodedTarget, rows: Integers, name: str) -> None:
     classes = target.classes or tuple((f"{value:g}",) for value in found)
     names = [list_first(list(map(repr, members)), MAX_NAMED_LABELS) for members in classes]
     where = [str(row + 1) for row in sorted(rows[labels == found[few]])]
+    hint = f"{header_hint}. " if header_hint and where == ["1"] else ""
     sizes = [f"{names[index]} ({counts[index]:,})" for index in np.argsort(-counts, kind="stable")]
     common = [
         label for members, count in zip(classes, counts, strict=True) if count >= MIN_PER_CLASS for label in members
@@ -52,7 +55,7 @@ def check_classes(target: EncodedTarget, rows: Integers, name: str) -> None:
         f"dataset {name!r}: there {found_samples} of class {names[few]}; at least {MIN_PER_CLASS} of each "
         "class are required, so that every training set contains every class. The class is in data "
         f"row{'s' if len(where) > 1 else ''} {', '.join(where)}; the classes and their sizes are "
-        f"{list_first(sizes, MAX_LISTED_CLASSES)}. {_fixes(classes, classes[few][0], common)}"
+        f"{list_first(sizes, MAX_LISTED_CLASSES)}. {hint}{_fixes(classes, classes[few][0], common)}"
     )
 
 

@@ -67,16 +67,19 @@ def _describe_search(path: Path) -> str:
     names = _names(folder)
     folded = {name.casefold(): name for name in names}
     close = [folded[name] for name in get_close_matches(wanted.casefold(), folded, n=MAX_LISTED)]
-    searched = f"the folder {folder.absolute()} was searched; it contains"
+    absent = "" if folder == path.parent else f"the folder {path.parent.absolute()} does not exist; "
+    searched = f"{absent}the folder {folder.absolute()} was searched; it contains"
     return f"{searched} {_listed(close)}; did you mean {close[0]!r}?" if close else f"{searched} {_listed(names)}"
 
 
 def _names(folder: Path, files_only: bool = False) -> list[str]:
+    """Return the names of the entries of a folder, without hidden ones."""
     try:
-        return sorted(entry.name for entry in folder.iterdir() if not files_only or entry.is_file())
+        entries = [entry for entry in folder.iterdir() if not entry.name.startswith(".")]
+        return sorted(entry.name for entry in entries if not files_only or entry.is_file())
     except OSError:
         return []
 
 
 def _listed(names: Sequence[str]) -> str:
-    return list_first(names, MAX_LISTED) or "no files"
+    return list_first(names, MAX_LISTED) or "no visible files"

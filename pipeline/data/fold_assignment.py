@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
+from kernel_pipeline.config.sweep import MAX_FOLDS, MIN_FOLDS
 from kernel_pipeline.data.raw_table import RawTable
 from kernel_pipeline.data.targets import is_numbers
 from kernel_pipeline.errors import DataError
@@ -164,8 +165,9 @@ def _given_folds(labels: pd.Series, folds: int, name: str) -> Integers:
     if len(known) != folds:
         listed = ", ".join(map(str, known[:MAX_LISTED])) + (", ..." if len(known) > MAX_LISTED else "")
         raise DataError(
-            f"dataset {name!r}: folds = {labels.name!r} has {counted(len(known), 'distinct value')} ({listed}), "
-            f"but there are {folds} folds; set [protocol] folds = {len(known)} (3 to 100), or choose another column"
+            f"dataset {name!r}: folds = {labels.name!r} has {counted(len(known), 'distinct value')} ({listed}), but there are "
+            f"{folds} folds; {_set_folds(len(known))}choose another column with {MIN_FOLDS} to {MAX_FOLDS} "
+            "values"
         )
     return codes.astype(np.int64)
 
@@ -176,11 +178,20 @@ def _grouped(
     codes, known = pd.factorize(groups.map(str))
     if len(known) < folds:
         raise DataError(
-            f"dataset {name!r}: groups = {groups.name!r} has {counted(len(known), 'distinct value')}, but there "
-            f"are {folds} folds, and a group stays in one fold; set [protocol] folds = {len(known)} or less (at least "
-            "3), or choose another column"
+            f"dataset {name!r}: groups = {groups.name!r} has {counted(len(known), 'distinct value')}, but there are "
+            f"{folds} folds, and a group stays in one fold; {_set_folds(len(known))}choose another column with at least "
+            f"{folds if len(known) >= MIN_FOLDS else MIN_FOLDS} values"
         )
     return group_folds(codes.astype(np.int64), classes, folds, random)
+
+
+def _set_folds(count: int) -> str:
+    """Return the advice to set the number of folds to that of the values of a column; empty if that is not allowed.
+
+    >>> _set_folds(5), _set_folds(2)
+    ('set [protocol] folds = 5, or ', '')
+    """
+    return f"set [protocol] folds = {count}, or " if MIN_FOLDS <= count <= MAX_FOLDS else ""
 
 
 def _check_training_sets(classes: Integers, fold: Integers, rotation: list[Trial], name: str) -> None:

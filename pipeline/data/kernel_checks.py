@@ -116,7 +116,7 @@ def check_kernel(file: KernelFile, kernel: int, used: Integers) -> CheckedKernel
     found = CheckedKernel(entries.smallest, entries.largest, entries.digest.hexdigest())
     if spectrum is None:
         return found
-    if not file.clip:
+    if not file.clip or _has_no_positive_part(spectrum, tolerance):
         raise DataError(_not_semidefinite(name, spectrum, tolerance))
     needed = CLIP_COPIES * FLOAT_BYTES * len(used) ** 2
     if (limit := exceeded_memory(needed)) is not None:
@@ -153,8 +153,8 @@ def _check_entries(entries: Entries, name: str, tolerance: float) -> None:
         row, column = entries.first_not_finite
         raise DataError(
             f"{name} has {counted(entries.not_finite, 'entry that is', 'entries that are')} NaN or infinite, the "
-            f"first in row {row}, column {column} (counted from 0). All entries of the rows that are used must "
-            "be finite"
+            f"first in row {row}, column {column} (counted from 0). All entries of the rows that are used must be "
+            "finite: compute the kernel without missing or infinite features, and save it again"
         )
     if entries.magnitude > MAX_ENTRY:
         raise DataError(
@@ -214,9 +214,19 @@ def _multiply(read: Read, used: Integers, vector: Floats, step: int) -> Floats:
 
 def _not_semidefinite(name: str, spectrum: Spectrum, tolerance: float) -> str:
     exactly = "is" if spectrum.negative is not None else "is at most (Lanczos iteration)"
-    relative = f", {-spectrum.smallest / spectrum.largest:.3g} of the largest ({spectrum.largest:.3g})"
-    return (
-        f"{name} is not positive semi-definite: its smallest eigenvalue {exactly} {spectrum.smallest:.3g}"
-        f"{relative if spectrum.largest > 0 else ''}; up to {tolerance:g} counts as rounding. Correct the kernel, or "
-        "set psd = 'clip' to replace it by its positive part"
+    magnitude = max(spectrum.largest, -spectrum.smallest)
+    text = (
+        f"{name} is not positive semi-definite: its smallest eigenvalue {exactly} {spectrum.smallest:.3g}, "
+        f"{-spectrum.smallest / magnitude:.3g} of the largest in absolute value ({magnitude:.3g})"
     )
+    if _has_no_positive_part(spectrum, tolerance):
+        return f"{text}; no eigenvalue is positive. Save -K if its sign is wrong; otherwise, correct the kernel"
+    return (
+        f"{text}; up to {tolerance:g} counts as rounding. Correct the kernel, or set psd = 'clip' to replace it by its "
+        "positive part"
+    )
+
+
+def _has_no_positive_part(spectrum: Spectrum, tolerance: float) -> bool:
+    """Return whether all eigenvalues are negative or zero, up to rounding."""
+    return spectrum.largest <= -tolerance * spectrum.smallest

@@ -1,24 +1,26 @@
 """Read files of precomputed kernels: npy and zarr in parts, npz as a whole."""
 
+import json
 import math
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import IO, Any, Self
 
 import numpy as np
 
 from kernel_pipeline.data.data_directory import existing
-from kernel_pipeline.data.formats.format import explain_errors
 from kernel_pipeline.data.source_files import file_state
 from kernel_pipeline.data.table_size import exceeded_memory
-from kernel_pipeline.errors import DataError, TooLargeError
+from kernel_pipeline.errors import DataError, PipelineError, TooLargeError
 from kernel_pipeline.tasks.arrays import FLOAT_BYTES, Floats, Integers
 from kernel_pipeline.text import format_bytes
 
 ZARR = ".zarr"
+SAVED_WITH = {".npy": "numpy.save", ".npz": "numpy.savez", ZARR: "zarr.save_array"}
+"""Functions that save an array in a format, by the extension of its files."""
 
 
 class OpenKernels:
@@ -52,7 +54,6 @@ class KernelFile:
     path: Path
     where: str
     """The dataset, the entry of its kernels and the file, for error messages."""
-    dataset: str
     count: int
     """Number of kernels, p."""
     dtype: np.dtype[Any]
@@ -62,7 +63,16 @@ class KernelFile:
     """Whether a kernel that is not positive semi-definite is replaced by its positive part."""
 
     @classmethod
-    def find(cls, path: Path, where: str, dataset: str, rows: int, left_out: int = 0, clip: bool = False) -> Self:
+    def find(
+        cls,
+        path: Path,
+        where: str,
+        dataset: str,
+        rows: int,
+        left_out: int = 0,
+        clip: bool = False,
+        header_hint: str = "",
+    ) -> Self:
         """Check the shape and type of a file without reading its numbers, and return it.
 
         Parameters
@@ -71,6 +81,8 @@ class KernelFile:
             Number of rows of the source, including those that are left out.
         left_out
             Number of rows of the source that are not usable.
+        header_hint
+            What to do if the first row of the source contains the names of the columns.
 
         Raises
         ------
@@ -80,20 +92,22 @@ class KernelFile:
         existing(path, "folder" if path.suffix == ZARR else "file", dataset)
         if path.suffix not in OPENERS:
             raise DataError(f"{where}: the name of the file must end in {' or '.join(OPENERS)}")
-        with explain_errors(path, path.suffix[1:], dataset):
+        with _explain_errors(path, where):
             shape, dtype = _array_header(path)
         if dtype.kind not in "biuf":
-            raise DataError(f"{where} has the type {dtype}; real numbers are required")
+            fix = "its real part: K.real" if dtype.kind == "c" else "it as numbers: K.astype(float)"
+            raise DataError(f"{where} has the type {dtype}; real numbers are required. Save {fix}")
         if shape[-2:] != (rows, rows) or len(shape) not in (2, 3) or 0 in shape:
-            raise DataError(f"{where} has the shape {shape}; {_expected(rows, left_out)}")
+            hint = f". {header_hint}" if header_hint and shape[-2:] == (rows - 1, rows - 1) else ""
+            raise DataError(f"{where} has the shape {shape}; {_expected(rows, left_out)}{hint}")
         if path.suffix == ".npz":
             _check_size(where, shape, dtype)
-        return cls(path, where, dataset, 1 if len(shape) == 2 else shape[0], dtype, file_state(path), clip)
+        return cls(path, where, 1 if len(shape) == 2 else shape[0], dtype, file_state(path), clip)
 
     @contextmanager
     def open(self) -> Iterator[OpenKernels]:
         """Open the file for a `with` block; reading it may raise a `DataError`."""
-        with explain_errors(self.path, self.path.suffix[1:], self.dataset):
+        with _explain_errors(self.path, self.where):
             if file_state(self.path) != self.state:
                 raise DataError(f"{self.where} was changed while it was read. Run the same command again")
             yield OpenKernels(OPENERS[self.path.suffix](self.path))
@@ -101,6 +115,21 @@ class KernelFile:
     def name(self, kernel: int) -> str:
         """Return the name of one of the matrices for messages."""
         return self.where if self.count == 1 else f"{self.where}[{kernel}]"
+
+
+@contextmanager
+def _explain_errors(path: Path, where: str) -> Iterator[None]:
+    """Raise a `DataError` that says what to do for any exception that a broken file causes."""
+    try:
+        yield
+    except PipelineError:
+        raise
+    except Exception as error:  # libraries raise exceptions of many types
+        reason = str(error).strip() or type(error).__name__
+        raise DataError(
+            f"{where} cannot be read: {reason}. Save the kernel again with {SAVED_WITH[path.suffix]}, or set path to "
+            "another file"
+        ) from None
 
 
 def _expected(rows: int, left_out: int) -> str:
@@ -137,7 +166,10 @@ def _open_npz(path: Path) -> Any:
 def _open_zarr(path: Path) -> Any:
     import zarr
 
-    return zarr.open_array(str(path), mode="r")
+    try:
+        return zarr.open_array(str(path), mode="r")
+    except (zarr.errors.BaseZarrError, json.JSONDecodeError, KeyError):
+        raise ValueError("it is not a zarr array") from None
 
 
 OPENERS: dict[str, Callable[[Path], Any]] = {".npy": _open_npy, ".npz": _open_npz, ZARR: _open_zarr}
@@ -146,9 +178,11 @@ OPENERS: dict[str, Callable[[Path], Any]] = {".npy": _open_npy, ".npz": _open_np
 
 def _array_header(path: Path) -> tuple[tuple[int, ...], np.dtype[Any]]:
     """Return the shape and the type of the array in a file, without reading its numbers."""
-    if path.suffix != ".npz":
-        array = OPENERS[path.suffix](path)
+    if path.suffix == ZARR:
+        array = _open_zarr(path)
         return tuple(array.shape), np.dtype(array.dtype)
+    if path.suffix == ".npy":
+        return _npy_header(path)
     if not zipfile.is_zipfile(path):
         raise ValueError("it is not an npz file")
     with zipfile.ZipFile(path) as archive:
@@ -156,9 +190,27 @@ def _array_header(path: Path) -> tuple[tuple[int, ...], np.dtype[Any]]:
         if len(names) != 1:
             raise ValueError(f"it contains {len(names)} arrays ({', '.join(names[:5])}); one array is required")
         with archive.open(archive.namelist()[0]) as member:
-            version = np.lib.format.read_magic(member)
-            read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-            shape, _, dtype = read(member)
+            return _read_header(member, f"its entry {archive.namelist()[0]!r} is not an array")
+
+
+def _npy_header(path: Path) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    """Return the shape and the type of the array in an npy file, which must not be shorter than they require."""
+    with path.open("rb") as file:
+        shape, dtype = _read_header(file, "it is not an npy file")
+        missing = file.tell() + math.prod(shape) * dtype.itemsize - path.stat().st_size
+    if missing > 0 and not dtype.hasobject:
+        raise ValueError(f"it is incomplete: {missing:,} bytes of its array of shape {shape} are missing")
+    return shape, dtype
+
+
+def _read_header(file: IO[bytes], reason: str) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    """Return the shape and the type of the array in an open npy file; raise a `ValueError` if it is no such file."""
+    try:
+        version = np.lib.format.read_magic(file)
+        read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+        shape, _, dtype = read(file)
+    except (ValueError, EOFError):
+        raise ValueError(reason) from None
     return shape, dtype
 
 

@@ -16,6 +16,7 @@ from kernel_pipeline.data.data_directory import data_path
 from kernel_pipeline.data.kernel_checks import CheckedKernel, Read, check_kernel, clipped_kernel
 from kernel_pipeline.data.kernel_files import KernelFile
 from kernel_pipeline.data.raw_table import RawTable
+from kernel_pipeline.errors import DataError
 from kernel_pipeline.tasks.arrays import FLOAT_BYTES, Floats, Integers
 from kernel_pipeline.tasks.kernels.family import GramFamily, kernel_names
 from kernel_pipeline.tasks.kernels.precomputed import PrecomputedFamily, StoredFamily, exact_shift
@@ -36,9 +37,11 @@ def find_kernel_files(dataset: DatasetBase, folder: Path, table: RawTable) -> li
     for number, family in enumerate(map(family_of, dataset.kernels)):
         if isinstance(family, PrecomputedFamily):
             path = data_path(folder, family.path)
-            where = f"dataset {dataset.name!r}: kernels[{number}]: {path.name}"
-            rows = len(table.rows) + table.left_out
-            files.append(KernelFile.find(path, where, dataset.name, rows, table.left_out, family.psd == "clip"))
+            where = f"dataset {dataset.name!r}: kernels[{number}].path: {path.name}"
+            rows, clip = len(table.rows) + table.left_out, family.psd == "clip"
+            files.append(
+                KernelFile.find(path, where, dataset.name, rows, table.left_out, clip, header_hint=table.header_hint)
+            )
     return files
 
 
@@ -56,6 +59,11 @@ class Matrix:
         """Constant that is subtracted from the entries before they are summed."""
         return 0.0 if self.found.clipped else exact_shift(self.found.smallest, self.found.largest)
 
+    @property
+    def is_constant(self) -> bool:
+        """Whether all entries are equal."""
+        return self.found.smallest == self.found.largest
+
 
 @dataclass(frozen=True)
 class PrecomputedKernels:
@@ -68,8 +76,13 @@ class PrecomputedKernels:
     """Row number in the source of each sample."""
 
     @classmethod
-    def check(cls, files: Sequence[KernelFile], order: Integers) -> Self:
+    def check(cls, files: Sequence[KernelFile], order: Integers, are_all: bool = False) -> Self:
         """Read all kernels once and check them.
+
+        Parameters
+        ----------
+        are_all
+            Whether the dataset has no other kernels, so that one of these must vary.
 
         Raises
         ------
@@ -80,6 +93,13 @@ class PrecomputedKernels:
         matrices = [
             Matrix(file, number, check_kernel(file, number, used)) for file in files for number in range(file.count)
         ]
+        if are_all and all(matrix.is_constant for matrix in matrices):
+            first = matrices[0]
+            raise DataError(
+                f"{first.file.name(first.number)} is constant: all entries are {first.found.largest:g}; no kernel of "
+                "this dataset varies, so there is nothing to learn from. Set path to another file, or add a family to "
+                "kernels"
+            )
         return cls(tuple(matrices), tuple(file.count for file in files), order)
 
     @property

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from kernel_pipeline.config.datasets import DatasetBase
 from kernel_pipeline.config.families import spec_of
 from kernel_pipeline.config.feature_columns import FeatureColumns
-from kernel_pipeline.config.sweep import Config
+from kernel_pipeline.config.sweep import MIN_FOLDS, Config
 from kernel_pipeline.config.views import chosen_columns, gram_families, has_views, rank_one_names
 from kernel_pipeline.data.class_notes import class_notes
 from kernel_pipeline.data.class_sizes import check_classes
@@ -161,7 +161,7 @@ def _prepare(config: Config, dataset: DatasetBase, table: RawTable, files: list[
     encoded = {problem: _target(table, chosen, problem, dataset) for problem in dataset.task}
     targets: dict[str, Floats] = {problem: target.values for problem, target in encoded.items()}
     for target in encoded.values():
-        check_classes(target, table.rows[chosen], dataset.name)
+        check_classes(target, table.rows[chosen], dataset.name, table.header_hint)
     if dataset.uses_features and not _varies(table.features[chosen]):
         raise DataError(f"dataset {dataset.name!r}: every feature column is constant; there is nothing to learn from")
     protocol, several = config.protocol, config.protocol.repeats > 1
@@ -173,7 +173,7 @@ def _prepare(config: Config, dataset: DatasetBase, table: RawTable, files: list[
     per_repeat = len(rotation) if several else None
     fitted = fit_features(table, dataset, chosen, permutation, training, per_repeat)
     order = table.rows[chosen[permutation]]
-    precomputed = PrecomputedKernels.check(files, order) if files else None
+    precomputed = PrecomputedKernels.check(files, order, not dataset.uses_features) if files else None
     families = gram_families(
         dataset, table.feature_columns if has_views(dataset) else None, precomputed.shifts if precomputed else ()
     )
@@ -272,12 +272,22 @@ def _sample(table: RawTable, dataset: DatasetBase, config: Config) -> Integers:
     folds, name, available = config.protocol.folds, dataset.name, int((~test).sum())
     rows = dataset.rows or available
     if table.test is not None and not test.any():
-        raise DataError(f"dataset {name!r}: the test set that test or test_path gives has no usable row")
+        raise DataError(
+            f"dataset {name!r}: the test set that test or test_path gives has no usable row; mark "
+            "rows that have a label as the test set, or remove this key"
+        )
     if rows > available:
         raise DataError(f"dataset {name!r}: rows = {rows}, but there are only {available} usable rows")
     if rows < folds:
         raise DataError(
-            f"dataset {name!r}: {counted(rows, 'row is', 'rows are')} too few for {folds} folds; each fold needs a row"
+            f"dataset {name!r}: {counted(rows, 'row is', 'rows are')} too few for {folds} folds; each fold needs a "
+            f"row. {_add_rows(rows, available, folds)}"
         )
     drawn = np.random.default_rng(config.seed).permutation(available)[:rows]
     return np.concatenate([np.flatnonzero(~test)[drawn], np.flatnonzero(test)]).astype(np.int64)
+
+
+def _add_rows(rows: int, available: int, folds: int) -> str:
+    """Return what to do about a dataset with fewer rows than folds."""
+    more = f"Set rows = {folds} or more" if rows < available else "Add rows with a label to the source"
+    return f"{more}, or set [protocol] folds = {rows} or less" if rows >= MIN_FOLDS else more

@@ -46,6 +46,8 @@ class RawTable:
     """Whether each of the m rows belongs to the test set, if that is fixed."""
     notes: tuple[str, ...] = ()
     """Notes for the user about how the source was read, one sentence each."""
+    header_hint: str = ""
+    """What to do if the first row contains the names of the columns; empty if it does not seem to."""
     sources: Sequence[Hashable] | None = None
     """Name of the source column from which each of the d columns was derived; None if the names are equal."""
     numbers: Sequence[int] | Integers | None = None

@@ -66,13 +66,14 @@ class Plan:
         """Return what a user should know before the run: what is left out, and remarks about data and families."""
         notes = []
         imputed = {dataset.name for dataset in self.config.dataset if dataset.imputing}
+        weights = self.config.unused_class_weight
         for dataset in self.datasets:
             if dataset.info.left_out:
                 count = dataset.info.left_out
                 what, they = ("1 row is", "it has") if count == 1 else (f"{count} rows are", "they have")
                 why = f"{they} no label" if dataset.name in imputed else "missing = 'drop'"
                 notes.append(Note(dataset.name, f"{what} left out, since {why}"))
-            notes += [Note(dataset.name, text) for text in (*dataset.info.notes, *_fitting_notes(dataset))]
+            notes += [Note(dataset.name, text) for text in (*dataset.info.notes, *_fitting_notes(dataset), *weights)]
             notes += [
                 Note(dataset.name, f"left out, since {left_out.reason}", left_out.problem, left_out.method)
                 for left_out in dataset.unsupported

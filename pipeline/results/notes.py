@@ -23,9 +23,11 @@ DEGENERATE = {
     "constant": "kernels are constant on a training set; their weight there is 0",
     "flat": "kernels are constant up to rounding on a training set; the remaining variation acts like a linear kernel",
     "identity": "kernels are the identity up to rounding on a training set, after centering: all pairs of samples are "
-    "equally similar",
+    "equally similar; choose a smaller gamma, or a larger length_scale",
 }
 """Texts of the notes about degenerate kernels, by kind."""
+NO_VARYING_KERNEL = "choose a larger gamma, a smaller length_scale or another kernel"
+"""What to do if all kernels of a dataset are constant."""
 MIN_TRIALS_AT_EDGE = 2
 """Minimum number of trials with a value at the edge for a note; a single trial may be due to chance."""
 
@@ -50,7 +52,8 @@ def _degenerate_kernels(dataset: DatasetPlan, finished: Mapping[str, TaskReport]
         found = MarkedKernels.merged([getattr(result, kind) for result in results])
         if found.count:
             text = f"{found.count:,} of {len(dataset.kernels):,} {meaning}: {_named(dataset, found)}"
-            yield Note(dataset.name, text)
+            is_all = kind == "constant" and found.count == len(dataset.kernels)
+            yield Note(dataset.name, text + (f"; {NO_VARYING_KERNEL}" if is_all else ""))
 
 
 def _known_kernels(dataset: DatasetPlan, task: Task, result: DegenerateKernels) -> DegenerateKernels:

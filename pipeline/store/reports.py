@@ -52,6 +52,11 @@ class TaskReport(LedgerEntry):
             return [self.failed]
         return [status for status in _statuses(JsonObject(self.result, "the result")) if status != OK]
 
+    @property
+    def may_succeed_later(self) -> bool:
+        """Whether the task failed for a reason that a retry may not have; data without a valid fit do not change."""
+        return bool(self.failed)
+
     def _own_json(self) -> dict[str, Any]:
         return self.result
 

@@ -38,10 +38,15 @@ class ChiSquaredFamily(GeneratorFamily):
         negative = np.flatnonzero(smallest < 0)
         if len(negative):
             first = negative[0]
+            below, fix = "", "scale = 'minmax'"
+            if samples.fitted_on is not None:
+                fix = "scale = 'minmax' with fit_on = 'all'"
+                if samples.reference[:, first].min() >= 0:
+                    below = ": samples outside of a training set lie below the minimum of the training set"
             raise UnsuitableFeaturesError(
                 f"family 'chi-squared' requires features that are not negative; column {columns[first]!r} contains "
-                f"{smallest[first]:g} ({len(negative)} of {len(columns)} columns contain negative values). Choose "
-                "other columns, or scale = 'minmax'"
+                f"{smallest[first]:g} ({len(negative)} of {len(columns)} columns contain negative values){below}. "
+                f"Choose other columns, or {fix}"
             )
 
     @classmethod

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from kernel_pipeline.data.formats.format import Detected, Format, ReadOptions, register
 from kernel_pipeline.text import NUMBER
@@ -30,6 +30,13 @@ QUOTED = re.compile(r'"[^"]*"')
 UNEVEN_LINE = re.compile(r"Expected (\d+) fields in line (\d+), saw (\d+)")
 OPEN_QUOTE = re.compile(r"EOF inside string starting at row (\d+)")
 """Messages of pandas; a row is counted from 0 and may have several lines."""
+BINARY_FILES = {
+    b"PAR1\x15": "it is a parquet file; set format = 'parquet'",
+    b"ARROW1\0": "it is a feather file; set format = 'feather'",
+    b"PK\x03\x04": "it is an Excel workbook (xlsx) or another zip archive; save it as csv, and set path to that file",
+    b"\xd0\xcf\x11\xe0": "it is an Excel workbook (xls); save it as csv, and set path to that file",
+}
+"""What to do about files that are not text, by their first bytes."""
 LINES_EXAMINED = 100
 """Number of lines from which it is decided whether the first line is a header."""
 
@@ -127,10 +134,20 @@ def _describe_parser_error(message: str, separator: str | None) -> str:
     return message
 
 
+def _check_text(path: Path) -> None:
+    """Raise a `ValueError` if a file is of a known format that is not text; pandas decompresses zip files itself."""
+    with path.open("rb") as file:
+        start = file.read(max(map(len, BINARY_FILES)))
+    for first_bytes, reason in BINARY_FILES.items():
+        if start.startswith(first_bytes) and path.suffix.lower() != ".zip":
+            raise ValueError(reason)
+
+
 def _detect_csv(path: Path, options: ReadOptions) -> Detected:
     """Find the separator in the first line, then detect the header."""
     if options.separator is not None:
         return _detect(path, options)
+    _check_text(path)
     found = _find_separator(path, options)
     if options.decimal == found:
         raise ValueError(
@@ -154,23 +171,35 @@ def _find_separator(path: Path, options: ReadOptions) -> str:
 
 def _detect(path: Path, options: ReadOptions, separator: str | None = None) -> Detected:
     """Decide whether the first line contains the names of the columns; check that names are distinct."""
+    _check_text(path)
     options = replace(options, separator=separator or options.separator)
     head = _parse(path, options, header=None, nrows=LINES_EXAMINED, dtype=str)
     header = options.header
     notes: tuple[str, ...] = ()
-    if header is None and _is_header(head):
-        header = True
-        notes = (
-            f"the first line of {path.name} is read as the names of the columns, since it has text above numbers; set "
-            "header = false to read it as a sample",
-        )
+    hint = ""
+    if header is None:
+        kind = _first_line(head)
+        header = kind == "header"
+        if header:
+            notes = (
+                f"the first line of {path.name} is read as the names of the columns, since it has text above numbers; "
+                "set header = false to read it as a sample",
+            )
+        elif kind == "unclear":
+            fix = "set header = true if it contains the names of the columns"
+            notes = (f"the first line of {path.name} is read as a sample; {fix}",)
+            hint = f"The first line of {path.name} is read as a sample: {fix}"
     if header and len(head):
         _check_names(head.iloc[0].dropna().tolist())
-    return Detected(replace(options, header=bool(header)), notes)
+    return Detected(replace(options, header=bool(header)), notes, hint)
 
 
-def _is_header(head: pd.DataFrame) -> bool:
-    """Return whether a line of text without numbers is above a column that consists mostly of numbers."""
+def _first_line(head: pd.DataFrame) -> Literal["header", "sample", "unclear"]:
+    """Return whether the first line contains the names of the columns.
+
+    It is a header if it is text above a column that consists mostly of numbers. It may be one if all columns are text,
+    none of its texts occurs below in the same column, and the values of a column are repeated below.
+    """
     import pandas as pd
 
     from kernel_pipeline.data.column_encoding import MISSING_WORDS
@@ -179,11 +208,15 @@ def _is_header(head: pd.DataFrame) -> bool:
     head = head.mask(head.isin(MISSING_WORDS))
     head = head.apply(lambda column: column.str.replace(",", ".", regex=False))
     is_number = head.apply(pd.to_numeric, errors="coerce").notna()
-    first, below = head.iloc[0], slice(1, None)
-    if len(head) < 2 or is_number.iloc[0].any():
-        return False
-    share = is_number[below].sum() / head[below].notna().sum().clip(lower=1)  # single cells may be mistakes
-    return bool(((share >= MOSTLY_NUMBERS) & first.notna()).any())
+    first, below = head.iloc[0], head.iloc[1:]
+    if len(head) < 2 or first.isna().all() or is_number.iloc[0].any():
+        return "sample"
+    share = is_number.iloc[1:].sum() / below.notna().sum().clip(lower=1)  # single cells may be mistakes
+    if ((share >= MOSTLY_NUMBERS) & first.notna()).any():
+        return "header"
+    is_new = not below.eq(first).any(axis=None)
+    is_repeated = below.apply(lambda column: column.dropna().duplicated().any()).any()
+    return "unclear" if is_new and is_repeated else "sample"
 
 
 def _check_names(names: list[str]) -> None:

@@ -43,6 +43,8 @@ class Detected:
 
     options: ReadOptions
     notes: tuple[str, ...]
+    header_hint: str = ""
+    """What to do if the first line, which is read as a sample, is a header; empty if it is not likely to be one."""
 
 
 @dataclass(frozen=True)

@@ -207,7 +207,7 @@ def _read_table(paths: list[Path], dataset: FileDataset) -> RawTable:
     from kernel_pipeline.data.table_rows import TableRows
     from kernel_pipeline.data.tables import append_rows, from_table, with_folds
 
-    frame, notes = read_frame(paths[0], dataset)
+    frame, notes, header_hint = _read_file(paths[0], dataset)
     if not FORMATS[dataset.format].marks_target:
         notes += target_note(frame, dataset)
     test_from = len(frame) if len(paths) > 1 else None
@@ -217,14 +217,15 @@ def _read_table(paths: list[Path], dataset: FileDataset) -> RawTable:
             more = more.reindex(columns=frame.columns, fill_value=0.0)
         frame, notes = append_rows(frame, more, dataset, path), (*notes, *more_notes)
     if dataset.text is None:
-        table = from_table(frame, dataset, notes, test_from)
+        table = replace(from_table(frame, dataset, notes, test_from), header_hint=header_hint)
         if isinstance(table.encoder, TableRows) and FORMATS[dataset.format].read_sparse is not None:
             table = replace(table, encoder=replace(table.encoder, absent_is_zero=True))
         elif isinstance(table.encoder, TableRows) and dataset.decimal == ",":
             table = replace(table, encoder=replace(table.encoder, decimal_comma=True))
         return table
     table = _count_words(frame, dataset.text, dataset, paths[0])
-    return replace(with_folds(table, frame, dataset, test_from), notes=(*notes, *table.notes))
+    table = with_folds(table, frame, dataset, test_from)
+    return replace(table, notes=(*notes, *table.notes), header_hint=header_hint)
 
 
 def _count_words(frame: pd.DataFrame, text: int | str, dataset: FileDataset, path: Path) -> RawTable:
@@ -247,6 +248,11 @@ def _count_words(frame: pd.DataFrame, text: int | str, dataset: FileDataset, pat
 
 def read_frame(path: Path, dataset: FileDataset) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """Return a file as a data frame, before the target is chosen and text is encoded, and notes about it."""
+    return _read_file(path, dataset)[:2]
+
+
+def _read_file(path: Path, dataset: FileDataset) -> tuple[pd.DataFrame, tuple[str, ...], str]:
+    """Return a file as `read_frame` does, and what to do if its first row contains the names of the columns."""
     options = ReadOptions(
         dataset.name,
         header=(dataset.names_columns or None) if dataset.header is None else dataset.header,
@@ -257,8 +263,9 @@ def read_frame(path: Path, dataset: FileDataset) -> tuple[pd.DataFrame, tuple[st
     )
     chosen = FORMATS[dataset.format]
     notes: tuple[str, ...] = ()
+    header_hint = ""
     with explain_errors(path, dataset.format, dataset.name):
         if chosen.detect is not None:
             detected = chosen.detect(path, options)
-            options, notes = detected.options, detected.notes
-        return chosen.read(path, options), notes
+            options, notes, header_hint = detected.options, detected.notes, detected.header_hint
+        return chosen.read(path, options), notes, header_hint

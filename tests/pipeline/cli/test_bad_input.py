@@ -87,7 +87,19 @@ CASES = [
         "".join(f"{i},5\n" for i in range(9)),
     ),
     Case("constant features", ["every feature column is constant"], content="1,a\n1,b\n" * 5),
-    Case("fewer rows than folds", ["9 rows", "12 folds"], with_value(("protocol", "folds"), 12)),
+    Case(
+        "fewer rows than folds",
+        ["9 rows", "12 folds", "Add rows", "or set [protocol] folds = 9"],
+        with_value(("protocol", "folds"), 12),
+    ),
+    Case(
+        "fewer rows than folds, by rows",
+        ["4 rows", "Set rows = 5 or more", "folds = 4"],
+        config_values(rows=4) | {"protocol": {"folds": 5}},
+    ),
+    Case(
+        "fewer rows than any number of folds", ["2 rows", "Add rows with a label to the source\n"], content="1,a\n2,b\n"
+    ),
     Case("rows = 0", ["dataset[0] (things).rows", "greater than or equal to 1", "got 0"], config_values(rows=0)),
     Case("more rows than there are", ["rows = 50", "only 9"], config_values(rows=50)),
     Case("log2_gamma backwards", ["log2_gamma", "[3, -3] is backwards", "[-3, 3]"], with_value(GAMMA, [3, -3])),
@@ -133,6 +145,18 @@ CASES = [
     Case("pattern without a match", ["kernels[0].columns", "'gene_*' matches no"], view(columns=["gene_*"])),
     Case("number of the target", ["kernels[0].columns", "2 is not", "without the target"], view(columns=[2])),
     Case("negative column", ["kernels[0].columns[0]", "greater than or equal to 0", "-1"], view(columns=[-1])),
+    Case("column as a float", ["kernels[0].columns[0]", "integer", "got 1.0"], view(columns=[1.0])),
+    Case(
+        "weights of the fit",
+        ["fit: 'weights'", "sample weights are not supported", "drop"],
+        with_value(("fit",), {"weights": "w"}),
+    ),
+    Case("weights of the sweep", ["'sample_weight'", "not supported"], with_value(("sample_weight",), "w")),
+    Case(
+        "weights of classes",
+        ["fit.class_weight", "must be 'balanced'", "got {'b': 2}"],
+        with_value(("fit",), {"class_weight": {"b": 2}}),
+    ),
     Case("range backwards", ["kernels[0].columns", "'1-0' is backwards; write '0-1'"], view(columns=["1-0"])),
     Case("range beyond the features", ["kernels[0].columns", "'0-2'", "ends at column 2"], view(columns=["0-2"])),
     Case("column twice", ["kernels[0].columns", "1 is listed more than once"], view(columns=[1, 1])),
@@ -187,6 +211,9 @@ def test_a_mistake_in_the_config_or_the_data(case: Case, folder: Path) -> None:
         (["defalt"], ["'defalt'", "Did you mean 'default'?"]),
         (["broken.toml"], ["broken.toml", "not valid TOML", "line 1"]),
         (["latin.toml"], ["latin.toml", "utf-8"]),
+        (["sweep.tml"], ["'sweep.tml'", "Did you mean 'sweep.toml'?"]),
+        (["sweep"], ["'sweep'", "Did you mean 'sweep.toml'?"]),
+        (["absent/sweep.tml"], ["'absent/sweep.tml'", "a shipped config"]),
         (["sweep.toml", "--set", "seed"], ["'seed'", "key=value"]),
         (["sweep.toml", "--set", "dataset.other.rows=3"], ["'other'", "things"]),
         (["sweep.toml", "--set", "sed=3"], ["'sed'", "did you mean 'seed'"]),
@@ -208,3 +235,9 @@ def test_a_mistake_on_the_command_line(arguments: list[str], words: list[str], f
     text = refused(folder, *arguments)
     for word in words:
         assert word in text
+
+
+def test_the_nearest_config_of_another_folder_is_proposed(folder: Path) -> None:
+    (folder / "inner").mkdir()
+    put_config(folder / "inner", config_values())
+    assert "Did you mean 'inner/sweep.toml'?" in refused(folder, "inner/sweep.tml")

@@ -34,6 +34,7 @@ CASES: dict[str, tuple[dict[str, Any], list[str]]] = {
     "unknown counts": (documents(counts="tfidf"), ["(things).counts", "'counts', 'binary' or 'tf-idf'", "'tfidf'"]),
     "min_df of 0": (documents(min_df=0), ["(things).min_df", "1 or more", "between 0 and 1", "got 0"]),
     "min_df of 1.5": (documents(min_df=1.5), ["(things).min_df", "1 or more", "got 1.5"]),
+    "min_df of 1.0": (documents(min_df=1.0), ["got 1.0", "all documents in CountVectorizer", "write 1 for one"]),
     "min_df as text": (documents(min_df="3"), ["(things).min_df", "a number of documents", "got '3'"]),
     "min_df too large": (documents(min_df=9), ["min_df = 9", "12 documents", "choose a smaller min_df"]),
     "top of 0": (documents(kernels=family(top=0)), ["kernels[0].top", "greater than or equal to 1", "got 0"]),
@@ -49,7 +50,7 @@ CASES: dict[str, tuple[dict[str, Any], list[str]]] = {
     "stop_words as a number": (documents(stop_words=3), ["(things).stop_words", "'english', or a list", "got 3"]),
     "columns of words per trial": (
         documents(fit_on="train", kernels=family(top=2, columns=["c*"])),
-        ["fit_on = 'train'", "columns = ['c*']", "remove columns", "fit_on = 'all'"],
+        ["fit_on = 'train'", "columns = ['c*']", "remove the key columns", "fit_on = 'all'"],
     ),
     "gaps of words": (column(missing="median"), ["missing = 'median'", "the features are words", "remove missing"]),
     "unknown language": (documents(stop_words="german"), ["(things).stop_words", "'english', or a list", "'german'"]),

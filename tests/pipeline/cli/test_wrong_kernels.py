@@ -46,9 +46,13 @@ CASES = [
     Case("missing file", ["'things'", "no file", "string.npy", "--data-dir"], None),
     Case("missing folder", ["'things'", "no folder", "string.zarr"], None, "string.zarr"),
     Case("no path", ["kernels[0].path", "is missing"], None, family={"path": None}),
-    Case("other end", ["kernels[0]: string.txt", ".npy or .npz or .zarr"], lambda: b"1 2", "string.txt"),
-    Case("no npy file", ["cannot read", "string.npy", "'npy'"], lambda: b"1 2"),
-    Case("too few rows", ["kernels[0]: string.npy", "(8, 8)", "(9, 9)", "(p, 9, 9)"], lambda: kernels(1, 8)[0]),
+    Case("other end", ["kernels[0].path: string.txt", ".npy or .npz or .zarr"], lambda: b"1 2", "string.txt"),
+    Case(
+        "no npy file",
+        ["kernels[0].path", "string.npy cannot be read", "not an npy file", "numpy.save", "set path"],
+        lambda: b"1 2",
+    ),
+    Case("too few rows", ["kernels[0].path: string.npy", "(8, 8)", "(9, 9)", "(p, 9, 9)"], lambda: kernels(1, 8)[0]),
     Case(
         "one row per usable row",
         ["(9, 9)", "(10, 10) is required", "including the row that is left out because of missing values"],
@@ -56,10 +60,10 @@ CASES = [
         dataset={"missing": "drop"},
     ),
     Case("last axis is the kernel", ["(9, 9, 2)", "(9, 9)"], lambda: np.zeros((9, 9, 2)), "string.npz"),
-    Case("complex", ["complex128", "real numbers"], lambda: np.eye(9) * 1j),
+    Case("complex", ["complex128", "real numbers", "K.real"], lambda: np.eye(9) * 1j),
     Case(
         "NaN",
-        ["1 entry that is NaN", "row 3, column 7 (counted from 0)"],
+        ["1 entry that is", "NaN", "row 3, column 7 (counted from 0)", "compute the kernel without"],
         changed((3, 7), np.nan),
         "string.zarr",
     ),
@@ -67,6 +71,21 @@ CASES = [
     Case("huge", ["1e+120", "1e+100", "Divide"], changed((2, 2), 1e120)),
     Case("asymmetric", ["not symmetric", "row 1, column 4", "of the largest entry", "1e-10"], changed((4, 1), 5.0)),
     Case("indefinite", ["smallest eigenvalue is -", "of the largest", "psd = 'clip'"], changed((4, 4), -5.0)),
+    Case("negative definite", ["is -3.93, 1 of the largest in absolute value (3.93)", "Save -K"], lambda: -sound()),
+    Case("clipped to nothing", ["no eigenvalue is positive"], lambda: -sound(), family={"psd": "clip"}),
+    Case("objects", ["has the type object", "K.astype(float)"], lambda: np.full((9, 9), None)),
+    Case(
+        "header read as a sample",
+        ["(9, 9)", "(10, 10) is required", "first line of things.csv is read as a sample: set header = true"],
+        rows="city,label\n" + "Rome,a\nBonn,b\nRome,b\n" * 3,
+        dataset={"encode": "onehot", "positive": ["a"]},
+    ),
+    Case(
+        "constant",
+        ["kernels[0].path: string.npy is constant: all entries are 0", "Set path to another file, or add a family"],
+        lambda: np.zeros((9, 9)),
+        dataset={"kernels": [{"family": "precomputed", "path": "string.npy"}]},
+    ),
     Case("unknown psd", ["kernels[0].psd", "'clip'", "'yes'"], family={"psd": "yes"}),
     Case("columns", ["kernels[0].columns", "use no columns"], family={"columns": [0]}),
     Case("each", ["kernels[0].each", "use no columns"], family={"each": "column"}),
@@ -79,7 +98,7 @@ CASES = [
 def config_of(case: Case) -> dict[str, Any]:
     family = {"family": "precomputed", "path": case.file, **case.family}
     family = {key: value for key, value in family.items() if value is not None}
-    values = config_values(kernels=[family, GAUSSIAN, {"family": "linear"}], **case.dataset)
+    values = config_values(**{"kernels": [family, GAUSSIAN, {"family": "linear"}], **case.dataset})
     if case.dataset.get("source") == "text":
         del values["dataset"][0]["format"]
     return values

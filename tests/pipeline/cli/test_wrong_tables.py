@@ -75,10 +75,26 @@ CASES = [
     Case("index out of range", ["index = 9", "-3 to 2"], {"index": 9}),
     Case("no parquet file", ["cannot read", "'parquet'", "magic bytes"], {"format": "parquet"}),
     Case("no feather file", ["cannot read", "'feather'"], {"format": "feather"}),
+    Case("parquet as csv", ["'csv'", "parquet file; set format = 'parquet'"], content=b"PAR1\x15\x04\xff"),
+    Case("parquet as table", ["set format = 'parquet'"], {"format": "table"}, b"PAR1\x15\x04\xff"),
+    Case("feather as csv", ["set format = 'feather'"], {"separator": ","}, b"ARROW1\0\0\xff"),
+    Case("workbook as csv", ["Excel workbook (xlsx)", "save it as csv"], content=b"PK\x03\x04\x14\xff"),
+    Case("old workbook as csv", ["Excel workbook (xls)", "save it as csv"], content=b"\xd0\xcf\x11\xe0\xff"),
+    Case(
+        "header read as a sample",
+        ["1 sample of class 'u'", "first line of things.csv is read as a sample: set header = true"],
+        ONEHOT | {"positive": ["u"]},
+        "col,u\n" + "r,a\nb,b\nr,b\n" * 5,
+    ),
+    Case("header only", ["0 rows are too few for 3 folds", "Add rows"], {"header": True}, "u,v,label\n"),
     Case("sample weights", ["weights", "not supported", "drop ="], {"weights": "w"}),
     Case("misspelled file", ["thing.csv", "was searched", "did you mean 'things.csv'?"], {"path": "thing.csv"}),
     Case("other case", ["did you mean 'things.csv'?"], {"path": "THINGS.CSV"}),
-    Case("missing folder", ["deep/things.csv", "was searched", "sweep.toml, things.csv"], {"path": "deep/things.csv"}),
+    Case(
+        "missing folder",
+        ["deep/things.csv", "/deep does not exist", "was searched", "sweep.toml, things.csv"],
+        {"path": "deep/things.csv"},
+    ),
     Case(
         "folder for a file", ["is a folder, but a file is required", "things.csv", "Set path to a file"], {"path": "."}
     ),
@@ -90,7 +106,12 @@ CASES = [
     Case("other number of folds", ["folds = 'v'", "5 distinct values (0, 1, 2, 3, 4)", "folds = 5"], {"folds": "v"}),
     Case("missing group", ["'u'", "groups", "row 10", "missing = 'drop'"], {"groups": "u"}, HEADED + ",1,a\n"),
     Case("unknown test mark", ["test = 'v'", "'2', '4', '3'", "true, 1, yes or test"], {"test": "v"}),
-    Case("empty test set", ["test set", "no usable row"], {"test": "z"}, "z," + HEADED.replace("\n", "\n0,")[:-2]),
+    Case(
+        "empty test set",
+        ["test set", "no usable row", "mark rows that have a label"],
+        {"test": "z"},
+        "z," + HEADED.replace("\n", "\n0,")[:-2],
+    ),
     Case("two test sets", ["test = 'v'", "test_path = 'b.csv'", "remove one"], {"test": "v", "test_path": "b.csv"}),
     Case("missing test file", ["no file", "tings.csv", "did you mean 'things.csv'?"], {"test_path": "tings.csv"}),
     Case("missing value", ["column 'v'", "row 10", "found 'N/A'", "missing = 'drop'"], content=HEADED + "1,N/A,a\n"),
@@ -145,6 +166,11 @@ CASES = [
     Case("column without values", ["column 'v'", "no value in any row"], GAPS, EMPTY),
     Case("gaps of sparse columns", ["missing = 'mean'", "remove this key"], SPARSE, "a 1:2\n"),
     Case("unknown samples to fit on", ["fit_on", "'all' or 'train'", "'test'"], {"fit_on": "test"}),
+    Case(
+        "chi-squared, scaled per trial",
+        ["column 'u' contains -", "below the minimum of the training set", "scale = 'minmax' with fit_on = 'all'"],
+        {"scale": "minmax", "fit_on": "train", "kernels": [{"family": "chi-squared"}]},
+    ),
     Case("no value in a training set", ["'u'", "training set of trial"], GAPS | {"folds": "v", "fit_on": "train"}, ODD),
 ]
 
@@ -156,6 +182,32 @@ def test_a_mistake_with_a_table(case: Case, folder: Path) -> None:
     text = refused(folder, "sweep.toml")
     for word in case.words:
         assert word in text
+
+
+def test_hidden_files_are_not_listed(folder: Path) -> None:
+    put_config(folder, config_values(path="absent/data.csv"))
+    put(folder, HEADED)
+    put(folder, "", ".hidden")
+    assert "it contains sweep.toml, things.csv." in refused(folder, "sweep.toml")
+    (folder / "empty").mkdir()
+    put(folder, "", "empty/.hidden")
+    put_config(folder, config_values(path="empty/data.csv"))
+    assert "it contains no visible files." in refused(folder, "sweep.toml")
+
+
+@pytest.mark.parametrize(
+    ("dataset", "words"),
+    [
+        ({"groups": "label"}, ["groups = 'label' has 2", "choose another column with at least 3 values"]),
+        ({"folds": "label"}, ["folds = 'label' has 2", "choose another column with 3 to 100 values"]),
+    ],
+)
+def test_two_folds_are_not_offered(dataset: dict[str, Any], words: list[str], folder: Path) -> None:
+    put_config(folder, config_values(target="v", task="regression", **dataset))
+    put(folder, HEADED)
+    text = refused(folder, "sweep.toml")
+    assert all(word in text for word in words)
+    assert "[protocol]" not in text
 
 
 def test_a_tilde_is_the_home_directory(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -151,6 +151,17 @@ def test_a_key_that_was_added_later_does_not_change_the_digest_if_it_has_its_def
     assert config_digest(parsed(changed(values, place, LATER_KEYS[key]))) == config_digest(parsed(values))
 
 
+def test_a_whole_number_may_be_written_as_a_float() -> None:
+    kernels = [{"family": "rank-one", "features": "unigrams"}]
+    dataset = {"name": "words", "task": "regression", "source": "text", "path": "words.txt", "kernels": kernels}
+    one, other = (
+        parsed(synthetic_values() | {"seed": seed, "dataset": [dataset | {"min_df": min_df}]})
+        for seed, min_df in ((2, 3), (2.0, 3.0))
+    )
+    assert one == other
+    assert config_digest(one) == config_digest(other)
+
+
 def test_fit_on_all_does_not_change_the_digest() -> None:
     assert config_digest(parsed(synthetic_values(fit_on="all"))) == config_digest(parsed(synthetic_values()))
     assert differences(parsed(synthetic_values(fit_on="all")), parsed(synthetic_values())) == []

@@ -55,6 +55,40 @@ def test_a_first_line_that_is_a_sample(content: str, tmp_path: Path) -> None:
     assert list(map(str, read(tmp_path, content).columns)) == ["0", "1", "2"]
 
 
+SAMPLE_NOTE = (
+    "the first line of things.csv is read as a sample; set header = true if it contains the names of the columns"
+)
+
+
+@pytest.mark.parametrize(
+    ("content", "is_noted"),
+    [
+        ("col,y\n" + "r,u\nb,v\n" * 15, True),
+        ("col,y\n" + ",u\nb,v\n" * 15, True),  # with gaps
+        ("col,y\n" + "".join(f"the text {i},{'uv'[i % 2]}\n" for i in range(9)), True),  # one column is repeated
+        ("r,v\n" + "r,u\nb,v\n" * 15, False),  # both texts occur below
+        ("r,y\n" + "r,u\nb,v\n" * 15, False),  # one of them does
+        ("x,a\n" + "".join(f"t{i},w{i}\n" for i in range(9)), False),  # no text occurs twice
+        (ROWS, False),
+        ("?,?\n" + "r,u\nb,v\n" * 15, False),
+    ],
+)
+def test_a_first_line_that_may_be_a_header_above_text_is_reported(content: str, is_noted: bool, tmp_path: Path) -> None:
+    file = put(tmp_path, content)
+    frame, notes = read_frame(file, file_dataset())
+    assert len(frame) == content.count("\n")
+    assert (notes == (SAMPLE_NOTE,)) == is_noted
+    for header in (True, False):
+        assert read_frame(file, file_dataset(header=header))[1] == ()
+
+
+def test_a_sample_that_may_be_a_header_is_noted_in_the_run(tmp_path: Path) -> None:
+    put(tmp_path, "col,y\n" + "r,u\nb,v\n" * 15)
+    samples = load(tmp_path, encode="onehot", positive=["u"])
+    assert SAMPLE_NOTE in samples.notes
+    assert len(samples.order) == 31
+
+
 def test_gaps_and_words_for_them_do_not_hide_a_header(tmp_path: Path) -> None:
     assert read(tmp_path, ",v,label\n1,N/A,a\n2,None,b\n3,4,a\n").columns.tolist() == ["Unnamed: 0", "v", "label"]
 

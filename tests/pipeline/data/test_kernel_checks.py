@@ -105,7 +105,7 @@ def test_an_indefinite_kernel_is_refused_with_its_smallest_eigenvalue(tmp_path: 
     kernel, values = indefinite(-0.25)
     with pytest.raises(DataError) as caught:
         checked(tmp_path, kernel)
-    relative = f"{0.25 / values.max():.3g} of the largest ({values.max():.3g})"
+    relative = f"{0.25 / values.max():.3g} of the largest in absolute value ({values.max():.3g})"
     for words in ("not positive semi-definite", "eigenvalue is -0.25", relative, "1e-10", "psd = 'clip'"):
         assert words in str(caught.value)
 

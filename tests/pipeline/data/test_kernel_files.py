@@ -1,6 +1,7 @@
 """Files of precomputed kernels in every format are read in parts."""
 
 import os
+import zipfile
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -76,6 +77,21 @@ def put_group(path: Path) -> None:
     zarr.create_group(str(path))
 
 
+def put_metadata(path: Path) -> None:
+    path.mkdir()
+    (path / "zarr.json").write_text('{"node_type": ')
+
+
+def put_other_entry(path: Path) -> None:
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("a.txt", "no array")
+
+
+def put_archive(path: Path) -> None:
+    with path.open("wb") as file:
+        np.savez(file, kernel=np.zeros((9, 9)))
+
+
 def put_short(path: Path) -> None:
     np.save(path, np.zeros((9, 9)))
     os.truncate(path, 500)
@@ -92,14 +108,31 @@ def put_values(values: Any) -> Any:
         ("string.zarr", None, "no folder"),
         ("string.zarr", put_text, "string.zarr is a file, but a folder is required"),
         ("string.csv", put_text, r"must end in \.npy or \.npz or \.zarr"),
-        ("string.npy", put_text, "cannot read .*string.npy as 'npy'"),
-        ("string.npz", put_text, "cannot read .*string.npz as 'npz': it is not an npz file"),
+        (
+            "string.npy",
+            put_text,
+            r"kernels\[0\]\.path: string\.npy cannot be read: it is not an npy file\. Save .* numpy\.save, or",
+        ),
+        ("string.npz", put_text, r"string\.npz cannot be read: it is not an npz file\. Save .* numpy\.savez, or"),
         ("string.npz", put_two, r"2 arrays \(a, b\); one array is required"),
-        ("string.zarr", put_group, "cannot read .*string.zarr as 'zarr'"),
-        ("string.npy", put_short, "cannot read .*string.npy"),
-        ("string.npy", put_values(np.zeros((9, 9), complex)), "complex128; real numbers"),
-        ("string.npy", put_values(np.full((9, 9), "a")), "real numbers"),
-        ("string.npy", put_values(np.full((9, 9), None)), "cannot read"),
+        ("string.npz", put_other_entry, r"its entry 'a\.txt' is not an array"),
+        (
+            "string.zarr",
+            put_group,
+            r"string\.zarr cannot be read: it is not a zarr array\. Save .* zarr\.save_array, or",
+        ),
+        ("string.zarr", Path.mkdir, r"string\.zarr cannot be read: it is not a zarr array"),
+        ("string.zarr", put_metadata, r"string\.zarr cannot be read: it is not a zarr array"),
+        ("string.npy", put_archive, "it is not an npy file"),
+        ("string.npy", put_short, r"incomplete: 276 bytes of its array of shape \(9, 9\) are missing"),
+        ("string.npy", Path.touch, "it is not an npy file"),
+        (
+            "string.npy",
+            put_values(np.zeros((9, 9), complex)),
+            r"complex128; real numbers are required\. Save its real part: K\.real",
+        ),
+        ("string.npy", put_values(np.full((9, 9), "a")), r"real numbers .* K\.astype\(float\)"),
+        ("string.npy", put_values(np.full((9, 9), None)), "has the type object; real numbers"),
     ],
 )
 def test_what_is_not_a_kernel_is_refused(name: str, put: Any, words: str, tmp_path: Path) -> None:
@@ -115,7 +148,10 @@ def test_a_damaged_chunk_is_reported(tmp_path: Path) -> None:
     chunk = tmp_path / "string.zarr" / "c" / "1" / "1"
     chunk.write_bytes(b"x" * chunk.stat().st_size)
     file = found(file.path, 9)
-    with pytest.raises(DataError, match=r"dataset 'things': cannot read .*string\.zarr"), file.open() as opened:
+    with (
+        pytest.raises(DataError, match=r"dataset 'things': kernels\[0\]\.path: string\.zarr cannot be read"),
+        file.open() as opened,
+    ):
         opened.read(0, np.arange(9), np.arange(9))
 
 

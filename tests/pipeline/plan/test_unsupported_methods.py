@@ -76,6 +76,13 @@ def test_class_weights_are_for_classifications() -> None:
     regression, classification = plan_of(parsed(values)).datasets
     assert {task.class_weight for task in regression.of(FitTask)} == {None}
     assert {task.class_weight for task in classification.of(FitTask)} == {"balanced"}
+    assert not any("class_weight" in note for note in lines(plan_of(parsed(values)).notes()))
+
+
+def test_class_weights_without_a_classification_are_noted() -> None:
+    values = synthetic_values() | {"fit": {"class_weight": "balanced"}}
+    unused = "note: dataset 'made': [fit] class_weight = 'balanced' is not used, since there is no classification"
+    assert unused in lines(plan_of(parsed(values)).notes())
 
 
 def test_methods_that_need_all_products_are_for_5000_kernels_at_most() -> None:

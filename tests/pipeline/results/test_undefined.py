@@ -180,6 +180,13 @@ def test_kernels_that_are_the_identity_or_constant_are_noted(tmp_path: Path) -> 
     assert not any("gaussian(2^-2)" in line for line in said)
 
 
+def test_kernels_that_are_all_constant_are_noted_with_what_to_do(tmp_path: Path) -> None:
+    features = np.random.default_rng(0).normal(size=(20, 3))
+    (note,) = notes_of(run(tmp_path, features, features[:, 0], [{"family": "gaussian", "gamma": [1e-320]}]))
+    assert "1 of 1 kernels are constant on a training set" in note
+    assert note.endswith("; choose a larger gamma, a smaller length_scale or another kernel")
+
+
 @pytest.mark.parametrize("scale", ["standard", "minmax"])
 def test_narrow_kernels_on_scaled_features_are_noted(scale: str, tmp_path: Path) -> None:
     """Users may try wide ranges of gamma on features of unit size."""
@@ -188,6 +195,7 @@ def test_narrow_kernels_on_scaled_features_are_noted(scale: str, tmp_path: Path)
     done = run(tmp_path, features, features[:, 0], kernels, scale=scale)
     (note,) = [line for line in notes_of(done) if "the identity up to rounding" in line]
     assert "1 of 2 kernels" in note
+    assert "choose a smaller gamma, or a larger length_scale: gaussian(2^10)" in note
     assert "gaussian(2^10) (every trial)" in note
     assert "gaussian(2^10)" in (done[0] / "results/notes.csv").read_text()
 
