@@ -165,8 +165,8 @@ def _given_folds(labels: pd.Series, folds: int, name: str) -> Integers:
     if len(known) != folds:
         listed = ", ".join(map(str, known[:MAX_LISTED])) + (", ..." if len(known) > MAX_LISTED else "")
         raise DataError(
-            f"dataset {name!r}: folds = {labels.name!r} has {counted(len(known), 'distinct value')} ({listed}), but there are "
-            f"{folds} folds; {_set_folds(len(known))}choose another column with {MIN_FOLDS} to {MAX_FOLDS} "
+            f"dataset {name!r}: folds = {labels.name!r} has {counted(len(known), 'distinct value')} ({listed}), but "
+            f"there are {folds} folds; {_set_folds(len(known))}choose another column with {MIN_FOLDS} to {MAX_FOLDS} "
             "values"
         )
     return codes.astype(np.int64)
@@ -179,8 +179,8 @@ def _grouped(
     if len(known) < folds:
         raise DataError(
             f"dataset {name!r}: groups = {groups.name!r} has {counted(len(known), 'distinct value')}, but there are "
-            f"{folds} folds, and a group stays in one fold; {_set_folds(len(known))}choose another column with at least "
-            f"{folds if len(known) >= MIN_FOLDS else MIN_FOLDS} values"
+            f"{folds} folds, and a group stays in one fold; {_set_folds(len(known))}choose another column with at "
+            f"least {folds if len(known) >= MIN_FOLDS else MIN_FOLDS} values"
         )
     return group_folds(codes.astype(np.int64), classes, folds, random)
 
