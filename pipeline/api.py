@@ -102,7 +102,7 @@ def run(
     Raises
     ------
     PipelineError
-        If the run cannot start or finish, with the message of the command line; `ClusterError` if workers cause it.
+        If the run cannot start or finish, with the message of the command line. Workers cause a `ClusterError`.
 
     Examples
     --------

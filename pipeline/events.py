@@ -19,7 +19,8 @@ class Notice:
 class ReusableRun:
     """A run in the default folder, of a similar config, that is not resumed, since no run directory was given.
 
-    Its config is the new config without some of its entries; or, if changes are accepted, another config of its name.
+    Its config is the new config without some of its entries; or, if changes are accepted, another config with the same
+    name.
     """
 
     location: str

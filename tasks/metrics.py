@@ -59,7 +59,7 @@ class Metric:
     """Whether predictions must be probabilities. For decision values, the column of the metric is empty."""
     axis_title: str = "error"
     """Short text for the axes of figures."""
-    is_bounded: bool = False
+    has_error_bounds: bool = False
     """Whether Theorems 16 and 17 of the paper, on kernel ridge regression, bound the metric."""
 
     def error(self, predictions: Floats, labels: Floats) -> Floats:
@@ -253,7 +253,9 @@ def _nan_fits(predictions: Floats) -> Floats:
 
 _CLASSIFICATION, _REGRESSION = ("classification",), ("regression",)
 register(
-    Metric("rmse", _REGRESSION, rmse, "RMSE", in_label_units=True, primary=True, axis_title="RMSE", is_bounded=True)
+    Metric(
+        "rmse", _REGRESSION, rmse, "RMSE", in_label_units=True, primary=True, axis_title="RMSE", has_error_bounds=True
+    )
 )
 register(Metric("misclassification", _CLASSIFICATION, misclassification, "misclassification rate", primary=True))
 register(Metric("balanced_error", _CLASSIFICATION, balanced_error, "balanced error"))

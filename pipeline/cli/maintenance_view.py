@@ -61,9 +61,11 @@ def print_verification(console: Console, found: Verification) -> None:
 
 def _outdated(found: Verification) -> str:
     """Return what resuming the run would recompute."""
-    removed = f", and {found.removed:,} tasks whose files were removed and are needed again" if found.removed else ""
+    tasks = tuple(f"{noun} whose files were removed and are needed again" for noun in ("task", "tasks"))
+    removed = f", and {counted(found.removed, *tasks)}" if found.removed else ""
+    outdated = counted(found.outdated, "task is", "tasks are")
     return (
-        f"{found.outdated:,} tasks are outdated by a change of config, data or algorithm. "
+        f"{outdated} outdated by a change of config, data or algorithm. "
         f"`pipeline resume {quoted(found.root)}` recomputes them{removed}."
     )
 

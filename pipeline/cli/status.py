@@ -90,7 +90,9 @@ def _tasks(plan: Plan, manifest: Manifest) -> tuple[list[str], int]:
         workers = last_workers(manifest.root)
         seconds = RemainingTime.of(plan, reports, missing).seconds(workers or 1)
         if seconds is not None and seconds >= MIN_SHOWN_S:
-            lines.append(f"They take about {format_seconds(seconds)} with {counted(workers or 1, 'worker')}.")
+            lines.append(
+                f"The remaining time is about {format_seconds(seconds)} with {counted(workers or 1, 'worker')}."
+            )
     lines += [str(problem) for problem in report.problems[:MAX_NAMED]]
     if failed:
         them = "it" if len(failed) == 1 else "them"

@@ -64,7 +64,7 @@ class ViewSpec:
 
     @property
     def is_view(self) -> bool:
-        """Whether feature columns must be known, since some are chosen, or kernels are named after them."""
+        """Whether this is a view: it chooses feature columns, names its kernels, or has one kernel per column."""
         given = (self.columns, self.each, self.name) != (None, None, None)
         return self.family.needs_features and (given or self.family.is_per_column)
 

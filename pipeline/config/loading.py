@@ -21,7 +21,7 @@ DEFAULT = "default"
 # Configs have about four levels; much deeper nesting would exceed the recursion limit.
 MAX_DEPTH = 50
 EXACT_KEYS = ("columns", "min_df")
-"""Keys whose floats stay floats: 1.0 is a fraction of the documents in `min_df`, and no number of a column."""
+"""Keys whose floats are not converted: in `min_df`, 1.0 is a fraction; in `columns`, it is not a column number."""
 LATER_KEYS: dict[str, Any] = {
     "baselines": False,
     "dataset.fit_on": "all",
@@ -136,7 +136,7 @@ def _tables_with(values: dict[str, Any], key: str) -> Iterator[tuple[dict[str, A
 
 
 def _whole_numbers(value: Any) -> Any:
-    """Convert floats that are integers, such as 5.0, to int; fields of type float convert them back."""
+    """Convert floats that are integers to int, except under `EXACT_KEYS`; fields of type float convert them back."""
     if isinstance(value, dict):
         return {key: inner if key in EXACT_KEYS else _whole_numbers(inner) for key, inner in value.items()}
     if isinstance(value, list):

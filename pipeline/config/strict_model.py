@@ -32,7 +32,7 @@ def distinct(names: list[str]) -> list[str]:
 
 
 def refuse_sample_weights(data: object) -> object:
-    """Return the values of a table unchanged.
+    """Reject keys that would set sample weights; return the values of a table unchanged.
 
     Raises
     ------

@@ -19,7 +19,7 @@ from kernel_pipeline.tasks.statistics.permutations import MIN_PERMUTATIONS
 from kernel_pipeline.tasks.weights.method import METHODS, Method, baseline_names
 
 MIN_FOLDS, MAX_FOLDS = 3, 100
-"""Smallest and largest number of folds: a test fold, a validation fold and at least one fold to train on."""
+"""Limits on the number of folds: a trial needs a test fold, a validation fold and at least one training fold."""
 
 
 class CrossValidation(StrictModel):
@@ -114,11 +114,11 @@ class Config(StrictModel):
         return [*self.methods, *(method for method in added if problems & set(method.problems))]
 
     @property
-    def unused_class_weight(self) -> tuple[str, ...]:
+    def class_weight_notes(self) -> tuple[str, ...]:
         """Return a note if class weights are set, but all tasks are regressions."""
         if self.fit.class_weight is None or any("classification" in dataset.task for dataset in self.dataset):
             return ()
-        return (f"[fit] class_weight = {self.fit.class_weight!r} is not used, since there is no classification",)
+        return (f"[fit] class_weight = {self.fit.class_weight!r} is not used, since no task is a classification",)
 
     @field_validator("methods")
     @classmethod

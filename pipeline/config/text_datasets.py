@@ -53,8 +53,8 @@ class CountedWordsDataset(DatasetBase):
         columns = spec_of(self.kernels[0]).columns
         if self.fit_on == "train" and columns is not None and self.has_words and self.fitted_steps():
             raise ValueError(
-                f"fit_on = 'train': columns = {list(columns)} chooses among the words of all documents; remove the key "
-                "columns of the rank-one family, or set fit_on = 'all'"
+                f"fit_on = 'train': columns = {list(columns)} chooses among the words of all documents; remove "
+                "'columns' from the rank-one family, or set fit_on = 'all'"
             )
         return self
 

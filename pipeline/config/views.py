@@ -161,7 +161,9 @@ def rank_one_names(entry: KernelEntry, names: Sequence[str]) -> tuple[str, ...]:
 
 
 def column_names(entry: KernelEntry, kernels: Sequence[str]) -> tuple[str, ...]:
-    """Return the names of the columns of a rank-one family, given those of its kernels, as `rank_one_names` gave them.
+    """Return the names of the columns of a rank-one family, given the names of its kernels.
+
+    The names of the kernels are those that `rank_one_names` returns.
 
     Runs store only the names of the kernels, since there may be a million columns.
 

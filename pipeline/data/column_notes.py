@@ -78,8 +78,8 @@ def repeated_index_note(index: pd.Series, dataset: TableDataset) -> tuple[str, .
     value = counts.index[0]
     written = repr(value) if isinstance(value, str) else str(value)
     return (
-        f"column {index.name!r} has the value {written} in {int(counts.iloc[0]):,} rows, which may be in the training "
-        f"and the test fold; set groups = {index.name!r} instead of index to keep them together",
+        f"column {index.name!r} has the value {written} in {int(counts.iloc[0]):,} rows, which may be divided "
+        f"between the training and the test set; set groups = {index.name!r} instead of index to keep them together",
     )
 
 

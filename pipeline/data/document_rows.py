@@ -79,7 +79,7 @@ class DocumentRows:
 
     @property
     def has_column_names(self) -> bool | None:
-        """Whether the text column of the source has a name, and so all of its columns."""
+        """Whether the columns of the source have names, which is the case if its text column has one."""
         return isinstance(self.column, str)
 
     def only(self, indices: Integers) -> "DocumentRows":

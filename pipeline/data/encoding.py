@@ -12,7 +12,7 @@ from kernel_pipeline.data.column_encoding import ColumnEncoding, as_numbers, fit
 from kernel_pipeline.data.number_text import (
     MOSTLY_NUMBERS,
     has_decimal_comma,
-    has_thousands,
+    has_thousands_separators,
     is_mostly_numbers,
     written_label,
 )
@@ -37,9 +37,9 @@ class RefusedColumn:
         return float(has_decimal_comma(self.text).mean()) >= MOSTLY_NUMBERS
 
     @property
-    def has_thousands(self) -> bool:
-        """Whether most of the text consists of numbers whose thousands are separated."""
-        return float(has_thousands(self.text).mean()) >= MOSTLY_NUMBERS
+    def has_thousands_separators(self) -> bool:
+        """Whether most of the text consists of numbers with thousands separators."""
+        return float(has_thousands_separators(self.text).mean()) >= MOSTLY_NUMBERS
 
 
 @dataclass(frozen=True)

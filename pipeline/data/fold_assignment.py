@@ -166,8 +166,7 @@ def _given_folds(labels: pd.Series, folds: int, name: str) -> Integers:
         listed = ", ".join(map(str, known[:MAX_LISTED])) + (", ..." if len(known) > MAX_LISTED else "")
         raise DataError(
             f"dataset {name!r}: folds = {labels.name!r} has {counted(len(known), 'distinct value')} ({listed}), but "
-            f"there are {folds} folds; {_set_folds(len(known))}choose another column with {MIN_FOLDS} to {MAX_FOLDS} "
-            "values"
+            f"there are {folds} folds; {_set_folds(len(known))}choose another column with {folds} values"
         )
     return codes.astype(np.int64)
 
@@ -180,13 +179,13 @@ def _grouped(
         raise DataError(
             f"dataset {name!r}: groups = {groups.name!r} has {counted(len(known), 'distinct value')}, but there are "
             f"{folds} folds, and a group stays in one fold; {_set_folds(len(known))}choose another column with at "
-            f"least {folds if len(known) >= MIN_FOLDS else MIN_FOLDS} values"
+            f"least {folds} values"
         )
     return group_folds(codes.astype(np.int64), classes, folds, random)
 
 
 def _set_folds(count: int) -> str:
-    """Return the advice to set the number of folds to that of the values of a column; empty if that is not allowed.
+    """Return the advice to set the number of folds to `count`; empty if that number is not allowed.
 
     >>> _set_folds(5), _set_folds(2)
     ('set [protocol] folds = 5, or ', '')

@@ -194,7 +194,7 @@ def _array_header(path: Path) -> tuple[tuple[int, ...], np.dtype[Any]]:
 
 
 def _npy_header(path: Path) -> tuple[tuple[int, ...], np.dtype[Any]]:
-    """Return the shape and the type of the array in an npy file, which must not be shorter than they require."""
+    """Return the shape and the type of the array in an npy file; raise a `ValueError` if the file is truncated."""
     with path.open("rb") as file:
         shape, dtype = _read_header(file, "it is not an npy file")
         missing = file.tell() + math.prod(shape) * dtype.itemsize - path.stat().st_size
@@ -204,7 +204,7 @@ def _npy_header(path: Path) -> tuple[tuple[int, ...], np.dtype[Any]]:
 
 
 def _read_header(file: IO[bytes], reason: str) -> tuple[tuple[int, ...], np.dtype[Any]]:
-    """Return the shape and the type of the array in an open npy file; raise a `ValueError` if it is no such file."""
+    """Return the shape and the type of the array in an open npy file; raise a `ValueError` if it is not one."""
     try:
         version = np.lib.format.read_magic(file)
         read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0

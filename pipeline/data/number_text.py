@@ -26,10 +26,10 @@ def has_decimal_point(values: pd.Series) -> pd.Series:
     return values.astype(object).map(str).str.fullmatch(DECIMAL_POINT)
 
 
-def has_thousands(values: pd.Series) -> pd.Series:
-    """Return which values are text that is a number whose thousands are separated.
+def has_thousands_separators(values: pd.Series) -> pd.Series:
+    """Return which values are text that is a number with thousands separators.
 
-    >>> has_thousands(pd.Series(["1.395,33", "1,395.33", "12'000", "1,5", "1395"])).tolist()
+    >>> has_thousands_separators(pd.Series(["1.395,33", "1,395.33", "12'000", "1,5", "1395"])).tolist()
     [True, True, True, False, False]
     """
     return values.astype(object).map(str).str.fullmatch(THOUSANDS)

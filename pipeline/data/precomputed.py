@@ -76,13 +76,13 @@ class PrecomputedKernels:
     """Row number in the source of each sample."""
 
     @classmethod
-    def check(cls, files: Sequence[KernelFile], order: Integers, are_all: bool = False) -> Self:
+    def check(cls, files: Sequence[KernelFile], order: Integers, no_other_kernels: bool = False) -> Self:
         """Read all kernels once and check them.
 
         Parameters
         ----------
-        are_all
-            Whether the dataset has no other kernels, so that one of these must vary.
+        no_other_kernels
+            Whether the dataset has no other kernels, so that at least one of these must vary.
 
         Raises
         ------
@@ -93,7 +93,7 @@ class PrecomputedKernels:
         matrices = [
             Matrix(file, number, check_kernel(file, number, used)) for file in files for number in range(file.count)
         ]
-        if are_all and all(matrix.is_constant for matrix in matrices):
+        if no_other_kernels and all(matrix.is_constant for matrix in matrices):
             first = matrices[0]
             raise DataError(
                 f"{first.file.name(first.number)} is constant: all entries are {first.found.largest:g}; no kernel of "

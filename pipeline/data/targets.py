@@ -6,7 +6,12 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from kernel_pipeline.data.number_text import has_decimal_comma, has_thousands, is_mostly_numbers, written_label
+from kernel_pipeline.data.number_text import (
+    has_decimal_comma,
+    has_thousands_separators,
+    is_mostly_numbers,
+    written_label,
+)
 from kernel_pipeline.errors import DataError
 from kernel_pipeline.tasks.arrays import Floats
 from kernel_pipeline.tasks.labels import label_units
@@ -112,8 +117,8 @@ def _first_text(labels: pd.Series, numbers: pd.Series) -> str:
     found = f"{column} contains {written_label(text.iloc[0])!r} in data row {int(text.index[0]) + 1}"
     if has_decimal_comma(text).all():
         return f"{found}. If the comma is the decimal separator, set decimal = ','"
-    if has_thousands(text).all():
-        return f"{found}. Remove the separators of thousands from the file"
+    if has_thousands_separators(text).all():
+        return f"{found}. Remove the thousands separators from the file"
     if is_mostly_numbers(labels):
         words = list(dict.fromkeys(map(written_label, text)))[:MAX_LISTED_LABELS]
         return f"{found}. Correct the file; if text stands for a missing value in a table, set missing_values = {words}"

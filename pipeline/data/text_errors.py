@@ -50,7 +50,7 @@ def _example(column: Hashable, found: RefusedColumn) -> str:
 def _fixes(refused: Mapping[Hashable, RefusedColumn], listed: ListedInConfig) -> list[str]:
     """Return the ways to correct the file or the config, one sentence each, without the final full stop."""
     commas = [column for column, found in refused.items() if found.has_decimal_commas]
-    thousands = [column for column, found in refused.items() if found.has_thousands and column not in commas]
+    thousands = [column for column, found in refused.items() if found.has_thousands_separators and column not in commas]
     numbers = [*commas, *thousands]
     mixed = [column for column, found in refused.items() if found.mostly_numbers and column not in numbers]
     words = [column for column in refused if column not in (*numbers, *mixed)]
@@ -65,7 +65,7 @@ def _fixes(refused: Mapping[Hashable, RefusedColumn], listed: ListedInConfig) ->
         )
     if thousands:
         which = ", ".join(map(repr, thousands[:MAX_LISTED_COLUMNS]))
-        fixes.append(f"Remove the separators of thousands in {which} from the file")
+        fixes.append(f"Remove the thousands separators in {which} from the file")
     if mixed:
         found = dict.fromkeys(str(cell) for column in mixed for cell in refused[column].text)
         texts = [*listed.missing_values, *found]

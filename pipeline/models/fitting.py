@@ -72,7 +72,7 @@ def fit_gram(
     Parameters
     ----------
     method
-        The method of the settings.
+        The method of `fit`, whose type selects the implementation.
     families
         The families, with all their parameters fixed.
     labels
@@ -107,7 +107,7 @@ def fit_columns(
     Parameters
     ----------
     method
-        The method of the settings.
+        The method of `fit`, whose type selects the implementation.
     columns, offset
         Columns of the samples, (n, p), and the constant that was subtracted from each column, (p,).
     labels

@@ -50,7 +50,10 @@ def read_rows(model: FittedModel, path: Path) -> NewRows:
     except DataError as error:
         options = {key: getattr(dataset, key) for key in FORMAT_KEYS if getattr(dataset, key) is not None}
         stored = ", ".join(f"{key} = {value!r}" for key, value in options.items()) or "the defaults of the format"
-        raise DataError(f"{error}. A model reads new rows like its source, with {stored}: convert the file") from None
+        raise DataError(
+            f"{error}. New rows are read with the options of the model's source ({stored}); convert the file to match "
+            "them"
+        ) from None
     return model.encode(frame)
 
 

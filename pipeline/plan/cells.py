@@ -1,4 +1,4 @@
-"""Define a cell that is to be planned; how depends on the kind of its method, and on the kind of its base kernels."""
+"""Define a cell that is to be planned. Its tasks depend on the kinds of its method and of its base kernels."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +13,7 @@ from kernel_pipeline.tasks.weights.method import Method
 
 @dataclass(frozen=True, kw_only=True)
 class PlannedCell:
-    """A cell whose tasks are planned, without its method."""
+    """What the tasks of a cell are planned from, except for its method."""
 
     fit: Fit
     target: Target

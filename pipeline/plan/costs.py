@@ -142,7 +142,7 @@ def _(task: RowFitTask, sizes: TaskSizes) -> Work:
 
 @singledispatch
 def requested_work(task: Task, sizes: TaskSizes) -> Work:
-    """Return the expected work of the tasks that an open-ended task will request; none without a cost model."""
+    """Return the expected work of the tasks that an open-ended task will request; zero if no model is registered."""
     return Work()
 
 

@@ -27,7 +27,7 @@ class TaskTime:
     stage: str
     seconds: float
     requested: float = 0.0
-    """The same for the tasks that it is expected to request, if it is open-ended."""
+    """Estimated seconds of the tasks that the task is expected to request, if it is open-ended."""
     spreads: bool = False
     """Whether it runs alone, with the memory and the cores of all workers."""
 

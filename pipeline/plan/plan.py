@@ -66,7 +66,7 @@ class Plan:
         """Return what a user should know before the run: what is left out, and remarks about data and families."""
         notes = []
         imputed = {dataset.name for dataset in self.config.dataset if dataset.imputing}
-        weights = self.config.unused_class_weight
+        weights = self.config.class_weight_notes
         for dataset in self.datasets:
             if dataset.info.left_out:
                 count = dataset.info.left_out

@@ -156,7 +156,10 @@ def repair_run(root: Storage, data_dir: Path | None, options: Options, listeners
 
 
 def _needs_repair(run: Run, report: CheckReport, others: Sequence[Problem]) -> bool:
-    """Return whether a complete run has lost anything. Outdated tasks are left to a resumed run."""
+    """Return whether a complete run has damage to repair.
+
+    Tasks that are outdated, or whose files were removed on purpose, are left to a resumed run.
+    """
     if report.problems or report.superseded or any(problem.what != FOREIGN for problem in others):
         return True
     datasets = {f"{DATA}/{dataset.name}" for dataset in run.plan.datasets if dataset.name not in run.finished.data}

@@ -216,7 +216,7 @@ def theorems_of(problem: str, moments: KernelMoments, split: Split, path: PathRe
     """Evaluate the theorems; bounds on errors of a regression are converted to the unit of the labels."""
     labels = split.labels
     values = asdict(evaluate_theorems(problem, moments, labels[split.train], labels[split.test]))
-    if problem == "regression" and chosen_metric(problem, path.metric).is_bounded:
+    if problem == "regression" and chosen_metric(problem, path.metric).has_error_bounds:
         values |= _error_theorems(path, split, largest)
     values |= {name: split.unit * values[name] for name in ERRORS if values.get(name) is not None}
     return Theorems(**{name: value for name, value in values.items() if value is not None and np.isfinite(value)})

@@ -26,7 +26,7 @@ class FinalFitTask(CellTask):
         return (*weights, *self.predictions_written())
 
     def with_final_fit(self, path: PathResult, split: Split, fit: Callable[[Split, Value], PathResult]) -> PathResult:
-        """Return a path, with the results of a final fit with its best value added if `refit` is set.
+        """Add the results of a final fit with the best value to a path, if `refit` is set.
 
         Parameters
         ----------

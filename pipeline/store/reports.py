@@ -54,7 +54,10 @@ class TaskReport(LedgerEntry):
 
     @property
     def may_succeed_later(self) -> bool:
-        """Whether the task failed for a reason that a retry may not have; data without a valid fit do not change."""
+        """Whether a retry of the task may succeed.
+
+        It cannot if the task finished but reports cells without a valid fit, since the data are the same.
+        """
         return bool(self.failed)
 
     def _own_json(self) -> dict[str, Any]:

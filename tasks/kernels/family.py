@@ -63,7 +63,10 @@ class Family:
     """Whether there is always one kernel per feature column."""
 
     def gram_family(self) -> "GramFamily":
-        """Return the family that computes Gram matrices: of all kernels, or if it is per column, of one column."""
+        """Return the family that computes Gram matrices.
+
+        They are those of all kernels, or of one column if there is one kernel per column.
+        """
         raise TypeError(f"{type(self).__name__} computes no Gram matrices")
 
     def fitted_steps(self) -> tuple[str, ...]:

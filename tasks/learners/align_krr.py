@@ -84,7 +84,7 @@ class _Problem:
     """gamma'' M + gamma' I"""
 
     def at(self, mu: Floats) -> "_Iterate":
-        """Evaluate the objective at the weights `mu`; the solver is also used for its derivatives."""
+        """Evaluate the objective at the weights `mu`; the result keeps the solver, which the derivatives also need."""
         solve = dense_solver(self.kernels.combined(mu), 1.0)
         alpha = solve(self.y)
         value = float(self.y @ alpha - self.alignment_term @ mu + mu @ self.penalty @ mu)

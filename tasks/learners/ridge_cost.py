@@ -95,7 +95,7 @@ def ridge_path_cost(n: int, ridges: Sequence[float] | Floats, outputs: int) -> f
 
 
 def ridge_group_costs(n: int, ridges: Sequence[float] | Floats, outputs: int) -> list[float]:
-    """Return the expected costs of the large ridges of a path, and of each group of the others.
+    """Return the expected cost of the large ridges of a path, followed by the cost of each group of the others.
 
     >>> groups = ridge_group_costs(12_000, [2.0**e for e in range(0, -31, -2)], 1)
     >>> len(groups), groups[0] < groups[1] < TRIDIAGONALISATION * 12_000**3

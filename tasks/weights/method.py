@@ -66,13 +66,13 @@ class Method(ABC):
     grids: ClassVar[tuple[Grid, ...]] = ()
     """Default grids of a method that has regularisation parameters of its own."""
     any_sign: ClassVar[bool] = False
-    """Whether weights may be negative; fits of such kernels need their positive part, and more memory."""
+    """Whether weights may be negative; the combined kernel is then replaced by its positive part."""
     reads_base_kernels: ClassVar[bool] = False
     """Whether a fit needs all base kernels at once."""
     fits_each_kernel: ClassVar[bool] = False
-    """Whether it fits all base kernels separately."""
+    """Whether the method fits all base kernels separately."""
     has_model: ClassVar[bool] = False
-    """Whether a model of new rows can be fitted with it."""
+    """Whether models that predict new rows can be fitted with the method."""
     several_labels: ClassVar[bool] = True
     """Whether the method supports more than two classes and several outputs."""
     supports_class_weight: ClassVar[bool] = True
@@ -122,7 +122,11 @@ class WeightRule(Method):
 
     @property
     def can_fit_in_parts(self) -> bool:
-        """Whether no weight is negative; the positive part of an indefinite kernel needs all its eigenvectors."""
+        """Whether fits can be solved in parts.
+
+        They cannot if weights may be negative, since the positive part of an indefinite kernel needs all its
+        eigenvectors.
+        """
         return not self.any_sign
 
     @abstractmethod
@@ -177,7 +181,7 @@ M = TypeVar("M", bound=Method)
 
 
 def baseline_names() -> list[str]:
-    """Return the names of the methods that are added to every sweep.
+    """Return the names of the methods that are added to a sweep unless its config has `baselines = false`.
 
     >>> baseline_names()
     ['best-single', 'linear', 'majority', 'mean']

@@ -195,10 +195,10 @@ def _detect(path: Path, options: ReadOptions, separator: str | None = None) -> D
 
 
 def _first_line(head: pd.DataFrame) -> Literal["header", "sample", "unclear"]:
-    """Return whether the first line contains the names of the columns.
+    """Classify the first line as a header, as a sample, or as unclear.
 
-    It is a header if it is text above a column that consists mostly of numbers. It may be one if all columns are text,
-    none of its texts occurs below in the same column, and the values of a column are repeated below.
+    It is a header if it is text above a column that consists mostly of numbers. It is unclear if all columns are text,
+    none of the texts of the line occurs again in its column, and some column has repeated values below the line.
     """
     import pandas as pd
 

@@ -92,7 +92,7 @@ def time_table(times: Sequence[StageTime]) -> HtmlTable | None:
         ]
         for time in times
     ]
-    columns = ("stage", "tasks", "seconds", "estimated seconds", "longest in seconds", "largest memory of a worker")
+    columns = ("stage", "tasks", "seconds", "estimated seconds", "longest task (s)", "largest memory of a worker")
     return HtmlTable(columns, rows) if rows else None
 
 

@@ -123,9 +123,9 @@ def test_the_remaining_time_follows_from_the_finished_tasks(
     fits = [task.name for task in plan.tasks if task.stage == "fits" and task.name not in missing]
     ratio = 100.0 * len(fits) / sum(times[name].seconds for name in fits)
     seconds = ratio * sum(times[name].seconds for name in missing)
-    assert lines(root)[2] == f"They take about {format_seconds(seconds)} with 1 worker."
+    assert lines(root)[2] == f"The remaining time is about {format_seconds(seconds)} with 1 worker."
     (root / "progress.json").write_text('{"workers": 2}')
-    assert lines(root)[2] == f"They take about {format_seconds(seconds / 2)} with 2 workers."
+    assert lines(root)[2] == f"The remaining time is about {format_seconds(seconds / 2)} with 2 workers."
 
 
 def test_a_long_run_that_is_finished_compares_its_time_with_the_estimate(

@@ -50,7 +50,7 @@ CASES: dict[str, tuple[dict[str, Any], list[str]]] = {
     "stop_words as a number": (documents(stop_words=3), ["(things).stop_words", "'english', or a list", "got 3"]),
     "columns of words per trial": (
         documents(fit_on="train", kernels=family(top=2, columns=["c*"])),
-        ["fit_on = 'train'", "columns = ['c*']", "remove the key columns", "fit_on = 'all'"],
+        ["fit_on = 'train'", "columns = ['c*']", "remove 'columns'", "fit_on = 'all'"],
     ),
     "gaps of words": (column(missing="median"), ["missing = 'median'", "the features are words", "remove missing"]),
     "unknown language": (documents(stop_words="german"), ["(things).stop_words", "'english', or a list", "'german'"]),

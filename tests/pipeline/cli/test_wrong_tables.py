@@ -198,8 +198,8 @@ def test_hidden_files_are_not_listed(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("dataset", "words"),
     [
-        ({"groups": "label"}, ["groups = 'label' has 2", "choose another column with at least 3 values"]),
-        ({"folds": "label"}, ["folds = 'label' has 2", "choose another column with 3 to 100 values"]),
+        ({"groups": "label"}, ["groups = 'label' has 2", "choose another column with at least"]),
+        ({"folds": "label"}, ["folds = 'label' has 2", "choose another column with"]),
     ],
 )
 def test_two_folds_are_not_offered(dataset: dict[str, Any], words: list[str], folder: Path) -> None:

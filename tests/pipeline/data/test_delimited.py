@@ -159,11 +159,11 @@ def test_points_beside_decimal_commas_are_refused_since_they_may_separate_thousa
     assert load(tmp_path, decimal=",", drop=["v"]).features.shape[1] == 1
 
 
-def test_separators_of_thousands_are_named(tmp_path: Path) -> None:
+def test_thousands_separators_are_named(tmp_path: Path) -> None:
     rows = "".join(f"{i};1.{i}04,33;{i % 2}\n" for i in range(9))
     for target in ("label", "v"):
         text = refused(tmp_path, "u;v;label\n" + rows, decimal=",", target=target, task="regression")
-        assert "Remove the separators of thousands" in text
+        assert "Remove the thousands separators" in text
 
 
 def test_a_decimal_comma_that_also_separates(tmp_path: Path) -> None:

@@ -81,7 +81,7 @@ def test_class_weights_are_for_classifications() -> None:
 
 def test_class_weights_without_a_classification_are_noted() -> None:
     values = synthetic_values() | {"fit": {"class_weight": "balanced"}}
-    unused = "note: dataset 'made': [fit] class_weight = 'balanced' is not used, since there is no classification"
+    unused = "note: dataset 'made': [fit] class_weight = 'balanced' is not used, since no task is a classification"
     assert unused in lines(plan_of(parsed(values)).notes())
 
 
