@@ -64,7 +64,8 @@ class ClusterPanels:
         self._kernel: dict[int, Result] = {}
         self._factor: list[Result] = []
         self._ridge = 0.0
-        self._place()
+        if not self._place():  # a worker has died since the task was started
+            self._replace_lost()
 
     def map(self, step: Step, argument: Any = None) -> Iterator[Any]:
         """Yield the results of a function of each panel of the kernel, in order."""

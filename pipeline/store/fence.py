@@ -11,8 +11,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
-from kernel_pipeline.errors import SupersededError
+from kernel_pipeline.errors import StorageError, SupersededError
 from kernel_pipeline.store.files import quoted
+from kernel_pipeline.store.journal import moved_error
 from kernel_pipeline.store.lock import MAX_BYTES, Holder
 from kernel_pipeline.store.paths import LOCK
 
@@ -81,7 +82,9 @@ def _holder(root: "Storage") -> Holder | None:
         return None
 
 
-def _superseded(root: "Storage", found: Holder | None) -> SupersededError:
+def _superseded(root: "Storage", found: Holder | None) -> SupersededError | StorageError:
+    if not root.exists():
+        return moved_error(root)
     if found is None:
         return SupersededError(
             f"the lock of {root} no longer exists: its run has ended, or the lock was removed. This run stops writing. "

@@ -1,5 +1,6 @@
 """A Dask Gateway that starts a cluster for a run."""
 
+import os
 import socket
 import subprocess
 import sys
@@ -34,7 +35,7 @@ c.Proxy.address = "{address}"
 c.LocalBackend.clusters_directory = "{folder}"
 c.ClusterConfig.scheduler_cmd = ["{python}", "-m", "dask", "scheduler"]
 c.ClusterConfig.worker_cmd = ["{python}", "-m", "dask", "worker"]
-c.ClusterConfig.environment = {{"PYTHONPATH": "{source}"}}
+c.ClusterConfig.environment = {environment}
 """
 
 
@@ -50,7 +51,11 @@ def gateway(tmp_path: Path) -> Iterator[tuple[str, psutil.Process]]:
     address, place = f"127.0.0.1:{free_port()}", tmp_path / "gateway"
     place.mkdir()
     settings = place / "settings.py"
-    settings.write_text(SETTINGS.format(address=address, folder=place, python=sys.executable, source=SOURCE))
+    # The gateway does not pass its environment on. Bytes are equal only if OpenBLAS has the same settings.
+    blas = {name: value for name, value in os.environ.items() if name.startswith("OPENBLAS_")}
+    environment = {"PYTHONPATH": str(SOURCE)} | blas
+    values = {"address": address, "folder": place, "python": sys.executable, "environment": environment}
+    settings.write_text(SETTINGS.format(**values))
     server = [sys.executable, "-m", "dask_gateway_server", "--config", str(settings)]
     with (place / "log").open("wb") as log, subprocess.Popen(server, cwd=place, stdout=log, stderr=log) as process:
         try:

@@ -222,3 +222,21 @@ def test_arrays_that_are_not_aligned_are_copied() -> None:
     assert found[0][0].flags.aligned
     np.testing.assert_array_equal(found[0][0], values[0])
     assert found[0][1] == 5
+
+
+def test_panels_are_placed_once_a_worker_that_died_before_is_replaced() -> None:
+    memory, raw = FakeMemory(), dense()
+    memory.alive = ["a", "b"]  # too few, until the first one that died is replaced
+
+    def read(number: int) -> Read:
+        return raw[BOUNDS[number] : BOUNDS[number + 1], BOUNDS[number] :].copy(), READS
+
+    def wait_for(holds: Callable[[], bool], timeout: float) -> bool:
+        assert not holds()
+        memory.alive.append("c")
+        return holds()
+
+    memory.wait_for = wait_for  # type: ignore[method-assign]
+    kernel, _ = centered_kernel(ClusterPanels(BOUNDS, read, cast(WorkerMemory, memory), divide))
+    expected, _ = local()
+    np.testing.assert_array_equal(kernel.diagonal(), expected.diagonal())

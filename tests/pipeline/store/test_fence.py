@@ -3,7 +3,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kernel_pipeline.errors import SupersededError
+from kernel_pipeline.errors import StorageError, SupersededError
 from kernel_pipeline.store.arrays import GRAM, RunStore
 from kernel_pipeline.store.fence import Fence, guarded_arrays
 from kernel_pipeline.store.local_storage import LocalStorage
@@ -52,6 +52,15 @@ def test_only_the_holder_of_the_lock_may_write(root: LocalStorage) -> None:
     with root.locked() as second:
         assert_refused(root, store, "was taken over by process")
         write(RunStore(root, second))
+
+
+def test_a_directory_that_was_moved_is_named_as_such(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    folder.mkdir()
+    root = LocalStorage(folder)
+    with pytest.raises(StorageError, match="was moved or removed during the run"), root.locked() as token:
+        folder.rename(tmp_path / "moved")
+        Fence(root, token).check()
 
 
 def test_a_chunk_is_not_stored_if_the_lock_changes_while_it_is_written(
