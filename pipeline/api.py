@@ -102,7 +102,7 @@ def run(
     Raises
     ------
     PipelineError
-        If the run cannot start or finish, with the message of the command line. Workers cause a `ClusterError`.
+        If the run cannot start or finish; a `ClusterError` if the reason is the cluster. Messages are those of the CLI.
 
     Examples
     --------

@@ -64,9 +64,10 @@ def _outdated(found: Verification) -> str:
     tasks = tuple(f"{noun} whose files were removed and are needed again" for noun in ("task", "tasks"))
     removed = f", and {counted(found.removed, *tasks)}" if found.removed else ""
     outdated = counted(found.outdated, "task is", "tasks are")
+    them = "it" if found.outdated == 1 else "them"
     return (
         f"{outdated} outdated by a change of config, data or algorithm. "
-        f"`pipeline resume {quoted(found.root)}` recomputes them{removed}."
+        f"`pipeline resume {quoted(found.root)}` recomputes {them}{removed}."
     )
 
 

@@ -16,7 +16,7 @@ MISSING_WORDS = frozenset(
 """Strings in feature columns that represent a missing value, as in pandas; in a target they are labels."""
 
 Encode = str | Mapping[str, float] | None
-"""The key `encode` of a dataset: "onehot", numbers of words or letters, or None."""
+"""The key `encode` of a dataset: "onehot", a mapping from words or letters to numbers, or None."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class ColumnEncoding:
         values
             Cells of the column, from `present_values`. A text without a column of its own has zeros in all columns.
         encode
-            The key of the dataset, which has the numbers of words and letters.
+            The key `encode` of the dataset, which maps words or letters to numbers.
         """
         if self.kind == "number":
             return as_numbers(values).to_frame()

@@ -84,7 +84,7 @@ class Imputation:
         if empty:
             raise DataError(
                 f"{where}: column {empty[0]!r} has no value in {which}, so its missing values cannot be "
-                "imputed; drop this column with the key drop"
+                "imputed; add this column to 'drop'"
             )
 
 

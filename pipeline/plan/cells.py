@@ -13,7 +13,7 @@ from kernel_pipeline.tasks.weights.method import Method
 
 @dataclass(frozen=True, kw_only=True)
 class PlannedCell:
-    """What the tasks of a cell are planned from, except for its method."""
+    """Settings from which the tasks of a cell are planned, except for its method."""
 
     fit: Fit
     target: Target

@@ -231,12 +231,12 @@ def _announce(run: Run, pending: set[str], report: CheckReport) -> None:
         notify(f"... and {counted(len(report.problems) - MAX_NAMED, 'more file')}")
     if report.superseded:
         tasks = counted(len(report.superseded), "finished task is", "finished tasks are")
-        notify(f"{tasks} computed again, since results that they used have changed")
+        notify(f"{tasks} computed again, since some of the results used have changed")
     if outdated := pending.intersection(report.outdated):  # stored data may be outdated too, but are not tasks
         notify(f"{counted(len(outdated), 'finished task is', 'finished tasks are')} outdated and computed again")
     if removed := pending.intersection(report.removed):
         tasks = counted(len(removed), "finished task is", "finished tasks are")
-        notify(f"{tasks} computed again, since their files were removed and are needed")
+        notify(f"{tasks} computed again, since files were removed that are needed")
     for note in plugin_notes(config):
         notify(f"note: {note}")
     sweep, plugins = run.ledger.read().sweep, [package for package, _ in plugin_packages(config)]
