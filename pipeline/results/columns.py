@@ -190,7 +190,7 @@ _number("uncentered", "", "the same correlation for the alignment that is not ce
 # Means and standard deviations over trials
 _register("trials", "integer", "trials", "number of trials")
 _register("failed", "integer", "trials", "number of trials that failed; they are excluded from the means")
-_text("fit_on", "samples that scaling, imputation, bandwidths and vocabularies are fitted to: all, or train")
+_text("fit_on", "samples to which steps such as scaling are fitted: all or train; empty without such steps")
 _number("error_mean", ERROR_UNIT, "mean of error over the trials")
 _number("error_sd", ERROR_UNIT, "standard deviation of error over the trials")
 _number("alignment_test_mean", "", "mean of alignment_test over the trials")

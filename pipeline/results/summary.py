@@ -13,7 +13,8 @@ from kernel_pipeline.tasks.metrics import METRICS
 MEASURES = ("error", "alignment_test", "alignment_train")
 FAILED = "failed"
 UNDEFINED = "-"
-FITTED_ON_TRAIN = "Scaling and other steps that depend on the data are fitted to the training folds of each trial"
+FITTED_ON = {"train": "to the training folds of each trial", "all": "to all samples, those of the test folds included"}
+"""What steps that depend on the data are fitted to, by the value of `fit_on`."""
 CAPTION = "above, alignment on the test fold below; mean ± standard deviation over {trials} trials"
 
 
@@ -103,12 +104,11 @@ def summary_grids(summary: pd.DataFrame) -> list[Grid]:
 
 
 def _footnote(datasets: list[str], records: list[dict[Hashable, Any]]) -> str:
-    """Return a sentence that lists the datasets with steps fitted to the training folds; empty if there are none."""
-    fitted = {str(record["dataset"]) for record in records if record.get("fit_on") == "train"}
-    if not fitted:
-        return ""
-    others = " (others: to all folds)" if len(fitted) < len(datasets) else ""
-    return f"{FITTED_ON_TRAIN}: {', '.join(name for name in datasets if name in fitted)}{others}."
+    """Return a sentence that says what steps of the datasets are fitted to; empty if no dataset has such steps."""
+    chosen = {str(record["dataset"]): record.get("fit_on") for record in records}
+    names = {fit_on: [name for name in datasets if chosen[name] == fit_on] for fit_on in FITTED_ON}
+    listed = [f"{FITTED_ON[fit_on]}: {', '.join(found)}" for fit_on, found in names.items() if found]
+    return f"Scaling and other steps that depend on the data are fitted {'; '.join(listed)}." if listed else ""
 
 
 def _title(metric: str) -> str:

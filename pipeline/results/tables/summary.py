@@ -32,9 +32,10 @@ class Summary(Table):
 
     def rows(self, context: TableContext) -> pd.DataFrame:
         summary = summarise(context.required_table("rows"))
-        if not any(dataset.info.per_trial for dataset in context.plan.datasets):
-            return summary  # without the column, as in runs of versions that fitted all steps to all samples
-        fit_on = {dataset.name: dataset.info.fit_on for dataset in context.plan.datasets}
+        infos = [dataset.info for dataset in context.plan.datasets]
+        fit_on = {info.name: info.fit_on for info in infos if info.fitted_steps or info.per_trial}
+        if not fit_on:
+            return summary
         return summary.assign(fit_on=summary["dataset"].map(fit_on))
 
 

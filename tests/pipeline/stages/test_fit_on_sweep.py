@@ -182,7 +182,8 @@ def test_the_run_reports_what_the_steps_are_fitted_to(sweep: Sweep) -> None:
     assert (root / "environment.json").read_text().count(f'"fit_on": "{info.fit_on}"') == 1
     summary = (root / "results/summary.md").read_text()
     assert ("fitted to the training folds of each trial: patients." in summary) == info.per_trial
-    assert ("fit_on" in pd.read_csv(root / "results/summary.csv")) == info.per_trial
+    assert ("fitted to all samples, those of the test folds included: patients." in summary) != info.per_trial
+    assert set(pd.read_csv(root / "results/summary.csv")["fit_on"]) == {info.fit_on}
 
 
 def test_each_trial_has_its_own_gram_matrices(sweep: Sweep) -> None:
