@@ -14,11 +14,15 @@ def short_number(value: float) -> str:
 
     >>> short_number(0.1104), short_number(-0.02), short_number(1.44), short_number(0.0004), short_number(float("nan"))
     ('.110', '-.020', '1.440', '.0004', '')
+    >>> short_number(54.3), short_number(50328.4), short_number(2.5e9)
+    ('54.3', '50,328', '2.5e+09')
     """
     if math.isnan(value):
         return ""
     size = abs(value)
-    style = ".3f" if 0.001 <= size < 10 or value == 0 else ".1f" if 10 <= size < 10_000 else ".1g"
+    if size >= 10:
+        return f"{value:.1f}" if size < 10_000 else f"{value:,.0f}" if size < 10_000_000 else f"{value:.3g}"
+    style = ".3f" if size >= 0.001 or value == 0 else ".1g"
     return f"{value:{style}}".replace("0.", ".", 1) if size < 1 else f"{value:{style}}"
 
 
