@@ -68,7 +68,8 @@ def start(target: Floats, factorised: float, ridges: Floats, tolerance: float, m
     """
     n, outputs = target.shape
     norms = np.linalg.norm(target, axis=0)
-    vectors = np.empty((outputs, max_steps + 1, n))
+    # Zeros, because `solutions` multiplies also the vectors after the last step of an output by coordinates of zero.
+    vectors = np.zeros((outputs, max_steps + 1, n))
     vectors[:, 0] = np.divide(target, norms, out=np.zeros_like(target), where=norms > 0).T
     return LanczosState(
         factorised,

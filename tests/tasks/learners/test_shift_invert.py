@@ -36,6 +36,20 @@ def test_neighbouring_ridges_share_one_factorisation(widths: str) -> None:
     )
 
 
+def test_outputs_may_converge_after_different_numbers_of_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    # New memory may hold NaN, which is NaN also if its coordinates are zero.
+    monkeypatch.setattr(np, "empty", lambda shape: np.full(shape, np.nan))
+    kernel, target, _ = gaussian_kernel(100, "wide")
+    smooth = kernel @ target[:, :1]
+    ridges = np.array([1e-2, 1e-4])
+    both = np.column_stack([smooth, target[:, 1]])
+    state = run(shift_invert.start(both, 1e-3, ridges, 1e-9, 100), solver(kernel, 1e-3))
+    alone = run(shift_invert.start(smooth, 1e-3, ridges, 1e-9, 100), solver(kernel, 1e-3))
+    assert alone.steps < state.steps
+    assert state.converged.all()
+    np.testing.assert_allclose(state.solutions()[:, :1], alone.solutions(), rtol=1e-7)
+
+
 def test_the_ridge_that_is_factorised_needs_one_step() -> None:
     kernel, target, _ = gaussian_kernel(100, "narrow")
     state = run(shift_invert.start(target, 0.125, np.array([0.125]), 1e-9, 50), solver(kernel, 0.125))
