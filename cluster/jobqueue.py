@@ -174,8 +174,8 @@ def check_path(logs: Path) -> None:
     path = str(logs.absolute())
     if shlex.quote(path) != path or "%" in path:
         raise ProfileError(
-            "queues accept only letters, digits and . _ - in paths, and the logs would be written to "
-            f"{path}: choose another directory with --out"
+            "the path of the logs is part of job scripts, and may contain ASCII letters, digits and @+=:,./_- only; "
+            f"got {path}. Choose another directory with --out"
         )
 
 

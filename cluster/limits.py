@@ -17,7 +17,7 @@ THREADS_PER_WORKER = 12
 MIN_ADDRESS_SPACE = 3 << 30
 """Address space that the driver needs in bytes; its libraries reserve much more than they use."""
 LARGE_LIMIT = 2000
-"""Limits on threads above this number are not reported, since a single run cannot exceed them."""
+"""Limits on threads above this number are not reported, since only runs with more than 160 workers can exceed them."""
 THREAD_ERRORS = ("can't start new thread", "cannot join thread before it is started")
 CGROUP = Path("/sys/fs/cgroup")
 

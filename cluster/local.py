@@ -22,7 +22,7 @@ from kernel_pipeline.cluster.profile import Profile
 from kernel_pipeline.cluster.settings import ENVIRONMENT, dashboard_on_loopback, own_settings, scheduler_options
 
 START_METHOD = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
-"""If the system supports it, workers are forked from one process that has imported all modules once."""
+"""With `forkserver`, workers are forked from one process that has imported all modules once."""
 
 # Open files of the driver, measured with 1 to 6 workers, rounded up; a worker itself needs about 25.
 DRIVER_FILES, FILES_PER_WORKER = 40, 12

@@ -31,7 +31,7 @@ class WorkerMemory:
 
     Parameters
     ----------
-    own
+    own_address
         Address of the worker that runs the task.
     code, plugins
         Fingerprint of the installed versions, and the packages of plug-ins that are part of it.
@@ -39,8 +39,10 @@ class WorkerMemory:
         Called while results are awaited; raises an error if the task is to stop.
     """
 
-    def __init__(self, client: Client, own: str, code: str, plugins: Plugins, check: Callable[[], None]) -> None:
-        self._client, self.own = client, own
+    def __init__(
+        self, client: Client, own_address: str, code: str, plugins: Plugins, check: Callable[[], None]
+    ) -> None:
+        self._client, self.own_address = client, own_address
         self._code, self._plugins, self._check = code, plugins, check
         self._results: WeakSet[Result] = WeakSet()
 
@@ -143,12 +145,12 @@ def worker_memory(code: str, plugins: Plugins, check: Callable[[], None]) -> Ite
     The parameters are those of `WorkerMemory`. Within the block, the worker can run other functions as well. The block
     starts once no other task uses the memory, including tasks of other runs and of drivers that have died.
     """
-    own = get_worker().address
+    own_address = get_worker().address
     with worker_client() as client:
         lock = Lock(LOCK)
         while not lock.acquire(timeout=CHECK_INTERVAL_S):
             check()
-        memory = WorkerMemory(client, own, code, plugins, check)
+        memory = WorkerMemory(client, own_address, code, plugins, check)
         try:
             yield memory
         finally:

@@ -92,7 +92,7 @@ def run(
     workers, insecure, dashboard, verify, fail_fast, retry_failed, accept_changes, skip_too_large, data_dir
         The same as the options of `pipeline run`.
     settings
-        Values of the config to change by their dotted keys, as --set does: `{"protocol.folds": 3}`.
+        Values to change in the config, as with --set: a dict by dotted keys, such as `{"protocol.folds": 3}`.
 
     Returns
     -------

@@ -61,7 +61,7 @@ class TasksStarted:
 
 
 @dataclass(frozen=True)
-class WorkersChanged:
+class ClusterOpened:
     """A cluster was opened."""
 
     workers: int
@@ -101,7 +101,7 @@ class RunFinished:
 
 
 Event: TypeAlias = (
-    Notice | ReusableRun | RunStarted | TasksStarted | WorkersChanged | TaskFinished | TasksStopped | RunFinished
+    Notice | ReusableRun | RunStarted | TasksStarted | ClusterOpened | TaskFinished | TasksStopped | RunFinished
 )
 Listener: TypeAlias = Callable[[Event], None]
 

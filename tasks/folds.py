@@ -101,7 +101,7 @@ def group_folds(groups: Integers, classes: Integers, folds: int, random: np.rand
 
     Returns
     -------
-    folds
+    fold
         Fold of each sample; no fold is empty.
 
     >>> group_folds(np.array([0, 0, 0, 1, 1, 2, 3]), np.zeros(7, dtype=np.int64), 3)

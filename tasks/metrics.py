@@ -40,10 +40,10 @@ class Metric:
     problems: tuple[str, ...]
     """Problems for which the metric is defined: "regression", "classification" or both."""
     function: Callable[[Floats, Floats], Floats]
-    """Function of predictions, (samples, columns, fits), and labels, (samples, columns), with one number per fit.
+    """Function of predictions, (samples, columns, fits), and labels, (samples, columns); it returns one number per fit.
 
     Regressions have one column per output. Two classes have one column, with the labels -1 and +1 and decision values
-    as predictions; C classes have C columns of zeros and ones.
+    as predictions; C > 2 classes have C columns of zeros and ones.
     """
     title: str
     """Text for headings and descriptions, such as "misclassification rate"."""
@@ -114,7 +114,7 @@ def chosen_metric(problem: str, name: str = "") -> Metric:
     if not name:
         return primary_metric(problem)
     if name not in METRICS:
-        raise LookupError(METRICS.unknown(name))
+        raise LookupError(METRICS.unknown_message(name))
     return METRICS[name]
 
 
@@ -146,7 +146,7 @@ def misclassification(predictions: Floats, labels: Floats) -> Floats:
 
 
 def predicted_classes(predictions: Floats) -> Integers:
-    """Return the class of each sample and fit: 0 or 1 by the sign of one column, or the largest of several columns.
+    """Return the class of each sample and fit: 0 or 1 by the sign of one column, or the column with the largest value.
 
     Parameters
     ----------
@@ -227,7 +227,12 @@ def r2(predictions: Floats, labels: Floats) -> Floats:
 
 
 def _class_counts(predictions: Floats, labels: Floats) -> tuple[Floats, Floats, Floats]:
-    """Count correct predictions, (classes, fits), labels, (classes,), and predictions, (classes, fits), by class."""
+    """Return the numbers of correct predictions, of labels and of all predictions in each class.
+
+    Returns
+    -------
+    (classes, fits), (classes,), (classes, fits)
+    """
     true, predicted = predicted_classes(labels[:, :, None]), predicted_classes(predictions)
     classes = np.arange(max(2, labels.shape[1]))
     hits = [np.sum((true == number) & (predicted == number), axis=0) for number in classes]

@@ -85,7 +85,7 @@ class Registry(Mapping[str, T]):
         """Remove an entry, for example one that a test has registered."""
         del self._entries[name]
 
-    def unknown(self, name: object) -> str:
+    def unknown_message(self, name: object) -> str:
         """Return the error message for a name that is not registered."""
         nearest = get_close_matches(str(name), self, n=1)
         hint = f" Did you mean {nearest[0]!r}?" if nearest else ""

@@ -14,7 +14,7 @@ def columns(table: str | None) -> None:
     from kernel_pipeline.results.table import TABLES
 
     if table is not None and table not in TABLES:
-        raise ConfigError(TABLES.unknown(table))
+        raise ConfigError(TABLES.unknown_message(table))
     chosen = [TABLES[table]] if table is not None else list(TABLES.values())
     width = max(len(column.name) for found in chosen for column in found.columns)
     units = max(len(column.unit) for found in chosen for column in found.columns)

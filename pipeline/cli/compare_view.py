@@ -52,7 +52,7 @@ class ComparisonView:
             print_line(console, f"\n{grid.title}")
             table = Table()
             for number, name in enumerate(grid.heading):
-                table.add_column(escape(printable(name)), justify="left" if number < grid.names else "right")
+                table.add_column(escape(printable(name)), justify="left" if number < grid.name_columns else "right")
             for row in grid.rows:
                 table.add_row(*(escape(printable(cell)) for cell in row))
             console.print(table)
@@ -132,7 +132,7 @@ def _means_grid(means: pd.DataFrame, measure: str, first: Storage, second: Stora
             ]
             for row in means.to_dict("records")
         ],
-        names=3,
+        name_columns=3,
     )
 
 

@@ -67,9 +67,9 @@ def verify(directory: "Storage", repair: bool, data_dir: Path | None, **running:
 
     Files that are damaged, missing, swapped with others or not part of the run are listed. The exit code is 0 if there
     are none, and 4 otherwise. Tasks that a resumed run would recompute, because the config, the data or an algorithm
-    has changed, are counted, but are not problems. With --repair it is 0 if everything was repaired, and 3 if a
-    recomputed task failed; files that are not part of the run are left in place. The other options apply to --repair
-    only.
+    has changed, are counted, but are not problems. With --repair, the exit code is 0 if everything was repaired, and 3
+    if a recomputed task failed; files that are not part of the run are left in place. The other options apply to
+    --repair only.
     """
     from kernel_pipeline.cli.maintenance_view import print_repair, print_verification
     from kernel_pipeline.run.repair import repair_run, restore_run, verify_run

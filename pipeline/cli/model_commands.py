@@ -109,7 +109,9 @@ def predict(model: Path, rows: Path, out: Path | None) -> None:
 @click.option("--method", required=True, help="Name of the method, as in rows.csv.")
 @click.option("--task", type=click.Choice(TASKS), help="Required if the dataset has both tasks.")
 @click.option("--out", required=True, type=click.Path(path_type=Path), metavar="FILE", help="A .npy or .zarr file.")
-@click.option("--trial", type=click.IntRange(min=0), help="Use the weights of a trial. Default: learned on all rows.")
+@click.option(
+    "--trial", type=click.IntRange(min=0), help="Use the weights of a trial. Default: weights learned on all rows."
+)
 @repeat_option
 @stored_data_option
 def export(

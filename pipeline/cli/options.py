@@ -65,7 +65,7 @@ def running_options(command: Callable[..., None]) -> Callable[..., None]:
     """Add the options that control the execution and do not affect results."""
     for option in (
         click.option("--dashboard", is_flag=True, help="Serve Dask's dashboard to all users of the driver's host."),
-        click.option("--retry-failed", is_flag=True, help="Retry tasks that failed in an earlier run."),
+        click.option("--retry-failed", is_flag=True, help="Retry the tasks of the run that failed earlier."),
         click.option("--fail-fast", is_flag=True, help="Stop at the first failure. Default: run the other tasks."),
         click.option(
             "--verify",

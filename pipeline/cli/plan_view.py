@@ -39,7 +39,7 @@ def print_plan(
     Parameters
     ----------
     workers, limit
-        Number of workers, and the memory that each of them may use; None if it is not known.
+        Number of workers, and the memory that each of them may use, or None if that memory is not known.
     free
         Free disk space in the default folder of runs; None if it is not known.
     rates
@@ -75,7 +75,7 @@ def print_plan(
 
 
 def _dataset_table(datasets: Sequence[DatasetPlan]) -> Table:
-    """Return one row per dataset: its sizes, its tasks, and the disk space and memory that they need."""
+    """Return a table with one row per dataset: its sizes, its tasks, and the disk space and memory that they need."""
     table = Table(box=None, padding=(0, 1, 0, 0))
     for heading in ("dataset", "problem", "samples", "kernels", "tiles", "tasks", "disk", "memory"):
         table.add_column(heading, justify="left" if heading in ("dataset", "problem") else "right", no_wrap=True)

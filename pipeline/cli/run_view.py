@@ -6,7 +6,7 @@ from rich.markup import escape
 from kernel_pipeline.cli.progress import Progress
 from kernel_pipeline.cli.summary_view import print_correlation, print_summary
 from kernel_pipeline.cli.terminal import print_line
-from kernel_pipeline.events import Event, Notice, ReusableRun, RunStarted, WorkersChanged
+from kernel_pipeline.events import ClusterOpened, Event, Notice, ReusableRun, RunStarted
 from kernel_pipeline.plan.notes import lines
 from kernel_pipeline.results.stored_tables import read_comparison, read_correlation
 from kernel_pipeline.run.sweeps import MAX_NAMED, Outcome
@@ -40,7 +40,7 @@ class RunView:
         match event:
             case Notice(text):
                 print_line(self._console, text)
-            case WorkersChanged():
+            case ClusterOpened():
                 print_line(self._console, f"{counted(event.workers, 'worker')}; dashboard: {event.dashboard}")
             case RunStarted():
                 self._print_start(event)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kernel_pipeline.errors import DataError, PipelineError, StorageError
-from kernel_pipeline.text import counted, printable
+from kernel_pipeline.text import printable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -40,8 +40,8 @@ def similarity(files: tuple[Path, ...], out: Path, kernel: str | None, biased: b
 
     Each file is a view with one row per sample: an array in a .npy or .zarr file, of which only tiles are read, or a
     table of numbers (.csv with a header, .parquet). Views are named after their files. The alignments are written to
-    similarity.csv in DIR, and as a heat map to similarity.svg and similarity.png. The debiased alignments of
-    independent views are around 0.
+    similarity.csv in DIR; those of 2 to 100 views also as a heat map to similarity.svg and similarity.png. The debiased
+    alignments of independent views are around 0.
     """
     from kernel_pipeline.estimators.similarity import kernel_similarity
 
@@ -50,17 +50,19 @@ def similarity(files: tuple[Path, ...], out: Path, kernel: str | None, biased: b
         found = kernel_similarity(views, kernel=_family(kernel), debiased=not biased, tile_size=tile_size)
     except (ValueError, OSError) as error:
         raise DataError(str(error)) from None
-    _write(found, out)
-    shown = counted(len(views), "view")
+    written = _write(found, out)
     click.echo(found.to_string(float_format=lambda value: f"{value:.3f}", na_rep=""))
-    click.echo(printable(f"Wrote similarity.csv and the heat map of {shown} to {out}."), err=True)
+    click.echo(printable(f"Wrote {', '.join(written)} to {out}."), err=True)
 
 
 def _named(files: tuple[Path, ...]) -> dict[str, Path]:
     """Return the files by the names of their views."""
     named = {path.name.removesuffix(path.suffix): path for path in files}
     if len(named) < len(files):
-        raise PipelineError(f"FILES: the names of the files must differ; got {', '.join(path.name for path in files)}")
+        given = ", ".join(path.name for path in files)
+        raise PipelineError(
+            f"FILES: views are named after their files, so the names without extension must differ; got {given}"
+        )
     return named
 
 
@@ -104,7 +106,8 @@ def _family(text: str | None) -> dict[str, Any] | None:
         raise PipelineError(f"--kernel: {text!r} is not a TOML table: {error}") from None
 
 
-def _write(found: "pd.DataFrame", out: Path) -> None:
+def _write(found: "pd.DataFrame", out: Path) -> list[str]:
+    """Write the table and, if there is one, the heat map; return the names of the files."""
     from kernel_pipeline.results.figures.kernel_alignments import draw_alignments
     from kernel_pipeline.results.figures.rendering import png_bytes, svg_bytes
     from kernel_pipeline.results.figures.style import style
@@ -122,3 +125,4 @@ def _write(found: "pd.DataFrame", out: Path) -> None:
             write_whole(out / name, content, sync=False)
     except OSError as error:
         raise StorageError(f"cannot write to {out}: {error.strerror}. Choose another folder with --out") from None
+    return list(contents)

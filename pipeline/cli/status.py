@@ -14,7 +14,7 @@ from kernel_pipeline.results.summary import summarise
 from kernel_pipeline.run.environment import FORMAT
 from kernel_pipeline.run.manifest import Manifest, read_manifest
 from kernel_pipeline.run.progress_file import last_workers
-from kernel_pipeline.run.submission import submitted
+from kernel_pipeline.run.submission import submitted_job
 from kernel_pipeline.run.sweeps import MAX_NAMED
 from kernel_pipeline.run.verification import check, check_files
 from kernel_pipeline.stages.task import STAGES
@@ -42,7 +42,7 @@ def print_status(console: Console, root: Storage) -> None:
         lines.append(line)
     if held is not None:
         lines.append(f"The run is being executed by {held}.")
-    if submission := submitted(root):
+    if submission := submitted_job(root):
         lines.append(f"The run was submitted: {submission}.")
     elif left and held is None:
         lines.append(f"`pipeline resume {quoted(root)}` resumes the run; finished tasks are not repeated.")

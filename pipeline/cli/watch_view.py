@@ -54,7 +54,7 @@ class TaskRates:
 def watch_status(console: Console, root: Storage, interval: float = STATUS_INTERVAL_S) -> None:
     """Show the state, the rates and the results so far, until no process executes the run.
 
-    On a terminal, the screen is updated in place; elsewhere, a state is printed when it has changed.
+    On a terminal, the screen is updated in place; elsewhere, the state is printed whenever it has changed.
     """
     rates = TaskRates()
     if not console.is_terminal:

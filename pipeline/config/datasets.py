@@ -13,7 +13,7 @@ from kernel_pipeline.config.families import (
     precomputed_families,
 )
 from kernel_pipeline.config.registry_fields import ModelIn
-from kernel_pipeline.config.strict_model import Name, StrictModel, distinct, refuse_sample_weights
+from kernel_pipeline.config.strict_model import Name, StrictModel, refuse_sample_weights, require_distinct
 from kernel_pipeline.tasks.kernels.family import ColumnFamily
 from kernel_pipeline.tasks.registry import Registry
 
@@ -56,7 +56,7 @@ class DatasetBase(StrictModel):
     if TYPE_CHECKING:
         source: str  # each source declares this field after its shared ones, which fixes the order of dumped keys
 
-    columns: ClassVar[tuple[str, ...]] = ("columns",)
+    column_kinds: ClassVar[tuple[str, ...]] = ("columns",)
     """Kinds of columns that the source provides, for families with one kernel per column."""
 
     name: Name = Field(description="name of the dataset in the tables and in the store")
@@ -87,7 +87,7 @@ class DatasetBase(StrictModel):
     @field_validator("task")
     @classmethod
     def _check_distinct_tasks(cls, value: list[str]) -> list[str]:
-        return distinct(value)
+        return require_distinct(value)
 
     @field_validator("name")
     @classmethod
@@ -101,9 +101,10 @@ class DatasetBase(StrictModel):
     def _check_families(cls, value: list[KernelEntry]) -> list[KernelEntry]:
         for family in map(family_of, value):
             for kind in family.choice().kinds if isinstance(family, ColumnFamily) else ():
-                if kind not in cls.columns:
+                if kind not in cls.column_kinds:
                     raise ValueError(
-                        f"features = {kind!r} is not available for this source. Available: {', '.join(cls.columns)}"
+                        f"features = {kind!r} is not available for this source. Available: "
+                        f"{', '.join(cls.column_kinds)}"
                     )
         check_distinct(known_names(value))
         return value

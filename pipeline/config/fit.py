@@ -91,7 +91,7 @@ class Fit(StrictModel):
     @classmethod
     def _check_metric(cls, value: str | None) -> str | None:
         if value is not None and value not in METRICS:
-            raise ValueError(METRICS.unknown(value))
+            raise ValueError(METRICS.unknown_message(value))
         if value is not None and METRICS[value].needs_probabilities:
             raise ValueError(
                 f"{value!r} requires predicted probabilities, which no method provides; choose another metric"

@@ -55,7 +55,7 @@ def find_profile(cluster: str, workers: int | None = None, insecure: bool = Fals
     for name, given in (("insecure", insecure), ("dashboard", dashboard)):
         if given:
             if name not in allowed:
-                raise ProfileError(f"--{name} does not apply to --cluster {cluster}")
+                raise ProfileError(f"--{name} does not apply to --cluster {cluster}; remove this option")
             values[name] = True
     if workers:
         if "jobs" not in allowed:
@@ -111,5 +111,7 @@ def _find(cluster: str) -> tuple[dict[str, Any], str]:
 def _parse_toml(file: Traversable, where: str) -> dict[str, Any]:
     try:
         return load_toml(file.read_bytes().decode("utf-8-sig"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
+    except OSError as error:
+        raise ProfileError(f"{where} cannot be read: {error}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ProfileError(f"{where} is not valid TOML: {error}") from None

@@ -52,7 +52,7 @@ def parse_s3(text: str) -> S3Address:
     bucket, _, prefix = rest.rstrip("/").partition("/")
     if not BUCKET.fullmatch(bucket):
         raise ValueError(
-            f"must name a bucket, 3 to 63 lower-case letters, digits, dots and hyphens; got {bucket!r} in {text!r}"
+            f"must name a bucket: 3 to 63 lower-case letters, digits, dots and hyphens; got {bucket!r} in {text!r}"
         )
     if prefix and not all(PART.fullmatch(part) for part in prefix.split("/")):
         raise ValueError(

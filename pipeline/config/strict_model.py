@@ -14,10 +14,10 @@ Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", max_length=
 SAMPLE_WEIGHTS = ("weights", "weight", "sample_weight", "sample_weights")
 """Keys with which users may try to set sample weights, which are not supported."""
 
-__all__ = ["Name", "StrictModel", "distinct", "refuse_sample_weights"]
+__all__ = ["Name", "StrictModel", "refuse_sample_weights", "require_distinct"]
 
 
-def distinct(names: list[str]) -> list[str]:
+def require_distinct(names: list[str]) -> list[str]:
     """Return the names unchanged.
 
     Raises

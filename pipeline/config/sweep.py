@@ -13,7 +13,7 @@ from kernel_pipeline.config.datasets import Dataset
 from kernel_pipeline.config.fit import FitTable, fit_model
 from kernel_pipeline.config.methods import MethodEntry
 from kernel_pipeline.config.s3_address import parse_s3
-from kernel_pipeline.config.strict_model import Name, StrictModel, distinct, refuse_sample_weights
+from kernel_pipeline.config.strict_model import Name, StrictModel, refuse_sample_weights, require_distinct
 from kernel_pipeline.tasks.metrics import METRICS
 from kernel_pipeline.tasks.statistics.permutations import MIN_PERMUTATIONS
 from kernel_pipeline.tasks.weights.method import METHODS, Method, baseline_names
@@ -123,13 +123,13 @@ class Config(StrictModel):
     @field_validator("methods")
     @classmethod
     def _check_distinct_methods(cls, value: list[Method]) -> list[Method]:
-        distinct([method.method_id for method in value])
+        require_distinct([method.method_id for method in value])
         return value
 
     @field_validator("dataset")
     @classmethod
     def _check_distinct_names(cls, value: list[Dataset]) -> list[Dataset]:
-        distinct([dataset.name for dataset in value])
+        require_distinct([dataset.name for dataset in value])
         return value
 
     @model_validator(mode="after")

@@ -66,7 +66,7 @@ class CountedWordsDataset(DatasetBase):
     @property
     def column_choice(self) -> ColumnChoice:
         """Choice of the words that become columns."""
-        return only_words(self.kernels)
+        return word_choice(self.kernels)
 
 
 class RawTextDataset(CountedWordsDataset):
@@ -85,7 +85,7 @@ class RawTextDataset(CountedWordsDataset):
 class DocumentsDataset(CountedWordsDataset):
     """Base class of sources of documents: each feature is a word, with the value that `counts` states."""
 
-    columns: ClassVar[tuple[str, ...]] = WORDS
+    column_kinds: ClassVar[tuple[str, ...]] = WORDS
 
     path: DataPath
     missing: Literal["error", "drop"] = Field(
@@ -95,11 +95,11 @@ class DocumentsDataset(CountedWordsDataset):
     @field_validator("kernels")
     @classmethod
     def _only_words(cls, value: list[KernelEntry]) -> list[KernelEntry]:
-        only_words(value)
+        word_choice(value)  # rejects other families
         return value
 
 
-def only_words(entries: Sequence[KernelEntry]) -> ColumnChoice:
+def word_choice(entries: Sequence[KernelEntry]) -> ColumnChoice:
     """Return the choice of words of the only family of a dataset of documents.
 
     Raises

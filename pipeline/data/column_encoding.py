@@ -69,7 +69,7 @@ def fit_column(values: pd.Series, has_text: bool, is_categorical: bool, encode: 
     values
         Cells of the column, from `present_values`.
     has_text
-        Whether a cell is text.
+        Whether any cell is text.
     is_categorical
         Whether the column is one-hot encoded even if it contains numbers.
     name

@@ -1,4 +1,4 @@
-"""Find rows with missing values, and explain where they are."""
+"""Find the complete rows of a table, and describe unusable values in error messages."""
 
 from dataclasses import dataclass
 
@@ -57,7 +57,8 @@ def complete_rows(
         wrong &= ~labels.isna().any(axis=1).to_numpy()
     if missing != "drop" and wrong.any():
         row = int(np.argmax(wrong))
-        found = _label_problem(labels, has_label, row) if usable[row].all() else _problem(features, usable, row)
+        in_label = usable[row].all()
+        found = _unusable_label(labels, has_label, row) if in_label else _unusable_feature(features, usable, row)
         total = int(wrong.sum())
         others = f"; {total} rows have such a cell in at least one column" if total > found.rows else ""
         raise DataError(
@@ -68,7 +69,7 @@ def complete_rows(
 
 
 @dataclass(frozen=True)
-class _Problem:
+class _UnusableColumn:
     """A column with unusable cells."""
 
     what: str
@@ -77,20 +78,20 @@ class _Problem:
     """Number of rows with such a cell."""
 
 
-def _problem(features: EncodedFeatures, usable: Booleans, row: int) -> _Problem:
+def _unusable_feature(features: EncodedFeatures, usable: Booleans, row: int) -> _UnusableColumn:
     """Describe the first feature of a row that is unusable, in terms of the source."""
     index = int(np.argmin(usable[row]))
     column = features.origins[index]
     derived = [origin == column for origin in features.origins]
     what = _describe(features.source[column].iloc[row], features.frame.iloc[row, index])
-    return _Problem(f"column {column!r} {what}", int((~usable[:, derived].all(axis=1)).sum()))
+    return _UnusableColumn(f"column {column!r} {what}", int((~usable[:, derived].all(axis=1)).sum()))
 
 
-def _label_problem(labels: pd.DataFrame, usable: Booleans, row: int) -> _Problem:
+def _unusable_label(labels: pd.DataFrame, usable: Booleans, row: int) -> _UnusableColumn:
     """Describe the first label of a row that is unusable."""
     index = int(np.argmin(usable[row]))
     what = _describe(labels.iloc[row, index], labels.iloc[row, index])
-    return _Problem(f"target column {labels.columns.tolist()[index]!r} {what}", int((~usable[:, index]).sum()))
+    return _UnusableColumn(f"target column {labels.columns.tolist()[index]!r} {what}", int((~usable[:, index]).sum()))
 
 
 def _imputes(missing: str) -> bool:

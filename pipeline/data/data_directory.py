@@ -34,7 +34,7 @@ def data_path(folder: Path, path: str) -> Path:
 
 
 def existing(path: Path, kind: Literal["file", "folder"], dataset: str) -> Path:
-    """Return the path unchanged.
+    """Return the path of a file or folder, which must exist.
 
     Raises
     ------

@@ -83,7 +83,7 @@ class DocumentRows:
         return isinstance(self.column, str)
 
     def only(self, indices: Integers) -> "DocumentRows":
-        """Return an encoder whose features are some of the columns."""
+        """Return an encoder of only the features with the given indices."""
         if self.vocabulary is None:
             return replace(self, words=tuple(self.words[index] for index in indices))
         return replace(self, chosen=np.asarray(indices) if self.chosen is None else self.chosen[indices])

@@ -51,7 +51,7 @@ def from_documents(
     positive: list[str] | None = None,
     class_labels: pd.Series | None = None,
 ) -> RawTable:
-    """Choose the documents that contain a word and the columns of the most frequent words.
+    """Choose the documents that contain at least one word, and the columns of the most frequent words.
 
     The choice and the weights of words are based on all documents, or left to the caller if they are to be fitted to
     the training set of each trial.
@@ -80,7 +80,7 @@ def from_documents(
         table,
         features=canonical(vocabulary.apply(counts)),
         names=[documents.words[column] for column in vocabulary.columns],
-        notes=documents.notes + few_words([vocabulary], options),
+        notes=documents.notes + few_words_note([vocabulary], options),
         vocabulary=None,
         encoder=documents.encoder and documents.encoder.weighted(vocabulary),
     )
@@ -103,7 +103,7 @@ def words_counted(dataset: CountedWordsDataset) -> str:
     return " or ".join(dataset.column_choice.kinds)
 
 
-def no_words(dataset: CountedWordsDataset, paths: list[Path], hint: str = "") -> DataError:
+def no_words_error(dataset: CountedWordsDataset, paths: list[Path], hint: str = "") -> DataError:
     """Return the error for documents that contain none of the words that are counted."""
     where = " and ".join(map(str, paths))
     other = ", or set features of the rank-one family to the other choice, 'unigrams' or 'bigrams'"
@@ -145,7 +145,7 @@ def fit_words(
     return vocabulary
 
 
-def few_words(vocabularies: Sequence[Vocabulary], options: VocabularyOptions) -> tuple[str, ...]:
+def few_words_note(vocabularies: Sequence[Vocabulary], options: VocabularyOptions) -> tuple[str, ...]:
     """Return a note if there are fewer words than the config asks for, in the only vocabulary or in that of a trial."""
     found = min(len(vocabulary.columns) for vocabulary in vocabularies)
     if options.top is None or found >= options.top:

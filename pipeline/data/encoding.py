@@ -19,7 +19,7 @@ from kernel_pipeline.data.number_text import (
 from kernel_pipeline.tasks.arrays import Booleans, Integers
 
 MAX_MAGNITUDE = 1e150
-"""Upper limit of the absolute value of a number; the squares of larger numbers overflow."""
+"""Upper limit of the absolute value of a number; sums of squares of larger numbers may overflow."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Fit the data-dependent steps of features, to all samples or to the training set of each trial, and apply them."""
+"""Fit imputation, scaling and vocabularies, to all samples or to the training set of each trial, and apply them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,9 +9,9 @@ import scipy.sparse
 
 from kernel_pipeline.config.datasets import DatasetBase, Imputing
 from kernel_pipeline.config.views import used_columns
-from kernel_pipeline.data.documents import few_words, fit_words
+from kernel_pipeline.data.documents import few_words_note, fit_words
 from kernel_pipeline.data.encoding import MAX_MAGNITUDE
-from kernel_pipeline.data.imputation import Imputation, gaps_of, imputation_note
+from kernel_pipeline.data.imputation import Imputation, imputation_note, incomplete_columns
 from kernel_pipeline.data.new_rows import RowEncoder
 from kernel_pipeline.data.raw_table import RawTable
 from kernel_pipeline.data.scaling import Scaling
@@ -49,17 +49,17 @@ class FittedFeatures:
     """The features of a dataset in the order of its folds."""
 
     values: Features
-    """Features before `by_trial`; after all steps if these are fitted to all samples."""
+    """Features before the steps in `by_trial`; after all steps if these are fitted to all samples."""
     names: list[str]
     """Names of the columns."""
-    steps: tuple[str, ...] = ()
+    fitted_steps: tuple[str, ...] = ()
     """The steps that depend on the data, as in the config."""
     by_trial: tuple[FittedSteps, ...] = ()
     """Steps fitted to the training set of each trial; empty if steps are fitted to all samples or are not needed."""
     notes: tuple[str, ...] = ()
     encoder: RowEncoder | None = None
     """Encoder of new rows as features before all steps."""
-    to_all: FittedSteps | None = None
+    steps: FittedSteps | None = None
     """Steps that are fitted to all samples, and are already applied to `values`; None if there are none."""
 
 
@@ -80,7 +80,7 @@ def fit_features(
     chosen
         Rows of the table that are used.
     permutation
-        `permutation[i]` is the index in `chosen` of the sample at position i of the folds.
+        `permutation[i]` is the index in `chosen` of the sample at position i of the order of the folds.
     training
         Positions of the training samples of each trial.
     per_repeat
@@ -96,23 +96,23 @@ def fit_features(
     features, steps = table.features[chosen], tuple(dataset.fitted_steps())
     notes: tuple[str, ...] = ()
     if not isinstance(features, np.ndarray):
-        notes = _unaffected(dataset, steps)
+        notes = _unaffected_note(dataset, steps)
         return FittedFeatures(features[permutation], table.names, steps, notes=notes, encoder=table.encoder)
-    gaps = gaps_of(features)
-    if gaps and dataset.imputing:
+    incomplete = incomplete_columns(features)
+    if incomplete and dataset.imputing:
         steps = (f"missing = {dataset.imputing!r}", *steps)
         notes = _imputation_notes(features, table, dataset, dataset.imputing)
     if dataset.fit_on == "train" and steps:
         features = features[permutation]
         by_trial = [
-            _fit_trial(features, table, dataset, gaps, rows, trial_name(number, per_repeat))
+            _fit_trial(features, table, dataset, incomplete, rows, trial_name(number, per_repeat))
             for number, rows in enumerate(training)
         ]
         return FittedFeatures(features, table.names, steps, tuple(by_trial), notes, table.encoder)
-    to_all = _fit_table(features, table, dataset, gaps, "any row")
-    notes += _unaffected(dataset, steps)
+    to_all = _fit_table(features, table, dataset, incomplete, "any row")
+    notes += _unaffected_note(dataset, steps)
     values = to_all.apply(features)[permutation]
-    return FittedFeatures(values, table.names, steps, notes=notes, encoder=table.encoder, to_all=to_all)
+    return FittedFeatures(values, table.names, steps, notes=notes, encoder=table.encoder, steps=to_all)
 
 
 def _imputation_notes(features: Floats, table: RawTable, dataset: DatasetBase, strategy: Imputing) -> tuple[str, ...]:
@@ -124,30 +124,32 @@ def _imputation_notes(features: Floats, table: RawTable, dataset: DatasetBase, s
     return (imputation_note(features[:, used], strategy, [sources[index] for index in used]),)
 
 
-def _unaffected(dataset: DatasetBase, steps: Sequence[str]) -> tuple[str, ...]:
+def _unaffected_note(dataset: DatasetBase, steps: Sequence[str]) -> tuple[str, ...]:
     """Return a note if `fit_on` makes no difference."""
     if dataset.fit_on == "all" or steps:
         return ()
     return ("fit_on = 'train' changes nothing: no step of this dataset is fitted to data",)
 
 
-def _fit_table(features: Floats, table: RawTable, dataset: DatasetBase, gaps: Sequence[int], which: str) -> TableSteps:
-    """Fit the steps of numeric columns to some samples, which a message calls `which`."""
+def _fit_table(
+    features: Floats, table: RawTable, dataset: DatasetBase, incomplete: Sequence[int], which: str
+) -> TableSteps:
+    """Fit the steps of numeric columns to some samples, which messages describe as `which`."""
     imputation = None
     if dataset.imputing:
         # Fitted to all columns, since new rows may have missing values in any of them.
         imputation = Imputation.fit(features, dataset.imputing, range(features.shape[1]), table.categories)
-        imputation.check(gaps, table.sources or table.names, f"dataset {dataset.name!r}", which)
+        imputation.check(incomplete, table.sources or table.names, f"dataset {dataset.name!r}", which)
         features = imputation.apply(features)
     return TableSteps(imputation, None if dataset.scaling == "none" else Scaling.fit(features, dataset.scaling))
 
 
 def _fit_trial(
-    features: Floats, table: RawTable, dataset: DatasetBase, gaps: Sequence[int], rows: Integers, trial: str
+    features: Floats, table: RawTable, dataset: DatasetBase, incomplete: Sequence[int], rows: Integers, trial: str
 ) -> TableSteps:
     """Fit the steps of numeric columns to the training set of a trial, and check their results on all samples."""
     which = f"the training set of {trial}"
-    steps = _fit_table(features[rows], table, dataset, gaps, which)
+    steps = _fit_table(features[rows], table, dataset, incomplete, which)
     with np.errstate(over="ignore"):
         largest = np.abs(steps.apply(features)).max(axis=0, initial=0.0)
     if (~(largest < MAX_MAGNITUDE)).any():
@@ -174,8 +176,8 @@ def _fit_words(table: RawTable, dataset: DatasetBase, rows: Integers, training: 
     return FittedFeatures(
         values=counts[:, columns],
         names=[table.names[column] for column in columns],
-        steps=tuple(dataset.fitted_steps()),
+        fitted_steps=tuple(dataset.fitted_steps()),
         by_trial=tuple(placed),
-        notes=(*few_words(fitted, table.vocabulary), note),
+        notes=(*few_words_note(fitted, table.vocabulary), note),
         encoder=table.encoder and table.encoder.only(columns),
     )

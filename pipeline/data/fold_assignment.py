@@ -36,11 +36,11 @@ def assign_folds(
     targets
         Target of the chosen rows for each problem. Classes are distributed evenly over folds.
     folds
-        Number of folds. A fixed test set is one more, the last.
+        Number of folds. A fixed test set is an additional fold, the last.
     name
         Name of the dataset, for error messages.
     random
-        If given, it also varies the assignment of groups, which otherwise depends on their sizes.
+        If given, the order in which groups are assigned is varied at random; otherwise, it is that of decreasing size.
 
     Returns
     -------
@@ -90,11 +90,11 @@ def repeated_folds(
 
     Returns
     -------
-    place, folds
-        `place[i]` is the index in `chosen` of the sample at position i of the order in which the folds of the first
-        repeat are contiguous; `folds[r, i]` is its fold in repeat r, (R, m).
+    permutation, folds
+        `permutation[i]` is the index in `chosen` of the sample at position i of the order in which the folds of the
+        first repeat are contiguous; `folds[r, i]` is its fold in repeat r, (R, m).
     """
-    place, fold = assign_folds(table, chosen, targets, folds, name)
+    permutation, fold = assign_folds(table, chosen, targets, folds, name)
     varied = len(chosen) if table.test is None else int((~table.test[chosen]).sum())
     found = [fold]
     for repeat in range(1, repeats):
@@ -102,17 +102,17 @@ def repeated_folds(
         order = np.append(random.permutation(varied), np.arange(varied, len(chosen)))
         shuffled = {problem: target[order] for problem, target in targets.items()}
         try:
-            new_place, new_fold = assign_folds(table, chosen[order], shuffled, folds, name, random)
+            new_permutation, new_fold = assign_folds(table, chosen[order], shuffled, folds, name, random)
         except DataError as error:
             raise DataError(f"[protocol] repeats = {repeats}: repeat {repeat}: {error}") from None
         assigned = np.empty_like(new_fold)
-        assigned[order[new_place]] = new_fold
-        found.append(assigned[place])
-    return place, np.stack(found)
+        assigned[order[new_permutation]] = new_fold
+        found.append(assigned[permutation])
+    return permutation, np.stack(found)
 
 
 def repeat_notes(folds: Integers) -> tuple[str, ...]:
-    """Return a note if several repeats have the same folds, because few groups can be assigned in few ways."""
+    """Return a note if several repeats have the same folds, which happens if there are few groups."""
     different = len(np.unique(folds, axis=0))
     if different == len(folds):
         return ()
@@ -141,7 +141,7 @@ def _check_groups(outside: pd.Series, test: pd.Series, name: str) -> None:
         raise DataError(
             f"dataset {name!r}: groups = {outside.name!r}: {counted(len(both), 'group is', 'groups are')} "
             f"both in the test set and outside of it, such as {both[0]!r}; put all samples of a group on one side, "
-            "or remove groups"
+            "or remove the key groups"
         )
 
 

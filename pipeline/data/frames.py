@@ -9,7 +9,7 @@ from kernel_pipeline.cluster.strict_model import did_you_mean
 from kernel_pipeline.data.complete_rows import complete_rows, usable_cells
 from kernel_pipeline.data.encoding import EncodedFeatures, encode_features
 from kernel_pipeline.data.raw_table import RawTable
-from kernel_pipeline.data.table_rows import table_rows
+from kernel_pipeline.data.table_rows import build_encoder
 from kernel_pipeline.errors import DataError
 from kernel_pipeline.tasks.arrays import Booleans
 from kernel_pipeline.text import NUMBER, counted, printable
@@ -85,7 +85,7 @@ def build_table(
         rows=np.flatnonzero(complete),
         left_out=int((~complete).sum()),
         positive=positive,
-        encoder=table_rows(frame, labels, encoded, used_before, encode, missing, missing_values),
+        encoder=build_encoder(frame, labels, encoded, used_before, encode, missing, missing_values),
     )
 
 
@@ -153,6 +153,9 @@ def find_column(frame: pd.DataFrame, wanted: int | str, key: str, name: str) -> 
         if not names:
             hint = " Columns have names only if the first line of the file contains them"
         elif any(map(NUMBER.fullmatch, names)):
-            hint = " The first line of the file was read as the names of the columns; if it is a sample, give numbers"
+            hint = (
+                " The first line of the file was read as the names of the columns; if it is a sample, give columns by "
+                "number"
+            )
         raise DataError(f"dataset {name!r}: {key} = {wanted!r} is not a column. Available: {listed}.{hint}")
     return wanted

@@ -27,7 +27,7 @@ class Imputation:
         cls,
         features: Floats,
         strategy: Strategy,
-        gaps: Sequence[int],
+        columns: Sequence[int],
         categories: Sequence[Sequence[int]] = (),
     ) -> Self:
         """Compute the values from some samples.
@@ -38,8 +38,8 @@ class Imputation:
             Features of the samples to fit on, with NaN for missing values.
         strategy
             As in scikit-learn's `SimpleImputer`; of several values that are most frequent, the smallest is used.
-        gaps
-            Columns with missing values, in these or in other samples.
+        columns
+            Columns whose missing values are replaced, in these or in other samples.
         categories
             Groups of columns of zeros and ones that encode one text column each. Such columns are imputed together, by
             the most frequent text.
@@ -47,40 +47,40 @@ class Imputation:
         Examples
         --------
         >>> features = np.array([[1.0, 0.0], [1.0, 5.0], [4.0, np.nan]])
-        >>> Imputation.fit(features, "mean", gaps=[1]).apply(features).tolist()
+        >>> Imputation.fit(features, "mean", columns=[1]).apply(features).tolist()
         [[1.0, 0.0], [1.0, 5.0], [4.0, 2.5]]
-        >>> Imputation.fit(features, "most-frequent", gaps=[1]).apply(features).tolist()
+        >>> Imputation.fit(features, "most-frequent", columns=[1]).apply(features).tolist()
         [[1.0, 0.0], [1.0, 5.0], [4.0, 0.0]]
         """
-        values, filled = np.full(features.shape[1], np.nan), set(gaps)
-        for column in gaps:
+        values, imputed = np.full(features.shape[1], np.nan), set(columns)
+        for column in columns:
             present = features[~np.isnan(features[:, column]), column]
             if len(present):
                 values[column] = _typical(present, strategy)
         for group in categories:
-            columns = [column for column in group if column in filled]
-            present = features[~np.isnan(features[:, columns]).any(axis=1)][:, columns]
-            if columns and len(present):
-                values[columns] = _most_frequent_text(present)
+            members = [column for column in group if column in imputed]
+            present = features[~np.isnan(features[:, members]).any(axis=1)][:, members]
+            if members and len(present):
+                values[members] = _most_frequent_text(present)
         return cls(values)
 
     def apply(self, features: Floats) -> Floats:
         """Replace the missing values of any samples."""
         return np.where(np.isnan(features), self.values, features)
 
-    def check(self, gaps: Sequence[int], names: Sequence[Hashable], where: str, which: str) -> None:
+    def check(self, columns: Sequence[int], names: Sequence[Hashable], where: str, which: str) -> None:
         """Raise a `DataError` if a column has no value to fit on.
 
         Parameters
         ----------
-        gaps
+        columns
             Columns with missing values.
         names
             For each column, the name of the column of the source from which it was derived.
         where, which
             The dataset, and the samples to which the values are fitted, for the message.
         """
-        empty = [names[column] for column in gaps if np.isnan(self.values[column])]
+        empty = [names[column] for column in columns if np.isnan(self.values[column])]
         if empty:
             raise DataError(
                 f"{where}: column {empty[0]!r} has no value in {which}, so its missing values cannot be "
@@ -88,7 +88,7 @@ class Imputation:
             )
 
 
-def gaps_of(features: Floats) -> list[int]:
+def incomplete_columns(features: Floats) -> list[int]:
     """Return the columns with missing values."""
     return np.flatnonzero(np.isnan(features).any(axis=0)).tolist()
 
@@ -108,7 +108,7 @@ def imputation_note(features: Floats, strategy: Strategy, sources: Sequence[Hash
     "missing = 'mean': 2 of 4 feature values are imputed, in columns 'age' (1), 'sex' (1)"
     """
     gaps: dict[Hashable, Booleans] = {}
-    for column in gaps_of(features):
+    for column in incomplete_columns(features):
         empty = np.isnan(features[:, column])
         gaps[sources[column]] = empty | gaps.get(sources[column], False)
     counts = {name: int(empty.sum()) for name, empty in gaps.items()}

@@ -166,8 +166,8 @@ def _check_entries(entries: Entries, name: str, tolerance: float) -> None:
         raise DataError(
             f"{name} is not symmetric: row {row}, column {column} (counted from 0) and its mirror image differ by "
             f"{entries.asymmetry:.3g}, {entries.asymmetry / entries.magnitude:.3g} of the largest entry; up to "
-            f"{tolerance:g} counts as rounding. Is it a kernel between two different sets of samples? Otherwise save "
-            "(K + K.T) / 2"
+            f"{tolerance:g} counts as rounding. A kernel between two different sets of samples cannot be used; "
+            "otherwise, save (K + K.T) / 2"
         )
 
 

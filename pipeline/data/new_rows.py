@@ -24,7 +24,7 @@ class NewRows:
 
 
 class RowEncoder(Protocol):
-    """Encoder of new rows of a source, in the same way as the rows of the dataset."""
+    """Interface of encoders, which encode new rows of a source in the same way as the rows of the dataset."""
 
     @property
     def form(self) -> RowForm:
@@ -44,4 +44,4 @@ class RowEncoder(Protocol):
         """
 
     def only(self, indices: Integers) -> Self:
-        """Return an encoder whose features are some of the columns."""
+        """Return an encoder of only the features with the given indices."""

@@ -31,7 +31,7 @@ def find_kernel_files(dataset: DatasetBase, folder: Path, table: RawTable) -> li
     Raises
     ------
     DataError
-        If there is no such file, or its shape is not that of the source.
+        If there is no such file, or its shape does not match the source.
     """
     files = []
     for number, family in enumerate(map(family_of, dataset.kernels)):
@@ -46,7 +46,7 @@ def find_kernel_files(dataset: DatasetBase, folder: Path, table: RawTable) -> li
 
 
 @dataclass(frozen=True)
-class Matrix:
+class StoredKernel:
     """One kernel of a file."""
 
     file: KernelFile
@@ -69,7 +69,7 @@ class Matrix:
 class PrecomputedKernels:
     """All precomputed kernels of a dataset, which stay in their files: parts of them are read when they are needed."""
 
-    matrices: tuple[Matrix, ...]
+    kernels: tuple[StoredKernel, ...]
     counts: tuple[int, ...]
     """Number of kernels of each family."""
     order: Integers
@@ -90,29 +90,31 @@ class PrecomputedKernels:
             If a kernel cannot be used.
         """
         used = np.sort(order)
-        matrices = [
-            Matrix(file, number, check_kernel(file, number, used)) for file in files for number in range(file.count)
+        kernels = [
+            StoredKernel(file, number, check_kernel(file, number, used))
+            for file in files
+            for number in range(file.count)
         ]
-        if no_other_kernels and all(matrix.is_constant for matrix in matrices):
-            first = matrices[0]
+        if no_other_kernels and all(kernel.is_constant for kernel in kernels):
+            first = kernels[0]
             raise DataError(
                 f"{first.file.name(first.number)} is constant: all entries are {first.found.largest:g}; no kernel of "
                 "this dataset varies, so there is nothing to learn from. Set path to another file, or add a family to "
                 "kernels"
             )
-        return cls(tuple(matrices), tuple(file.count for file in files), order)
+        return cls(tuple(kernels), tuple(file.count for file in files), order)
 
     @property
     def shifts(self) -> tuple[tuple[float, ...], ...]:
         """The shift of each kernel of each family."""
-        shifts = iter(matrix.shift for matrix in self.matrices)
+        shifts = iter(kernel.shift for kernel in self.kernels)
         return tuple(tuple(next(shifts) for _ in range(count)) for count in self.counts)
 
     @property
     def fingerprint(self) -> str:
         """Digest of all entries that are used."""
         return hashlib.sha256(
-            repr([self.counts, *(matrix.found.digest for matrix in self.matrices)]).encode()
+            repr([self.counts, *(kernel.found.digest for kernel in self.kernels)]).encode()
         ).hexdigest()
 
     def notes(self, families: Sequence[GramFamily]) -> tuple[str, ...]:
@@ -122,8 +124,8 @@ class PrecomputedKernels:
             f"kernel {name}: psd = 'clip' set its {clipped.negative} negative eigenvalue(s) to 0; their sum was "
             f"{clipped.negative_part:.3g} of that of all eigenvalues, in absolute values, and the smallest was "
             f"{clipped.smallest:.3g} (the largest is {clipped.largest:.3g})"
-            for name, matrix in zip(names, self.matrices, strict=True)
-            if (clipped := matrix.found.clipped)
+            for name, kernel in zip(names, self.kernels, strict=True)
+            if (clipped := kernel.found.clipped)
         )
 
     def tiles(self, kernel: int, tile_size: int) -> Iterator[tuple[tuple[int, int], Floats]]:
@@ -145,15 +147,15 @@ class PrecomputedKernels:
     def dense(self) -> Floats:
         """Return all kernels in fold order, (p, m, m)."""
         m = len(self.order)
-        return np.stack([values for kernel in range(len(self.matrices)) for _, values in self.tiles(kernel, m)])
+        return np.stack([values for kernel in range(len(self.kernels)) for _, values in self.tiles(kernel, m)])
 
     @contextmanager
     def _open(self, kernel: int) -> Iterator[Callable[[slice, slice], Floats]]:
         """Open a kernel for a `with` block, and yield a function that reads a part of it in fold order."""
-        matrix, used = self.matrices[kernel], np.sort(self.order)
-        with matrix.file.open() as opened:
-            read = partial(opened.read, matrix.number)
-            if matrix.found.clipped:
+        stored, used = self.kernels[kernel], np.sort(self.order)
+        with stored.file.open() as opened:
+            read = partial(opened.read, stored.number)
+            if stored.found.clipped:
                 whole, position = clipped_kernel(read, used), np.searchsorted(used, self.order)
                 yield lambda rows, columns: whole[np.ix_(position[rows], position[columns])]
             else:

@@ -44,7 +44,7 @@ class PreparedDataset:
     kernels: tuple[str, ...]
     """Names of the base kernels."""
     targets: dict[str, Floats]
-    """Target of each problem, of shape (m,), or (m, columns) for several outputs and more than two classes."""
+    """Target of each problem, of shape (m,), or (m, columns) for several outputs or more than two classes."""
     order: Integers
     """Row number in the source of each of the m samples."""
     fold: Integers
@@ -201,9 +201,9 @@ def _prepare(config: Config, dataset: DatasetBase, table: RawTable, files: list[
         largest_train=max(largest_train(fold, rotation) for fold in folds) if uneven else None,
         precomputed=precomputed,
         by_trial=fitted.by_trial,
-        fitted_steps=fitted.steps,
+        fitted_steps=fitted.fitted_steps,
         encoder=fitted.encoder,
-        steps=fitted.to_all,
+        steps=fitted.steps,
         folds=folds if several else None,
     )
 
@@ -277,7 +277,10 @@ def _sample(table: RawTable, dataset: DatasetBase, config: Config) -> Integers:
             "rows that have a label as the test set, or remove this key"
         )
     if rows > available:
-        raise DataError(f"dataset {name!r}: rows = {rows}, but there are only {available} usable rows")
+        raise DataError(
+            f"dataset {name!r}: rows = {rows}, but there are only {available} usable rows; choose fewer rows, or "
+            "remove this key to use all of them"
+        )
     if rows < folds:
         raise DataError(
             f"dataset {name!r}: {counted(rows, 'row is', 'rows are')} too few for {folds} folds; each fold needs a "

@@ -29,7 +29,7 @@ class RawTable:
     names: list[str]
     """Names of the d columns."""
     target: pd.Series | pd.DataFrame
-    """Labels, numbers or text, with one column per output if there are several; the index has the source rows."""
+    """Labels, numbers or text, with one column per output if there are several; indexed by row number in the source."""
     rows: Integers
     """Row number in the source, such as the line of a file, of each of the m rows."""
     left_out: int
@@ -51,7 +51,7 @@ class RawTable:
     sources: Sequence[Hashable] | None = None
     """Name of the source column from which each of the d columns was derived; None if the names are equal."""
     numbers: Sequence[int] | Integers | None = None
-    """Number of this source column, counted as in `target` and `drop`; None for 0, 1, 2, ..."""
+    """Number of the source column of each of the d columns, counted as in `target` and `drop`; None for 0, 1, 2, ..."""
     categories: Sequence[Sequence[int]] = ()
     """Groups of columns that encode one text column each, with a column of zeros and ones per text."""
     vocabulary: VocabularyOptions | None = None

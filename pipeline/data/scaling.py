@@ -18,7 +18,7 @@ class Scaling:
     largest: Floats
     """Largest distance from the offset; dividing by it first avoids underflow of squares in the standard deviation."""
     width: Floats
-    """Width after this division."""
+    """Standard deviation or range of each column after this division."""
 
     @classmethod
     def fit(cls, features: Floats, how: Literal["standard", "minmax"]) -> Self:

@@ -34,7 +34,7 @@ class SparseRows:
         return None
 
     def only(self, indices: Integers) -> "SparseRows":
-        """Return an encoder whose features are some of the columns."""
+        """Return an encoder of only the features with the given indices."""
         return replace(self, chosen=np.asarray(indices) if self.chosen is None else self.chosen[indices])
 
     def encode(self, rows: Any) -> NewRows:
@@ -44,8 +44,13 @@ class SparseRows:
             whole = scipy.sparse.csr_array(values, dtype=np.float64)
             rows = SparseColumns(whole, np.arange(whole.shape[1]), np.empty(0))
         features = aligned_columns(rows, self.numbers)
-        if not (np.abs(features.data) < MAX_MAGNITUDE).all():
-            raise DataError("the new rows contain a value that is not a finite number; fix it, or leave the row out")
+        if (unusable := ~(np.abs(features.data) < MAX_MAGNITUDE)).any():  # true for NaN and infinity
+            entry = int(np.argmax(unusable))
+            row = int(np.searchsorted(features.indptr, entry, side="right"))
+            raise DataError(
+                f"row {row} of the new rows (counted from 1) contains {features.data[entry]}; values must be finite "
+                f"and below {MAX_MAGNITUDE:g} in absolute value. Correct the value, or leave the row out"
+            )
         features = features if self.chosen is None else features[:, self.chosen]
         return NewRows(features, np.ones(features.shape[0], dtype=bool))
 

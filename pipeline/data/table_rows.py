@@ -51,7 +51,7 @@ class TableRows:
     """Whether text in columns of numbers may have decimal commas, as in the source."""
 
     def only(self, indices: Integers) -> "TableRows":
-        """Return an encoder whose features are some of the columns."""
+        """Return an encoder of only the features with the given indices."""
         return replace(self, chosen=np.asarray(indices) if self.chosen is None else self.chosen[indices])
 
     @property
@@ -176,7 +176,7 @@ class TableRows:
         return whole
 
 
-def table_rows(
+def build_encoder(
     frame: pd.DataFrame,
     labels: pd.Series | pd.DataFrame,
     encoded: EncodedFeatures,
@@ -185,7 +185,7 @@ def table_rows(
     missing: str,
     missing_values: Sequence[str | float] = (),
 ) -> TableRows:
-    """Return the encoder of a table.
+    """Return the encoder of new rows of a table.
 
     Parameters
     ----------

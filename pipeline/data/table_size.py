@@ -1,4 +1,4 @@
-"""Check that tables of samples, and matrices over them, fit into memory."""
+"""Check that tables of samples, and kernel matrices, fit into memory."""
 
 from kernel_pipeline.errors import TooLargeError
 from kernel_pipeline.tasks.arrays import FLOAT_BYTES

@@ -48,7 +48,7 @@ def from_table(
     Raises
     ------
     DataError
-        If there are no such columns, or if several columns have the same name.
+        If a key names a column that does not exist, if several columns have the same name, or if values cannot be used.
     """
     name = dataset.name
     _check_distinct(frame, name)
@@ -107,7 +107,7 @@ def append_rows(frame: pd.DataFrame, more: pd.DataFrame, dataset: TableDataset, 
     Raises
     ------
     DataError
-        If it lacks a column.
+        If the other file lacks a column, or has another number of columns without names.
     """
     for part in (frame, more):
         _check_distinct(part, dataset.name)
@@ -117,10 +117,11 @@ def append_rows(frame: pd.DataFrame, more: pd.DataFrame, dataset: TableDataset, 
     unnamed = all(isinstance(column, int) for column in frame.columns) and more.shape[1] != frame.shape[1]
     if absent or unnamed:
         what = f"no column {', '.join(map(repr, absent[:MAX_LISTED]))}" if absent else counted(more.shape[1], "column")
+        found = ", ".join(map(repr, more.columns[:MAX_LISTED])) + (", ..." if more.shape[1] > MAX_LISTED else "")
         raise DataError(
-            f"dataset {dataset.name!r}: test_path: {path} has {what}, unlike path, which has "
-            f"{counted(frame.shape[1], 'column')}; both files must have the same columns, the target included. It has: "
-            f"{', '.join(map(repr, more.columns[:MAX_LISTED]))}{', ...' if more.shape[1] > MAX_LISTED else ''}"
+            f"dataset {dataset.name!r}: test_path: {path} has {what}, unlike the file that path names, which has "
+            f"{counted(frame.shape[1], 'column')}; both files must have the same columns, the target included. Columns "
+            f"of {path.name}: {found}"
         )
     return pd.concat([frame, more.reindex(columns=frame.columns)], ignore_index=True)
 
@@ -132,7 +133,7 @@ def _check_distinct(frame: pd.DataFrame, name: str) -> None:
 
 
 def find_roles(frame: pd.DataFrame, dataset: TableDataset) -> dict[str, Hashable]:
-    """Return the labels of the columns that are neither features nor the target, by the key that names them."""
+    """Return the labels of the index and of the columns that determine the folds, by the key that names them."""
     name = dataset.name
     taken = dict.fromkeys(find_targets(frame, name, dataset.target), "target")
     roles: dict[str, Hashable] = {}

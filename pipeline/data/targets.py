@@ -48,8 +48,8 @@ def encode_target(
 ) -> EncodedTarget:
     """Encode the labels of a problem.
 
-    Numbers of a regression are unchanged. Two classes become -1 and +1; each of more classes becomes a column of
-    zeros and ones. Classes are in the order of their labels: by value if all are numbers, otherwise alphabetically.
+    Numbers of a regression are unchanged. Two classes become -1 and +1; if there are more, each class becomes a column
+    of zeros and ones. Classes are in the order of their labels: by value if all are numbers, otherwise alphabetically.
 
     Parameters
     ----------

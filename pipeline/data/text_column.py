@@ -39,7 +39,7 @@ def from_text_column(
     frame
         The table that the file contains.
     dataset
-        The dataset, which states the words to count.
+        The dataset, whose keys determine which words are counted.
     path
         The file, for messages.
     text, target, drop, missing, positive
@@ -59,8 +59,11 @@ def from_text_column(
             "target = 'COLUMN' (without this key, it is the last column)"
         )
     if column not in features:
-        key = f"drop = {drop} contains" if column not in reserved else "index, groups, folds or test is"
-        raise DataError(f"dataset {dataset.name!r}: {key} the text column {column!r}")
+        key = f"drop = {drop} contains" if column not in reserved else "index, groups, folds or test names"
+        raise DataError(
+            f"dataset {dataset.name!r}: {key} the text column {column!r}; remove it from this key, or set text to "
+            "another column"
+        )
     texts = _texts(features[column], text, dataset.name)
     no_gaps = encode_features(frame[[]], None)  # a cell without text is a document without words
     complete = complete_rows(no_gaps, usable_cells(no_gaps.frame, missing), labels, missing, dataset.name)
@@ -69,7 +72,7 @@ def from_text_column(
     if documents.encoder is not None:
         documents = replace(documents, encoder=replace(documents.encoder, column=column))
     table = from_documents(documents, dataset, missing=missing, positive=positive)
-    notes = _unused([name for name in features if name != column], column)
+    notes = _unused_note([name for name in features if name != column], column)
     return replace(table, left_out=table.left_out + int((~complete).sum()), notes=notes + table.notes)
 
 
@@ -83,7 +86,7 @@ def _texts(values: pd.Series, text: int | str, dataset: str) -> list[str]:
     return ["" if empty else str(cell) for cell, empty in zip(values, values.isna(), strict=True)]
 
 
-def _unused(columns: list[Hashable], text: Hashable) -> tuple[str, ...]:
+def _unused_note(columns: list[Hashable], text: Hashable) -> tuple[str, ...]:
     """Return a note that names the columns that are not used, if there are any."""
     if not columns:
         return ()

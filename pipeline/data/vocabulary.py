@@ -1,6 +1,6 @@
 """Choose the words of documents that become columns, and weight their counts.
 
-Choice and weights depend on the data. They are fitted on some of the documents and can then be applied to all of them.
+Choice and weights depend on the data. They are fitted to some of the documents and can then be applied to all of them.
 """
 
 from collections.abc import Sequence
@@ -41,7 +41,7 @@ class Vocabulary:
     """Inverse document frequency of these columns, for tf-idf."""
 
     def apply(self, counts: scipy.sparse.csr_array) -> scipy.sparse.csr_array:
-        """Return the weighted columns of documents, whether the vocabulary was fitted on them or not."""
+        """Return the weighted columns of documents, whether the vocabulary was fitted to them or not."""
         chosen = _weighted(counts, self.weighting)[:, self.columns]
         if self.idf is None:
             return chosen

@@ -10,7 +10,7 @@ import scipy.sparse
 
 from kernel_pipeline.config.text_datasets import RawTextDataset
 from kernel_pipeline.data.document_rows import DocumentRows, WordCounting
-from kernel_pipeline.data.documents import Documents, no_words
+from kernel_pipeline.data.documents import Documents, no_words_error
 
 
 def count_words(
@@ -25,7 +25,7 @@ def count_words(
     target
         Labels of the documents; the index holds their numbers in the file.
     dataset
-        The dataset, which states the words to count.
+        The dataset, whose keys determine which words are counted.
     path, unit
         The file, and the unit of it that contains one document ("line" or "row"), for messages.
 
@@ -42,7 +42,7 @@ def count_words(
             counts = scipy.sparse.csr_array(vectorizer.fit_transform(texts), dtype=np.float64)
         except ValueError:  # the vocabulary is empty
             hint = "" if dataset.stop_words is None else " besides stop_words, which may list too many"
-            raise no_words(dataset, [path], hint) from None
+            raise no_words_error(dataset, [path], hint) from None
     # For example, a warning about stop words that never match, since words are split and lowercased first.
     notes = tuple(f"stop_words: {warning.message}" for warning in caught if issubclass(warning.category, UserWarning))
     size = int(target.index.max()) + 1

@@ -129,7 +129,7 @@ def centered_alignment(K: Any, L: Any, debiased: bool = False) -> float:
         Symmetric matrices, (n, n).
     debiased
         Whether to use unbiased estimates of the inner products (Song et al. 2012), which are around 0 for independent
-        kernels even if n is small; needs n >= 4.
+        kernels even if n is small; NaN if n < 4.
 
     Returns
     -------

@@ -56,7 +56,7 @@ def parse_families(
     Parameters
     ----------
     kernels
-        Families as in a config. None uses Gaussians around the median heuristic, or none if there are no features.
+        Families as in a config. If None, seven Gaussians around the median heuristic, if there are any features.
     matrices
         Precomputed matrices by name, from `check_matrices`.
     """

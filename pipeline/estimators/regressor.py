@@ -11,7 +11,7 @@ from kernel_pipeline.estimators.base import KernelEstimator
 from kernel_pipeline.estimators.kernel_list import parse_method
 from kernel_pipeline.estimators.learned_kernel import learn_kernel
 from kernel_pipeline.estimators.regularisation import choose_value, error_series, regularisation_values
-from kernel_pipeline.estimators.targets import number_labels
+from kernel_pipeline.estimators.targets import numeric_labels
 from kernel_pipeline.tasks.arrays import Floats
 from kernel_pipeline.tasks.labels import label_units
 from kernel_pipeline.tasks.learners.ridge import fit_ridge_path
@@ -106,7 +106,7 @@ class AlignedKernelRegressor(RegressorMixin, KernelEstimator):  # type: ignore[m
         rule = parse_method(self.method)
         ridges = regularisation_values("alpha", self.alpha, Fit().krr.values(), descending=True)
         families, data, y = self._prepare(X, y, multi_output=True, y_numeric=True)
-        labels = number_labels(y)
+        labels = numeric_labels(y)
         self._unit = float(label_units(labels).max())
         labels = labels / self._unit
         self.alpha_, errors = ridges[0], None

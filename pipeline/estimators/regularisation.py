@@ -15,7 +15,7 @@ from kernel_pipeline.tasks.learners.fitted_path import FittedPath
 from kernel_pipeline.tasks.metrics import primary_metric
 from kernel_pipeline.tasks.weights.method import WeightRule
 
-Fit = Callable[[Floats, Floats, Sequence[float]], FittedPath]
+FitPath = Callable[[Floats, Floats, Sequence[float]], FittedPath]
 """`fit(square, labels, values)` fits a path; it may overwrite `square`."""
 
 
@@ -40,7 +40,7 @@ def choose_value(
     data: KernelData,
     labels: Floats,
     rule: WeightRule,
-    fit: Fit,
+    fit: FitPath,
     values: Sequence[float],
     cv: Any,
 ) -> tuple[float, Floats]:

@@ -55,8 +55,8 @@ def kernel_similarity(
     tile_size
         Number of samples of a tile. By default, it follows from the widths of the views.
     client
-        A `distributed.Client`, whose workers compute the tiles. Files must be readable there; arrays in memory are sent
-        to each worker. The result is the same as without it.
+        A `distributed.Client`, whose workers compute the tiles. Files must be readable on the workers; arrays in memory
+        are sent to each worker. The result is the same as without a client.
 
     Returns
     -------
@@ -120,7 +120,10 @@ def _check_samples(sizes: Mapping[str, int], debiased: bool) -> int:
     if set(sizes.values()) != {n}:
         raise ValueError(f"views: must all have the same number of samples; got {sizes}")
     if debiased and n < MIN_SAMPLES:
-        raise ValueError(f"debiased: needs at least {MIN_SAMPLES} samples; got {n}")
+        raise ValueError(
+            f"debiased: needs at least {MIN_SAMPLES} samples; got {n}. For fewer samples, use debiased=False (--biased "
+            "on the command line)"
+        )
     return n
 
 

@@ -31,7 +31,10 @@ class TileKernel(Protocol):
         """Number of values per sample that a tile holds in memory."""
 
     def prepare(self, tile: Tile) -> Fill:
-        """Return a function that computes blocks of the kernel of the samples of a tile: its rows, then its columns."""
+        """Return a function that computes blocks of the kernel of the samples of a tile.
+
+        The samples are those of the rows, followed by those of the columns if these are different samples.
+        """
 
 
 @dataclass(frozen=True)
@@ -151,7 +154,10 @@ def _tiles(n: int, side: int) -> list[Tile]:
 
 
 def _on_workers(client: Any, tiles: Sequence[Tile], kernels: Sequence[TileKernel]) -> Iterator[TileSums]:
-    """Yield the sums of tiles in their order; arrays in memory are sent to each worker once, files are read there."""
+    """Yield the sums of tiles, in the order of the tiles.
+
+    Arrays in memory are sent to each worker once; the workers read files themselves.
+    """
     sent = client.scatter([list(kernels)], broadcast=True, hash=False)[0]
     window = TILES_PER_THREAD * max(1, sum(client.nthreads().values()))
     waiting = iter(tiles)

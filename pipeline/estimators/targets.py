@@ -25,7 +25,7 @@ def class_labels(y: Any) -> tuple[Any, Floats]:
     return classes, np.equal.outer(numbers, np.arange(len(classes))).astype(np.float64)
 
 
-def number_labels(y: Any) -> Floats:
+def numeric_labels(y: Any) -> Floats:
     """Return the targets of a regression as columns, one per output."""
     labels = np.asarray(y, dtype=np.float64)
     return labels[:, None] if labels.ndim == 1 else labels
@@ -40,4 +40,4 @@ def labels_of_task(y: Any, task: str) -> Floats:
     if task not in TASKS:
         raise ValueError(f"task: must be one of {', '.join(map(repr, TASKS))}; got {task!r}")
     is_classes = type_of_target(y) in ("binary", "multiclass") if task == "auto" else task == "classification"
-    return class_labels(y)[1] if is_classes else number_labels(y)
+    return class_labels(y)[1] if is_classes else numeric_labels(y)

@@ -28,7 +28,7 @@ from kernel_pipeline.tasks.weights.method import Method, WeightRule
 from kernel_pipeline.tasks.weights.rank_one_statistics import RankOneStatistics
 
 Functions = tuple[Floats, Floats, float]
-"""Coefficients, (n or r, functions), intercepts, (functions,), and the certificate of a fit."""
+"""Coefficients, (n or p, functions), intercepts, (functions,), and the certificate of a fit."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,12 @@ def _without_projection(learned: LearnedKernel, coefficients: Floats) -> tuple[L
 
 @singledispatch
 def fit_columns(
-    method: Method, columns: scipy.sparse.csr_array, offset: Floats, labels: Floats, fit: FitSettings, few: bool
+    method: Method,
+    columns: scipy.sparse.csr_array,
+    offset: Floats,
+    labels: Floats,
+    fit: FitSettings,
+    few_columns: bool,
 ) -> FittedPredictor:
     """Learn the weights of the rank-one kernels of feature columns, and fit a predictor with the combined kernel.
 
@@ -112,7 +117,7 @@ def fit_columns(
         Columns of the samples, (n, p), and the constant that was subtracted from each column, (p,).
     labels
         As for `fit_gram`.
-    few
+    few_columns
         Whether there are fewer columns than samples in a trial of the sweep, which then forms no kernel matrix.
     """
     raise NotImplementedError(f"methods like {method.name!r} have no models")
@@ -120,11 +125,16 @@ def fit_columns(
 
 @fit_columns.register
 def _(
-    method: WeightRule, columns: scipy.sparse.csr_array, offset: Floats, labels: Floats, fit: FitSettings, few: bool
+    method: WeightRule,
+    columns: scipy.sparse.csr_array,
+    offset: Floats,
+    labels: Floats,
+    fit: FitSettings,
+    few_columns: bool,
 ) -> FittedPredictor:
     kernels = RankOneKernels.of(columns)
     weights, certificate = method.weights(RankOneStatistics(kernels, center_labels(labels)))
-    parts, intercepts, fit_certificate = (_fit_factors if few else _fit_combined)(kernels, weights, labels, fit)
+    parts, intercepts, fit_certificate = (_fit_factors if few_columns else _fit_combined)(kernels, weights, labels, fit)
     predictor = column_predictor(kernels, offset, weights, parts, intercepts)
     return FittedPredictor(predictor, certificate, fit_certificate)
 
@@ -141,7 +151,10 @@ def column_predictor(
 
 
 def _fit_factors(kernels: RankOneKernels, weights: Floats, labels: Floats, fit: FitSettings) -> Functions:
-    """Fit few columns without a kernel matrix; return coefficients of the centered and scaled columns, (p, ...)."""
+    """Fit a predictor to few columns without a kernel matrix.
+
+    The coefficients are those of the centered and scaled columns, (p, functions).
+    """
     weighted = WeightedColumns.of(kernels, weights)
     # With unit vectors as held-out samples, the held-out rows of the factors are the transformation of the columns.
     factors = replace(weighted, held_out=np.eye(weighted.train.shape[1])).kernel()
@@ -161,7 +174,10 @@ def _fit_factors(kernels: RankOneKernels, weights: Floats, labels: Floats, fit: 
 
 
 def _fit_combined(kernels: RankOneKernels, weights: Floats, labels: Floats, fit: FitSettings) -> Functions:
-    """Fit the combined kernel of many columns; return coefficients of the centered and scaled columns, (p, ...)."""
+    """Fit a predictor with the combined kernel of many columns.
+
+    The coefficients are those of the centered and scaled columns, (p, functions).
+    """
     square = weighted_gram(kernels.columns, weights)
     center_square(square)
     positive = positive_eigenvectors(square) if (weights < 0).any() else None
@@ -175,7 +191,7 @@ def _fit_combined(kernels: RankOneKernels, weights: Floats, labels: Floats, fit:
 
 
 def _fit_square(square: Floats, labels: Floats, fit: FitSettings) -> Functions:
-    """Fit a centered kernel, which is overwritten; return coefficients of the samples."""
+    """Fit a predictor with a centered kernel, which is overwritten; return coefficients of the samples."""
     if fit.problem == "regression":
         found, residuals = ridge_coefficients(square, labels, fit.numbers)
         index = fit.index

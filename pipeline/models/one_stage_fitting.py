@@ -42,7 +42,12 @@ def _(
 
 @fit_columns.register
 def _(
-    method: OneStageMethod, columns: scipy.sparse.csr_array, offset: Floats, labels: Floats, fit: FitSettings, few: bool
+    method: OneStageMethod,
+    columns: scipy.sparse.csr_array,
+    offset: Floats,
+    labels: Floats,
+    fit: FitSettings,
+    few_columns: bool,
 ) -> FittedPredictor:
     kernels = RankOneKernels.of(columns)
     weights, learned = _learn(kernels, labels, method, fit.value, fit.path)

@@ -15,7 +15,7 @@ from kernel_pipeline.tasks.learners.one_against_one import vote
 from kernel_pipeline.tasks.metrics import predicted_classes
 
 # Number of new samples that are evaluated at once.
-ROWS = 1024
+BLOCK_ROWS = 1024
 
 
 @dataclass(frozen=True)
@@ -124,4 +124,4 @@ class Outputs:
 
 
 def _blocks(features: Features) -> Iterator[Features]:
-    return (features[start : start + ROWS] for start in range(0, features.shape[0], ROWS))
+    return (features[start : start + BLOCK_ROWS] for start in range(0, features.shape[0], BLOCK_ROWS))

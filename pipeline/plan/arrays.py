@@ -127,7 +127,7 @@ def _array_plan(spec: ArraySpec, name: str, sizes: Sizes, attributes: Mapping[st
         spec.about,
         spec.dtype,
         attributes={key: attributes[key] for key in spec.attributes},
-        is_bound=spec.is_bound,
+        has_variable_length=spec.has_variable_length,
         is_symmetric=spec.is_symmetric,
         is_optional=spec.is_optional,
     )

@@ -1,4 +1,4 @@
-"""Estimate the work of each task type as a pure function of sizes; a new type registers its own with `task_work`."""
+"""Estimate the work of each task type as a pure function of sizes; a new type registers a function with `task_work`."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from kernel_pipeline.stages.tiles import GramTask, TilesTask
 from kernel_pipeline.stages.weights import WeightsTask
 from kernel_pipeline.tasks.arrays import FLOAT_BYTES
 from kernel_pipeline.tasks.learners.ridge_cost import ridge_path_cost
-from kernel_pipeline.tasks.learners.svm_cost import libsvm_path_cost, working_set_cost, working_set_rows
+from kernel_pipeline.tasks.learners.svm_cost import libsvm_path_cost, working_set_cost, working_set_entries
 
 # The cost models of learners are in nanoseconds, measured on a core with this number of operations per nanosecond.
 FLOPS_PER_NS = 48.0
@@ -134,7 +134,7 @@ def _(task: FitTask, sizes: TaskSizes) -> Work:
 def _(task: RowFitTask, sizes: TaskSizes) -> Work:
     n, values, classes = sizes.train, len(task.values), max(2, len(task.target.columns))
     # The moments of the kernel take two passes over its rows, and predictions one over those of held-out samples.
-    pairs = working_set_rows(n, values, classes, task.memory.cache_bytes) + 2 * n**2 + n * (sizes.samples - n)
+    pairs = working_set_entries(n, values, classes, task.memory.cache_bytes) + 2 * n**2 + n * (sizes.samples - n)
     combined = 2.0 * VECTOR_FLOPS / 4 * sizes.kernels * pairs
     solved = COMBINED_SVM * FLOPS_PER_NS * working_set_cost(n, values, classes)
     return computing_work(task, sizes, pairs) + Work(combined + solved)

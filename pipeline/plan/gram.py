@@ -13,7 +13,7 @@ from kernel_pipeline.plan.gram_cells import fit_tasks
 from kernel_pipeline.plan.gram_storage import choose_storage
 from kernel_pipeline.plan.large_fits import FitMemory
 from kernel_pipeline.plan.memory import GramWorkload, gram_projection
-from kernel_pipeline.plan.methods import PlannedMethod, dataset_targets, predictions, single_kernel_problems
+from kernel_pipeline.plan.methods import PlannedMethod, dataset_targets, max_predictions, single_kernel_problems
 from kernel_pipeline.plan.stage_plan import (
     StagePlan,
     StatisticsPart,
@@ -52,10 +52,10 @@ def gram_stages(
     """Plan the tasks of a dataset for its methods."""
     sizes, folds, repeats = _sizes(config, dataset, info, families), config.protocol.folds, config.protocol.repeats
     rules = [(planned.target.problem, planned.method) for planned in methods if isinstance(planned.method, WeightRule)]
-    limit = _fit_memory(config, dataset, info, sizes, families)
-    combined = [(problem, rule) for problem, rule in rules if not limit.is_in_parts(problem, rule)]
+    fit_memory = _fit_memory(config, dataset, info, sizes, families)
+    combined = [(problem, rule) for problem, rule in rules if not fit_memory.is_in_parts(problem, rule)]
     if config.fit.has_final_fit and len(combined) < len(rules):
-        raise limit.no_final_fit(dataset.name, dataset.task)
+        raise fit_memory.no_final_fit(dataset.name, dataset.task)
     stored = [(problem, rule.method_id) for problem, rule in combined]
     gram = choose_storage(config.storage, kept_bytes(info, families, sizes, stored))
     common: dict[str, Any] = {
@@ -70,7 +70,7 @@ def gram_stages(
     fitted = fitted_sets(info, folds, dataset.fixed_test, repeats)
     permuted: dict[str, Any] = {"permutations": planned_permutations(config)}
     blocks = tuple(target.columns for target in dataset_targets(dataset.task, info)) if sizes.permutation else ()
-    fits = fit_tasks(config.fit, cell, planned_permutations(config), methods, fitted, sizes, gram.recompute, limit)
+    fits = fit_tasks(config.fit, cell, planned_permutations(config), methods, fitted, sizes, gram.recompute, fit_memory)
     stages: dict[str, tuple[Task, ...]] = {
         "tiles": tuple(
             TilesTask(**common, **permuted, fitted=samples, number=n, tiles=tiles, label_blocks=blocks)
@@ -84,7 +84,7 @@ def gram_stages(
         **_weights_and_combine(common, permuted, sizes, rules, [] if gram.recompute else combined, fitted),
         "fits": fits,
     }
-    work = _workload(config.fit, dataset.task, methods, sizes, families, gram.recompute, limit, fits)
+    work = _workload(config.fit, dataset.task, methods, sizes, families, gram.recompute, fit_memory, fits)
     return StagePlan(stages=stages, memory=gram_projection(work), sizes=sizes, gram=gram)
 
 
@@ -107,7 +107,7 @@ def _workload(
     sizes: Sizes,
     families: tuple[GramFamily, ...],
     recompute: bool,
-    limit: FitMemory,
+    fit_memory: FitMemory,
     fits: Sequence[Task],
 ) -> GramWorkload:
     """Return what the memory of the tasks of a dataset depends on."""
@@ -115,9 +115,9 @@ def _workload(
     singles = single_kernel_problems(methods)
     return GramWorkload(
         sizes=sizes,
-        train=limit.train,
+        train=fit_memory.train,
         problems=problems,
-        predictions=predictions(methods, fit),
+        predictions=max_predictions(methods, fit),
         rules=len(rules),
         reads_base=any(planned.method.reads_base_kernels for planned in methods),
         singles=bool(singles),
@@ -125,8 +125,8 @@ def _workload(
         any_sign=any(rule.any_sign for rule in rules),
         recompute=recompute,
         view_columns=columns_in_views(families),
-        squares=[problem for problem in problems if problem in singles or not limit.exceeds(problem)],
-        in_parts=limit.solver_bytes(fits),
+        square_problems=[problem for problem in problems if problem in singles or not fit_memory.exceeds(problem)],
+        in_parts_bytes=fit_memory.solver_bytes(fits),
     )
 
 

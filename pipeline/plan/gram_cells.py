@@ -31,7 +31,7 @@ class GramCell(PlannedCell):
 
     combined_trials: tuple[int, ...]
     """Trials whose kernels are combined together with that of this one; empty if combined kernels are stored."""
-    limit: FitMemory
+    fit_memory: FitMemory
 
 
 def fit_tasks(
@@ -42,7 +42,7 @@ def fit_tasks(
     fitted: Sequence[TrainingFolds | None],
     sizes: Sizes,
     recompute: bool,
-    limit: FitMemory,
+    fit_memory: FitMemory,
 ) -> tuple[Task, ...]:
     """Return the tasks that fit all cells, by method and trial."""
     tasks: list[Task] = []
@@ -55,7 +55,7 @@ def fit_tasks(
                 permutations=permutations,
                 sizes=sizes,
                 combined_trials=_combined_trials(sizes, trial) if recompute else (),
-                limit=limit,
+                fit_memory=fit_memory,
             )
             tasks += gram_tasks(planned.method, cell)
     return tuple(tasks)
@@ -91,12 +91,12 @@ def _(method: SingleKernelMethod, cell: GramCell) -> Iterator[Task]:
 def _(method: WeightRule, cell: GramCell) -> Iterator[Task]:
     # The fits of kernels with negative weights compute the alignments of their positive part.
     fields = cell.kernel_fields(method) | {"permutations": cell.permutations if method.any_sign else None}
-    if not cell.limit.is_in_parts(cell.target.problem, method):
+    if not cell.fit_memory.is_in_parts(cell.target.problem, method):
         yield FitTask(**fields, **cell.tested, trials=cell.combined_trials)
     elif cell.target.problem == "classification":
-        yield RowFitTask(**fields, metrics=cell.metrics, memory=cell.limit.rows())
+        yield RowFitTask(**fields, metrics=cell.metrics, memory=cell.fit_memory.rows())
     else:
-        panels = cell.limit.panels(cell.common["tile_size"], len(fields["values"]) * len(cell.target.columns))
+        panels = cell.fit_memory.panels(cell.common["tile_size"], len(fields["values"]) * len(cell.target.columns))
         yield LargeRidgesTask(**fields | {"metric": ""}, memory=panels)  # solutions need no metric
         yield PanelFitTask(**fields, metrics=cell.metrics, memory=panels)
 

@@ -50,11 +50,13 @@ class FitMemory:
         return int(FLOAT * NUMBERS_PER_PAIR[problem] * self.train**2)
 
     @property
-    def arrays(self) -> int:
+    def solver_limit(self) -> int:
         """Return the bytes that the solver of a fit in parts may use.
 
-        >>> FitMemory("1 GiB", 12_000, 512 << 20).arrays >> 20, FitMemory("64 KiB", 100, 512 << 20).arrays >> 10
-        (512, 16)
+        >>> FitMemory("1 GiB", 12_000, 512 << 20).solver_limit >> 20
+        512
+        >>> FitMemory("64 KiB", 100, 512 << 20).solver_limit >> 10
+        16
         """
         limit = parse_memory(self.limit)
         return max(limit - self.other_bytes, int(MIN_ARRAYS * limit))
@@ -75,7 +77,7 @@ class FitMemory:
         ConfigError
             If it is too small for any row.
         """
-        found = RowMemory.of(self.arrays, self.train)
+        found = RowMemory.of(self.solver_limit, self.train)
         if found is None:
             raise self._too_small(
                 RowMemory.smallest(self.train), f"a few rows of the kernel of {self.train:,} training samples"
@@ -98,7 +100,7 @@ class FitMemory:
             If it is too small for any row of tiles.
         """
         side = min(tile_size, self.train)
-        found = PanelMemory.of(self.arrays, self.train, side, systems, self.other_bytes)
+        found = PanelMemory.of(self.solver_limit, self.train, side, systems, self.other_bytes)
         if found is None:
             rows = f"a few rows of tiles of size {side} for {self.train:,} training samples"
             raise self._too_small(PanelMemory.smallest(self.train, side), rows, ", or a smaller [storage] tile")
@@ -115,7 +117,7 @@ class FitMemory:
 
     def solver_bytes(self, fits: Sequence[Task]) -> int:
         """Return the largest number of bytes that the solver of a fit in parts needs; 0 if there are no such fits."""
-        rows = [self.arrays for fit in fits if isinstance(fit, RowFitTask)]
+        rows = [self.solver_limit for fit in fits if isinstance(fit, RowFitTask)]
         systems = [
             (fit.memory, len(fit.values) * len(fit.target.columns)) for fit in fits if isinstance(fit, PanelTask)
         ]
@@ -138,14 +140,14 @@ def choose_methods(
     methods, unsupported = plan_methods(targets, config.used_methods, len(info.kernels), rank_one, info.columns)
     if rank_one:
         return methods, unsupported
-    limit = FitMemory(config.fit.memory, fitted_samples(info, config.protocol.folds, config.fit.has_final_fit))
+    fit_memory = FitMemory(config.fit.memory, fitted_samples(info, config.protocol.folds, config.fit.has_final_fit))
     listed = [method.name for method in config.methods]
-    methods, too_large = without_large_baselines(methods, listed, limit, info.columns)
+    methods, too_large = without_large_baselines(methods, listed, fit_memory, info.columns)
     return methods, unsupported + too_large
 
 
 def without_large_baselines(
-    methods: Sequence[PlannedMethod], listed: Collection[str], limit: FitMemory, features: int
+    methods: Sequence[PlannedMethod], listed: Collection[str], fit_memory: FitMemory, features: int
 ) -> tuple[list[PlannedMethod], list[UnsupportedMethod]]:
     """Leave out baselines that the config does not list, if a fit in one piece would exceed `[fit] memory`.
 
@@ -168,9 +170,10 @@ def without_large_baselines(
     for planned in methods:
         method, problem = planned.method, planned.target.problem
         single = method.fits_each_kernel and not shares
-        linear = method.reads_features and not has_few_features(features, limit.train)
-        if method.name not in listed and (single or linear) and limit.exceeds(problem):
-            reason = f"a fit of {limit.train:,} samples needs more than [fit] memory = {limit.limit!r} in one piece"
+        linear = method.reads_features and not has_few_features(features, fit_memory.train)
+        if method.name not in listed and (single or linear) and fit_memory.exceeds(problem):
+            samples, limit = fit_memory.train, fit_memory.limit
+            reason = f"a fit of {samples:,} samples needs more than [fit] memory = {limit!r} in one piece"
             left_out.append(UnsupportedMethod(problem, method.method_id, reason))
         else:
             kept.append(planned)
@@ -188,7 +191,7 @@ def format_memory(size: int) -> str:
 
 
 def smaller_memory(fits: Sequence[FitTask], train: int, limit: int) -> str:
-    """Return a value of `[fit] memory` with which fits in one piece are solved in parts, for workers with less memory.
+    """Return a value of `[fit] memory` with which fits that are too large for the workers are solved in parts.
 
     Parameters
     ----------

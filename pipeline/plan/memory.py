@@ -48,6 +48,8 @@ class GramWorkload:
     train: int
     """Size of the largest training set."""
     problems: Sequence[str]
+    square_problems: Sequence[str]
+    """Problems whose fits hold the combined kernel of the training samples."""
     predictions: int
     """Largest number of predictions per sample of a path: label columns times regularisation values."""
     rules: int
@@ -64,27 +66,20 @@ class GramWorkload:
     """Whether tasks compute the tiles of base kernels that they need, instead of reading them."""
     view_columns: int = 0
     """Number of columns of all views together."""
-    squares: Sequence[str] | None = None
-    """Problems whose fits hold the combined kernel of the training samples; None for all."""
-    in_parts: int = 0
+    in_parts_bytes: int = 0
     """Bytes of the arrays of fits that are solved in parts; 0 if there are none."""
 
     @property
-    def squared(self) -> Sequence[str]:
-        """Return the problems whose fits hold the combined kernel of the training samples."""
-        return self.problems if self.squares is None else self.squares
-
-    @property
-    def gram_chunk(self) -> int:
+    def gram_chunk_bytes(self) -> int:
         """Return the bytes of a tile of all base kernels."""
         return array_spec(GRAM, "gram").chunk_bytes(self.sizes)
 
     @property
-    def tile(self) -> int:
+    def tile_bytes(self) -> int:
         """Return the bytes of a tile of all base kernels, including the arrays from which it is read or computed."""
         if self.recompute:
-            return tile_input_bytes(self.sizes, self.view_columns) + self.gram_chunk
-        return COPIES_READ * self.gram_chunk
+            return tile_input_bytes(self.sizes, self.view_columns) + self.gram_chunk_bytes
+        return COPIES_READ * self.gram_chunk_bytes
 
 
 def gram_projection(work: GramWorkload) -> dict[str, int]:
@@ -94,30 +89,33 @@ def gram_projection(work: GramWorkload) -> dict[str, int]:
     combined_chunk = array_spec(COMBINED, "{method}").chunk_bytes(sizes)
     needed = {
         "tiles": tile_input_bytes(sizes, work.view_columns)
-        + COPIES_WRITTEN * (chunk_bytes(sizes, STATISTICS, SUMS) + (0 if work.recompute else work.gram_chunk))
+        + COPIES_WRITTEN * (chunk_bytes(sizes, STATISTICS, SUMS) + (0 if work.recompute else work.gram_chunk_bytes))
         + _regrouped_bytes(sizes)
         + labels,
         "reduce": labels + _reduce_bytes(sizes),
         "weights": COPIES_READ * trials * chunk_bytes(sizes, STATISTICS, (*SOLVER_ARRAYS, *PERMUTED))
         + COPIES_SOLVING * array_spec(STATISTICS, "M").chunk_bytes(sizes)
         + COPIES_WRITTEN * weights,
-        "combine": COPIES_READ * work.gram_chunk + (trials + 2) * combined_chunk + (work.rules + COPIES_READ) * weights,
+        "combine": COPIES_READ * work.gram_chunk_bytes
+        + (trials + 2) * combined_chunk
+        + (work.rules + COPIES_READ) * weights,
         "fits": labels + _gram_fit_bytes(work),
     }
     if work.recompute:
         del needed["combine"]
-    projected = _projected(needed, work.problems if work.reads_base or work.any_sign else work.squared, work.train)
-    if work.in_parts:  # `in_parts` includes the cache of support vector machines
-        in_parts = work.in_parts + non_solver_bytes(sizes, work.predictions, work.view_columns)
+    problems = work.problems if work.reads_base or work.any_sign else work.square_problems
+    projected = _projected(needed, problems, work.train)
+    if work.in_parts_bytes:  # `in_parts_bytes` includes the cache of support vector machines
+        in_parts = work.in_parts_bytes + non_solver_bytes(sizes, work.predictions, work.view_columns)
         projected["fits"] = max(projected["fits"], in_parts)
     return projected
 
 
 def _gram_fit_bytes(work: GramWorkload) -> int:
     """Return the bytes of the largest fit of a dataset with Gram families, without the labels."""
-    sizes, train, predictions, tile = work.sizes, work.train, work.predictions, work.tile
+    sizes, train, predictions, tile = work.sizes, work.train, work.predictions, work.tile_bytes
     combined_chunk = array_spec(COMBINED, "{method}").chunk_bytes(sizes)
-    fits = square_fit_bytes(sizes, train, work.squared, predictions)
+    fits = square_fit_bytes(sizes, train, work.square_problems, predictions)
     fits += (COPIES_COMBINED + _trials_together(sizes)) * combined_chunk
     fits += stored_prediction_bytes(sizes) + (tile if work.recompute else 0)
     if work.singles:  # the tiles of one batch of base kernels, of which the upper triangle is kept

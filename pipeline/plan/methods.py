@@ -100,7 +100,7 @@ def check_metric(config: Config, infos: Sequence[DatasetInfo]) -> None:
             )
 
 
-def predictions(methods: Sequence[PlannedMethod], fit: Fit) -> int:
+def max_predictions(methods: Sequence[PlannedMethod], fit: Fit) -> int:
     """Return the largest number of predictions per sample of a path: label columns times regularisation values."""
     return max(
         (len(planned.target.columns) * len(fit.path(planned.target.problem, planned.method)) for planned in methods),

@@ -12,7 +12,7 @@ from kernel_pipeline.config.datasets import Dataset
 from kernel_pipeline.config.sweep import Config
 from kernel_pipeline.plan.cells import PlannedCell
 from kernel_pipeline.plan.memory import rank_one_projection
-from kernel_pipeline.plan.methods import PlannedMethod, dataset_targets, predictions, with_shared_fits
+from kernel_pipeline.plan.methods import PlannedMethod, dataset_targets, max_predictions, with_shared_fits
 from kernel_pipeline.plan.reference_cells import reference_task
 from kernel_pipeline.plan.stage_plan import StagePlan, fitted_sets, planned_permutations, statistics_parts
 from kernel_pipeline.plan.training_sizes import fitted_samples, training_samples
@@ -89,7 +89,7 @@ def rank_one_stages(config: Config, dataset: Dataset, info: DatasetInfo, methods
             sizes,
             fitted_samples(info, folds, config.fit.has_final_fit),
             dataset.task,
-            predictions(methods, config.fit),
+            max_predictions(methods, config.fit),
             needs_m,
         ),
         sizes=sizes,

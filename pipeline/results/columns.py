@@ -224,9 +224,9 @@ _register("datasets", "integer", "datasets", "number of datasets with the task")
 _number(
     "average_rank", "", "mean rank of the error over the datasets, 1 for the smallest; empty if an error is missing"
 )
-_number("friedman_statistic", "", "statistic of the Friedman test that the methods with a rank have equal errors")
+_number("friedman_statistic", "", "statistic of the Friedman test of equal ranks; methods without a rank are left out")
 _number("friedman_p", "", "p-value of the Friedman test")
-_number("p_nemenyi", "", "p-value of the Nemenyi test that both methods have the same average rank")
+_number("p_nemenyi", "", "p-value of the Nemenyi test of equal average ranks of both methods")
 
 # Predictions and weights
 _text("role", "validation or test: the fold that the sample is in")
@@ -235,15 +235,19 @@ _number("true", ERROR_UNIT, "label: -1 or +1 for two classes, the number of the 
 _number("prediction", ERROR_UNIT, "prediction of the chosen fit, coded like the label")
 _number("decision", "", "decision value for two classes; the prediction is +1 if it is at least 0")
 _number("decision_<class>", "", "one column for each of more than two classes: 1 for the predicted class, else 0")
-_text("true_class", "label of the class; several labels that form one class are separated by commas")
+_text("true_class", "label of the true class; several labels that form one class are separated by commas")
 _text("predicted_class", "label of the predicted class")
 _register(
     "samples",
     "integer",
     "samples",
-    "number of samples of the test fold; pairs of classes that do not occur are left out",
+    "number of samples of the test fold with this pair of classes; pairs that do not occur are left out",
 )
-_number("weight", "", "weight of the kernel, scaled to trace one on the training set; kernels of weight 0 are left out")
+_number(
+    "weight",
+    "",
+    "weight of the kernel, which is scaled to trace one on the training set; kernels of weight 0 are left out",
+)
 _register(
     "direction",
     "integer",

@@ -21,21 +21,21 @@ EXPLANATION = (
 )
 
 
-def compare_methods(rows: pd.DataFrame, test_shares: Mapping[str, float]) -> pd.DataFrame:
+def compare_methods(rows: pd.DataFrame, test_ratios: Mapping[str, float]) -> pd.DataFrame:
     """Return one row per dataset, problem and pair of methods, in the order of the rows.
 
     Parameters
     ----------
     rows
         The table `rows`. A failed trial of one of two methods is left out of their comparison.
-    test_shares
-        Test samples per training sample of each dataset; NaN if the corrected test does not apply.
+    test_ratios
+        Number of test samples per training sample, by dataset; NaN if the corrected test does not apply.
     """
     found: list[dict[str, object]] = []
-    for key, errors in error_table(rows):
+    for key, errors in errors_by_problem(rows):
         pairs = list(combinations(errors.columns, 2))
         tests = [
-            paired_test(errors[first].to_numpy(), errors[second].to_numpy(), test_shares[key["dataset"]])
+            paired_test(errors[first].to_numpy(), errors[second].to_numpy(), test_ratios[key["dataset"]])
             for first, second in pairs
         ]
         adjusted = holm([test.p_corrected for test in tests])
@@ -47,8 +47,8 @@ def compare_methods(rows: pd.DataFrame, test_shares: Mapping[str, float]) -> pd.
     return pd.DataFrame(found, columns=[*names, "p_paired", "p_corrected", "p_holm"])
 
 
-def error_table(rows: pd.DataFrame) -> Iterator[tuple[dict[str, str], pd.DataFrame]]:
-    """Yield the errors of each dataset and problem, (trials, methods), with NaN for failed trials, and its key."""
+def errors_by_problem(rows: pd.DataFrame) -> Iterator[tuple[dict[str, str], pd.DataFrame]]:
+    """Yield the key and the errors of each dataset and problem, (trials, methods), with NaN for failed trials."""
     measured = rows.assign(error=rows["error"].where(rows["status"] == OK))
     for group, part in measured.groupby(GROUP, sort=False):
         errors = part.pivot(index=["repeat", "trial"], columns="method", values="error")

@@ -80,9 +80,14 @@ def conform(table: Table, frame: pd.DataFrame) -> pd.DataFrame:
     columns = [found for column in table.columns for found in column.found_in(map(str, frame))]
     names = [column.name for column in columns]
     if unknown := [str(name) for name in frame if name not in names]:
-        raise ValueError(f"the table {table.name!r} has no column {unknown[0]!r}")
+        raise ValueError(
+            f"the rows of the table {table.name!r} have the unknown column {unknown[0]!r}. "
+            f"Known columns: {', '.join(names)}"
+        )
     if missing := [name for name in names if name not in frame and name not in table.optional]:
-        raise ValueError(f"the table {table.name!r} lacks the column {missing[0]!r}")
+        raise ValueError(
+            f"the rows of the table {table.name!r} lack the column {missing[0]!r}. Add it, or list it in `optional`"
+        )
     present = [column for column in columns if column.name in frame]
     return _typed(frame[[column.name for column in present]], present)
 

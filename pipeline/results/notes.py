@@ -1,4 +1,4 @@
-"""Make notes about results: values at grid edges, excluded values, degenerate kernels and majority predictions."""
+"""Make notes about results, such as values at grid edges, degenerate kernels and alignments by chance."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -44,7 +44,7 @@ def result_notes(plan: Plan, finished: Mapping[str, TaskReport]) -> list[Note]:
 
 def _degenerate_kernels(dataset: DatasetPlan, finished: Mapping[str, TaskReport]) -> Iterator[Note]:
     results = [
-        _known_kernels(dataset, task, read_result(task, entry, DegenerateKernels))
+        _checked_kernels(dataset, task, read_result(task, entry, DegenerateKernels))
         for task in dataset.stages["reduce"]
         if (entry := finished.get(task.name)) and not entry.failed
     ]
@@ -56,8 +56,8 @@ def _degenerate_kernels(dataset: DatasetPlan, finished: Mapping[str, TaskReport]
             yield Note(dataset.name, text + (f"; {NO_VARYING_KERNEL}" if is_all else ""))
 
 
-def _known_kernels(dataset: DatasetPlan, task: Task, result: DegenerateKernels) -> DegenerateKernels:
-    """Return the result of a task after checking that all of its kernels exist."""
+def _checked_kernels(dataset: DatasetPlan, task: Task, result: DegenerateKernels) -> DegenerateKernels:
+    """Return the result of a task after checking that all kernels that it names exist."""
     if not result.has_valid_indices(len(dataset.kernels)):
         raise DamagedError(f"the ledger contains an invalid result of {task.name}: it names kernels that do not exist")
     return result

@@ -3,7 +3,7 @@
 from kernel_pipeline.results.figures.figure import FIGURES, is_figure_file
 from kernel_pipeline.results.table import TABLES
 
-TABLES_VERSION = 8
+TABLES_VERSION = 9
 """Version of the built-in tables and figures, increased when an existing one changes for the same results."""
 
 

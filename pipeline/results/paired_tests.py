@@ -36,7 +36,7 @@ class PairedTest:
     """Two-sided corrected resampled t-test: p-value for any difference."""
 
 
-def paired_test(first: Floats, second: Floats, test_share: float) -> PairedTest:
+def paired_test(first: Floats, second: Floats, test_ratio: float) -> PairedTest:
     """Compare the errors of two methods in the same trials.
 
     Tests are not defined for fewer than two trials, nor if the difference is the same in all trials.
@@ -45,7 +45,7 @@ def paired_test(first: Floats, second: Floats, test_share: float) -> PairedTest:
     ----------
     first, second
         Errors of each trial; NaN for a failed one.
-    test_share
+    test_ratio
         Number of test samples divided by the number of training samples; NaN if the corrected test does not apply.
 
     Examples
@@ -64,7 +64,7 @@ def paired_test(first: Floats, second: Floats, test_share: float) -> PairedTest:
     if not deviation > ROUNDING * max(np.abs(first[both]).max(), np.abs(second[both]).max()):
         return PairedTest(trials, mean)
     degrees = trials - 1
-    standard_error = deviation * np.sqrt(1.0 / trials + test_share)
+    standard_error = deviation * np.sqrt(1.0 / trials + test_ratio)
     half_width = float(stdtrit(degrees, 1.0 - LEVEL / 2.0) * standard_error)
     return PairedTest(
         trials,

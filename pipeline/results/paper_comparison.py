@@ -128,7 +128,8 @@ Numbers = dict[NumberKey, tuple[float, float]]
 """Mean and standard deviation of each number of a run."""
 
 
-def _of_paper(rows: pd.DataFrame) -> pd.DataFrame:
+def _in_paper_metrics(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows whose metric is that of the paper."""
     return rows[rows["metric"] == rows["task"].map(PAPER_METRICS)]
 
 
@@ -137,7 +138,7 @@ def _means(rows: pd.DataFrame) -> Numbers:
     columns = {ERROR: "error", ALIGNMENT: "alignment_test"}
     return {
         NumberKey(row["dataset"], row["task"], measure, row["method"]): (row[f"{column}_mean"], row[f"{column}_sd"])
-        for row in summarise(_of_paper(rows)).to_dict("records")
+        for row in summarise(_in_paper_metrics(rows)).to_dict("records")
         for measure, column in columns.items()
     }
 
@@ -153,7 +154,7 @@ def _correlations(correlation: pd.DataFrame | None) -> Numbers:
 
 def _entries(rows: pd.DataFrame) -> Numbers:
     """Return the 0/1 entries of the matrices; the paper's test does not need the sizes of the folds."""
-    chosen = _of_paper(rows)
+    chosen = _in_paper_metrics(rows)
     found = significance(compare_methods(chosen, dict.fromkeys(chosen["dataset"].unique(), NAN)))
     return {
         NumberKey(row["dataset"], row["task"], OTHER_IS_BETTER, row["method"], row["other"]): (

@@ -14,7 +14,7 @@ K = TypeVar("K", bound=Hashable)
 ROUNDING = 1e-9
 """Tolerance of limits in standard deviations: printed numbers are decimals, which have no exact binary form."""
 EXPLANATION = (
-    "Each entry has our number, in parentheses that of the paper with its standard deviation, and the difference in "
+    "Each entry has our number, that of the paper with its standard deviation (in parentheses), and the difference in "
     "units of this standard deviation. In matrices, 1 means that the method of the column has a significantly smaller "
     "error than the method of the row; * marks entries that differ from the paper"
 )
@@ -34,7 +34,7 @@ class TextGrid:
     title: str
     heading: list[str]
     rows: list[list[str]]
-    names: int = 1
+    name_columns: int = 1
     """Number of leading columns that contain names."""
 
 
@@ -79,7 +79,7 @@ def agreement(numbers: Sequence[ComparedNumber]) -> list[str]:
 def _deviations(numbers: Sequence[ComparedNumber]) -> str:
     within = [sum(abs(number.deviations) <= limit + ROUNDING for number in numbers) for limit in (1, 2)]
     outside = [
-        f"{_place(number)} {number.paper.key.method} ({number.deviations:+.2f})"
+        f"{_dataset_and_problem(number)} {number.paper.key.method} ({number.deviations:+.2f})"
         for number in numbers
         if abs(number.deviations) > 2 + ROUNDING
     ]
@@ -105,7 +105,7 @@ def _orders(orders: Sequence[ComparedOrder]) -> str:
 def _entries(numbers: Sequence[ComparedNumber]) -> str:
     same = sum(number.agrees is True for number in numbers)
     others = [
-        f"{_place(number)} {number.paper.key.method}, {number.paper.key.other} (ours {number.ours:.0f})"
+        f"{_dataset_and_problem(number)} {number.paper.key.method}, {number.paper.key.other} (ours {number.ours:.0f})"
         for number in numbers
         if not number.agrees
     ]
@@ -113,7 +113,7 @@ def _entries(numbers: Sequence[ComparedNumber]) -> str:
     return f"{text}. Different: {'; '.join(others)}." if others else f"{text}."
 
 
-def _place(number: ComparedNumber) -> str:
+def _dataset_and_problem(number: ComparedNumber) -> str:
     return f"{number.paper.key.dataset} {number.paper.key.problem}"
 
 

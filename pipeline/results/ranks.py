@@ -52,7 +52,7 @@ def compare_ranks(summary: pd.DataFrame) -> pd.DataFrame | None:
 
 
 def _problems(summary: pd.DataFrame) -> Iterator[tuple[dict[str, str], pd.DataFrame]]:
-    """Yield the mean errors of each problem with enough datasets, (datasets, methods), and its key."""
+    """Yield the key and the mean errors, (datasets, methods), of each problem with enough datasets."""
     for group, part in summary.groupby(GROUP, sort=False):
         errors = part.pivot(index="dataset", columns="method", values="error_mean")
         datasets, methods = (list(dict.fromkeys(part[name])) for name in ("dataset", "method"))

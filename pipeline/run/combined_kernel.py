@@ -14,7 +14,7 @@ from kernel_pipeline.estimators.learned_kernel import KernelData, kernel_statist
 from kernel_pipeline.plan.dataset_plan import DatasetPlan
 from kernel_pipeline.run.chosen_values import WantedModel
 from kernel_pipeline.run.manifest import Manifest
-from kernel_pipeline.run.refit import load_data, trial_rows
+from kernel_pipeline.run.refit import load_data, training_rows
 from kernel_pipeline.run.stored_data import split_columns
 from kernel_pipeline.run.tables import check_read
 from kernel_pipeline.stages.combine import read_weights
@@ -54,9 +54,9 @@ class CombinedKernel:
 
     def matrix(self) -> Floats:
         """Return the whole kernel, (m, m)."""
-        found = np.empty((len(self.rows), len(self.rows)))
-        self.write_to(found)
-        return found
+        kernel = np.empty((len(self.rows), len(self.rows)))
+        self.write_to(kernel)
+        return kernel
 
     def write_to(self, out: Floats) -> None:
         """Write the kernel into an array, block by block."""
@@ -83,10 +83,10 @@ def combined_kernel(
     """
     dataset = next(known for known in manifest.config.dataset if known.name == wanted.dataset)
     if wanted.trial is None:
-        _rule(manifest, wanted)
+        _rule(manifest, wanted)  # raises before the data are loaded
     samples = load_data(manifest, dataset, wanted.trial, data_dir)
-    source = _column_source if dataset.column_family is not None else _gram_source
-    found = source(manifest, plan, dataset, samples, wanted)
+    base_kernels = _rank_one_kernels if dataset.column_family is not None else _gram_kernels
+    found = base_kernels(manifest, plan, dataset, samples, wanted)
     weights, trace = found.weights, found.trace
     factors = np.divide(weights, trace, out=np.zeros_like(weights), where=trace > 0)
     side = max(16, int((BLOCK_BYTES / 8 / len(weights)) ** 0.5)) if found.dense else 1024
@@ -94,7 +94,7 @@ def combined_kernel(
 
 
 @dataclass(frozen=True)
-class _Source:
+class _BaseKernels:
     """The weights and traces of the base kernels of a dataset, and how their blocks are combined."""
 
     weights: Floats
@@ -105,9 +105,9 @@ class _Source:
     """Whether a block of every base kernel is held in memory, so that many kernels require small blocks."""
 
 
-def _gram_source(
+def _gram_kernels(
     manifest: Manifest, plan: DatasetPlan, dataset: DatasetBase, samples: PreparedDataset, wanted: WantedModel
-) -> _Source:
+) -> _BaseKernels:
     """Return the weights and the blocks of Gram families."""
     ascending = np.argsort(samples.order)
     features = samples.features_of(wanted.trial if samples.by_trial else None)
@@ -116,7 +116,7 @@ def _gram_source(
     families = gram_families(dataset, samples.columns if has_views(dataset) else None, stored.shifts if stored else ())
     reference = Samples(features)
     if samples.by_trial and wanted.trial is not None:
-        reference = Samples(features, trial_rows(samples, plan, wanted.trial))
+        reference = Samples(features, training_rows(samples, plan, wanted.trial))
     families = fitted_families(families, reference)
     data = KernelData(features, np.arange(len(features)), tuple(stored.dense()) if stored else ())
     if wanted.trial is None:
@@ -137,12 +137,12 @@ def _gram_source(
 
         return block
 
-    return _Source(weights, trace, block_of, dense=True)
+    return _BaseKernels(weights, trace, block_of, dense=True)
 
 
-def _column_source(
+def _rank_one_kernels(
     manifest: Manifest, plan: DatasetPlan, dataset: DatasetBase, samples: PreparedDataset, wanted: WantedModel
-) -> _Source:
+) -> _BaseKernels:
     """Return the weights and the blocks of a rank-one family."""
     columns, offset = split_columns(samples.features_of(wanted.trial if samples.by_trial else None))
     if wanted.trial is None:
@@ -161,7 +161,7 @@ def _column_source(
 
         return lambda rows, columns: np.asarray((values(rows) * factors[used]) @ values(columns).T)
 
-    return _Source(weights, trace, block_of, dense=False)
+    return _BaseKernels(weights, trace, block_of, dense=False)
 
 
 def _rule(manifest: Manifest, wanted: WantedModel) -> WeightRule:

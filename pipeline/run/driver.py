@@ -9,8 +9,8 @@ from typing import TypeVar
 
 from kernel_pipeline.config.plugins import plugin_packages
 from kernel_pipeline.data.prepared import PreparedDataset
-from kernel_pipeline.errors import InterruptedRunError, StorageError
-from kernel_pipeline.events import Emitter, TaskFinished, TasksStarted, TasksStopped, WorkersChanged
+from kernel_pipeline.errors import CHECK_DISK, InterruptedRunError, StorageError
+from kernel_pipeline.events import ClusterOpened, Emitter, TaskFinished, TasksStarted, TasksStopped
 from kernel_pipeline.plan.data_identity import data_identity
 from kernel_pipeline.plan.estimates import RemainingTime, task_times
 from kernel_pipeline.plan.failures import failed_and_dependents, failures
@@ -174,7 +174,7 @@ class Run:
                 self.ledger.journal.check_not_moved()  # raises if the directory no longer exists, which is not damage
                 self.emit.notice(f"{error}; it is computed again")
                 self.check(full=True)
-        raise StorageError(f"{self.root} was damaged repeatedly during the run. Check its disk")
+        raise StorageError(f"{self.root} was damaged repeatedly during the run. {CHECK_DISK}")
 
     def store_data(self) -> bool:
         """Store the data of datasets that are not stored yet, and return whether there were any."""
@@ -200,7 +200,7 @@ class Run:
             open_workers(self.options, logs) as cluster,
             self._reported_tasks(todo, cluster.workers),
         ):
-            self.emit(WorkersChanged(cluster.workers, cluster.dashboard))
+            self.emit(ClusterOpened(cluster.workers, cluster.dashboard))
             schedule, plugins = self.schedule(todo), plugin_packages(self.plan.config)
             with closing(WorkerCheck(cluster, self.store, self._probe_file(), logs, plugins)) as check_workers:
                 Execution(

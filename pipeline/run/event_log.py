@@ -2,7 +2,7 @@
 
 import logging
 
-from kernel_pipeline.events import Event, Notice, RunFinished, RunStarted, TaskFinished, WorkersChanged
+from kernel_pipeline.events import ClusterOpened, Event, Notice, RunFinished, RunStarted, TaskFinished
 
 log = logging.getLogger("kernel_pipeline")
 
@@ -14,7 +14,7 @@ def log_event(event: Event) -> None:
             log.info("%s", text)
         case RunStarted():
             log.info("start: %d of %d tasks are pending", event.pending, event.total)
-        case WorkersChanged():
+        case ClusterOpened():
             log.info("%d workers", event.workers)
         case TaskFinished():
             log.info("done %s in %.3f s %s", event.name, event.seconds, event.failed)

@@ -29,7 +29,7 @@ from kernel_pipeline.store.arrays import RunStore
 from kernel_pipeline.store.inputs import Total
 from kernel_pipeline.store.reports import TaskReport
 
-TASKS_PER_WORKER = 3
+BATCHES_PER_WORKER = 3
 """Number of runnable batches per worker at the scheduler; a queue hides the latency of the driver."""
 AHEAD_PER_WORKER = 3
 """Number of batches per worker that are sent before the tasks that they need are finished."""
@@ -135,7 +135,7 @@ class Execution:
         waiting = sum(map(self._schedule.is_waiting, running.values()))
         can_run = len(running) - waiting
         batches: list[TaskBatch] = []
-        while can_run + len(batches) < capacity * TASKS_PER_WORKER:
+        while can_run + len(batches) < capacity * BATCHES_PER_WORKER:
             batch = self._schedule.take(idle=can_run + len(batches) < capacity)
             if batch is None:
                 break
@@ -210,7 +210,7 @@ class Execution:
         )
 
     def _process(self, ended: list[Reports]) -> None:
-        """Record the reports of all batches that have ended in one step, and handle the batches that failed."""
+        """Record, in one step, the reports of all batches that have ended, and handle the batches that failed."""
         done: list[TaskReport] = []
         is_lost = False
         ended, fetched = self._sent.fetch(ended)

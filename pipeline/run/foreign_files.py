@@ -59,6 +59,6 @@ def remove_temporary_files(root: Storage, arrays: Storage | None) -> None:
     arrays
         The storage of the arrays; None if no task can have left files there.
     """
-    root.drop_partial((RESULTS, FIGURES))
+    root.remove_temporary_files((RESULTS, FIGURES))
     if arrays:
-        arrays.drop_partial(GROUPS)
+        arrays.remove_temporary_files(GROUPS)

@@ -24,7 +24,7 @@ from kernel_pipeline.store.storage import Storage
 from kernel_pipeline.tasks.arrays import Floats, Integers
 from kernel_pipeline.tasks.kernels.family import kernel_shifts
 
-Values = Mapping[str, Callable[[], Any]]
+Loaders = Mapping[str, Callable[[], Any]]
 """Functions that return the values of arrays, by key."""
 
 
@@ -49,12 +49,12 @@ class KernelStore(RunStore):
     Parameters
     ----------
     values
-        Functions that return arrays, by key; these are read instead of the stored arrays.
+        Functions that return arrays, by key; their results are read instead of the stored arrays.
     wanted
         The kernel to compute.
     """
 
-    def __init__(self, root: Storage, values: Values, plan: DatasetPlan, wanted: WantedKernel) -> None:
+    def __init__(self, root: Storage, values: Loaders, plan: DatasetPlan, wanted: WantedKernel) -> None:
         super().__init__(root)
         self._values, self._kernel, self._tile = values, wanted.number, plan.tile_size
         self._gram_key = f"{GRAM}/{wanted.group}/gram"
@@ -152,8 +152,8 @@ def _from_source(manifest: Manifest, plan: DatasetPlan, wanted: WantedKernel, da
         check_same_data(manifest, samples.info)
     except PipelineError as error:
         raise DataError(
-            f"the kernels of {plan.name!r} are not stored in {manifest.root}, nor are its features, and they cannot be "
-            f"computed from the source data in {folder}: {error}"
+            f"neither the kernels of {plan.name!r} nor its features can be read from {manifest.root}, and the kernels "
+            f"cannot be computed from the source data in {folder}: {error}"
         ) from None
     values = stored_values(plan, samples)
     if samples.precomputed is not None:

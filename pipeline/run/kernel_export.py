@@ -24,9 +24,9 @@ def check_target(path: Path) -> None:
     """
     if path.suffix not in FORMATS:
         raise PipelineError(f"--out: the file must end in {' or '.join(FORMATS)}; got {path.name!r}")
-    for written in _written(path):
-        if written.exists():
-            raise PipelineError(f"--out: {written} exists; remove it, or choose another name")
+    for target in _targets(path):
+        if target.exists():
+            raise PipelineError(f"--out: {target} exists; remove it, or choose another name")
 
 
 def export_kernel(kernel: CombinedKernel, path: Path) -> list[Path]:
@@ -36,8 +36,8 @@ def export_kernel(kernel: CombinedKernel, path: Path) -> list[Path]:
     is a group with the arrays `kernel` and `rows`, whose attributes name the dataset, the method and the weights.
     """
     check_target(path)
-    written = _written(path)
-    temporary = [target.with_name(f".{target.name}.{token_hex(8)}{PARTIAL}") for target in written]
+    targets = _targets(path)
+    temporary = [target.with_name(f".{target.name}.{token_hex(8)}{PARTIAL}") for target in targets]
     try:
         if path.suffix == ".npy":
             m = len(kernel.rows)
@@ -48,7 +48,7 @@ def export_kernel(kernel: CombinedKernel, path: Path) -> list[Path]:
                 np.save(file, kernel.rows)
         else:
             _write_zarr(kernel, temporary[0])
-        for source, target in zip(temporary, written, strict=True):
+        for source, target in zip(temporary, targets, strict=True):
             source.rename(target)
     except OSError as error:
         raise StorageError(f"cannot write {path}: {error.strerror or error}. Choose another file with --out") from None
@@ -57,10 +57,10 @@ def export_kernel(kernel: CombinedKernel, path: Path) -> list[Path]:
             if source.is_dir():
                 shutil.rmtree(source)
             source.unlink(missing_ok=True)
-    return written
+    return targets
 
 
-def _written(path: Path) -> list[Path]:
+def _targets(path: Path) -> list[Path]:
     return [path, path.with_suffix(".rows.npy")] if path.suffix == ".npy" else [path]
 
 

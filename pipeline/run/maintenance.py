@@ -7,7 +7,7 @@ from kernel_pipeline.errors import PipelineError, RefusedError
 from kernel_pipeline.run.directory import is_run_directory
 from kernel_pipeline.run.foreign_files import is_own
 from kernel_pipeline.run.manifest import no_run_directory, own_arrays_root, read_manifest
-from kernel_pipeline.run.verification import big_arrays
+from kernel_pipeline.run.verification import large_arrays
 from kernel_pipeline.store.fence import guarded_arrays
 from kernel_pipeline.store.files import quoted
 from kernel_pipeline.store.ledger import Ledger
@@ -63,7 +63,7 @@ def clean_run(root: Storage) -> Cleaning:
         # The ledger is written first, so that partly removed arrays do not count as damage after a crash.
         ledger.append(CleanedEntry(datasets=datasets))
         ledger.close()
-        prefixes = [prefix for dataset in datasets for prefix in big_arrays(dataset)]
+        prefixes = [prefix for dataset in datasets for prefix in large_arrays(dataset)]
         with guarded_arrays(root, arrays, token):
             before = sum(map(arrays.size, prefixes))
             left = [key for prefix in prefixes for key in arrays.remove_files(prefix, lambda key: is_own(key, named))]

@@ -30,7 +30,8 @@ from kernel_pipeline.store.regular_files import MAX_RECORD_BYTES
 from kernel_pipeline.store.storage import Storage
 
 ACCEPT_HINT = (
-    f"{CHOOSE_DIRECTORY}, or use --accept-changes to resume this run and recompute only what depends on the changes"
+    f"{CHOOSE_DIRECTORY}, or use `pipeline run` with --accept-changes to resume this run and recompute only what "
+    "depends on the changes"
 )
 
 
@@ -202,7 +203,7 @@ def _check_arrays(root: Storage, config: Config, sweep: SweepEntry | None) -> No
     if sweep and sweep.arrays and not _is_below(sweep.arrays, config.storage.url):
         raise RefusedError(
             f"the ledger of {root} names {sweep.arrays!r} for the arrays, which is not below [storage] url of the "
-            f"config ({config.storage.url}): another program changed the file. {CHOOSE_DIRECTORY}"
+            f"config ({config.storage.url}): another program changed the ledger. {CHOOSE_DIRECTORY}"
         )
 
 

@@ -25,7 +25,7 @@ def unplanned_files(
     Parameters
     ----------
     without
-        Prefixes of the keys of arrays that were removed on purpose.
+        Prefixes of the keys of arrays that are ignored, since no pending task needs them.
 
     Returns
     -------

@@ -6,7 +6,7 @@ from collections import Counter
 from contextlib import suppress
 
 from kernel_pipeline.errors import PipelineError
-from kernel_pipeline.events import Event, TaskFinished, TasksStarted, TasksStopped, WorkersChanged
+from kernel_pipeline.events import ClusterOpened, Event, TaskFinished, TasksStarted, TasksStopped
 from kernel_pipeline.stages.task import STAGES
 from kernel_pipeline.store.json_object import JsonObject
 from kernel_pipeline.store.json_text import parse_json
@@ -38,7 +38,7 @@ class ProgressFile:
                 self._counts, self._remaining = Counter(event.finished), event.remaining
                 self._begin = time.monotonic()
                 self._write()
-            case WorkersChanged():
+            case ClusterOpened():
                 self._workers = event.workers
             case TaskFinished():
                 self._counts[event.stage] += 1

@@ -28,15 +28,15 @@ from kernel_pipeline.tasks.kernels.fitted_families import fitted_families
 from kernel_pipeline.tasks.labels import label_units
 from kernel_pipeline.tasks.weights.method import Method
 
-# Memory of a fit in float64 values per pair of samples: the kernel, and the work space of the solver.
+# Memory of a fit in float64 values per pair of samples: the kernel, and the workspace of the solver.
 NUMBERS_PER_PAIR = 2.5
 
 
 def fit_model(manifest: Manifest, plan: DatasetPlan, wanted: WantedModel, data_dir: Path | None) -> FittedModel:
     """Fit a model of a run.
 
-    The steps that the config fits to data (scale, missing, gamma = "median", vocabularies) are fitted to all rows of
-    the run, or, for one trial with `fit_on = "train"`, to its training rows.
+    Data-dependent steps (scale, missing, gamma = "median", vocabularies) are fitted to all rows of the run, or, for one
+    trial with `fit_on = "train"`, to its training rows.
 
     Raises
     ------
@@ -52,7 +52,7 @@ def fit_model(manifest: Manifest, plan: DatasetPlan, wanted: WantedModel, data_d
             "precomputed={...}"
         )
     samples = load_data(manifest, dataset, wanted.trial, data_dir)
-    train = _training_rows(samples, plan, wanted.trial)
+    train = _rows_to_fit(samples, plan, wanted.trial)
     path = tuple(manifest.config.fit.path(wanted.problem, method))
     value = chosen_value(manifest, plan, wanted, path)
     path = path if value in path else (value,)
@@ -100,13 +100,13 @@ def load_data(manifest: Manifest, dataset: DatasetBase, trial: int | None, data_
     return samples
 
 
-def _training_rows(samples: PreparedDataset, plan: DatasetPlan, trial: int | None) -> Integers:
+def _rows_to_fit(samples: PreparedDataset, plan: DatasetPlan, trial: int | None) -> Integers:
     if trial is None:
         return np.arange(len(samples.order))
-    return trial_rows(samples, plan, trial)
+    return training_rows(samples, plan, trial)
 
 
-def trial_rows(samples: PreparedDataset, plan: DatasetPlan, trial: int) -> Integers:
+def training_rows(samples: PreparedDataset, plan: DatasetPlan, trial: int) -> Integers:
     """Return the positions of the training rows of a trial, which is numbered over all repeats."""
     repeat, number = divmod(trial, plan.folds)
     fold = samples.fold if samples.folds is None else samples.folds[repeat]

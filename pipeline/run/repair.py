@@ -16,7 +16,7 @@ from kernel_pipeline.run.foreign_files import FOREIGN, foreign_files, remove_tem
 from kernel_pipeline.run.manifest import check_format, no_run_directory, read_manifest, restore_manifest
 from kernel_pipeline.run.options import Options
 from kernel_pipeline.run.storage_errors import storage_errors
-from kernel_pipeline.run.sweeps import make_emitter, open_run
+from kernel_pipeline.run.sweeps import load_run, make_emitter
 from kernel_pipeline.run.tables import tables_identity
 from kernel_pipeline.run.verification import CheckReport, Problem, check, check_files, has_pending
 from kernel_pipeline.store.files import quoted
@@ -60,7 +60,7 @@ class Repair:
     """Result of a repair."""
 
     repaired: int
-    """Number of damaged, missing or swapped files and of outdated tasks that were repaired."""
+    """Number of problems that were repaired: damaged, missing or swapped files, and tasks whose inputs have changed."""
     failed: dict[str, str]
     """Reasons why recomputed tasks failed, by the name of the task."""
     foreign: int
@@ -112,7 +112,7 @@ def restore_run(root: Storage, listeners: Sequence[Listener] = ()) -> None:
     emit, version = Emitter(listeners), check_format(root)
     if version != FORMAT:
         raise RefusedError(
-            f"{root} was written by an earlier version (format {version}), whose parts cannot be repaired one by one. "
+            f"{root} was written by an earlier version (format {version}), so its parts cannot be repaired one by one. "
             f"`pipeline resume {quoted(root)}` computes the whole run again, in format {FORMAT}"
         )
     if not root.journal().exists():
@@ -131,7 +131,7 @@ def repair_run(root: Storage, data_dir: Path | None, options: Options, listeners
         raise no_run_directory(root)
     emit = make_emitter(listeners)
     with root.locked() as token:
-        run = open_run(root, data_dir, options, emit, token)
+        run = load_run(root, data_dir, options, emit, token)
         arrays = run.store.root
         remove_temporary_files(root, arrays)
         recorded = run.ledger.read()

@@ -33,7 +33,7 @@ class WrittenReport:
 
 
 def write_report(root: Storage, is_watched: bool = False) -> WrittenReport:
-    """Write the report of a run, unless it is finished and its report is intact.
+    """Write the report of a run, unless the run is finished and its report is intact.
 
     No lock is needed: a report depends only on the ledger. If the run finishes while the report is being built, the
     report of the finished run is written instead.

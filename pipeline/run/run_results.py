@@ -140,7 +140,7 @@ class RunResults(OpenedRun):
         Returns
         -------
         array of shape (m, m)
-            Rows and columns are in the order of the source; `source_rows` has their numbers.
+            Rows and columns are in the order of the source; `source_rows` returns their numbers.
         """
         self._check_dataset(dataset)
         names = self._kernels(dataset)
@@ -201,7 +201,7 @@ class RunResults(OpenedRun):
 
         values = None if regularisation is None else tuple(np.atleast_1d(regularisation).astype(float).tolist())
         if values is not None and not all(0 < value < np.inf for value in values):
-            raise PipelineError(f"regularisation: must be a positive number; got {regularisation!r}")
+            raise PipelineError(f"regularisation: values must be positive and finite; got {regularisation!r}")
         number = None if trial is None else self._trial_number(trial, repeat)
         wanted, plan = self._wanted(dataset, method, task, values, number)
         return fit_model(self._manifest, plan, wanted, self._data_dir)
@@ -223,7 +223,7 @@ class RunResults(OpenedRun):
         Returns
         -------
         CombinedKernel
-            Its `matrix()` is the kernel, and `rows` are the rows of the source, in the same order.
+            Its method `matrix` returns the kernel, and `rows` are the rows of the source, in the same order.
         """
         from kernel_pipeline.run.combined_kernel import combined_kernel
 

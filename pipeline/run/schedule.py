@@ -44,7 +44,7 @@ class Schedule:
         self._batches = Batches()
         self._inner: dict[int, Schedule] = {}
         """Schedules of the tasks that open-ended tasks have requested, by the number of the open-ended task."""
-        state = bytearray(self._first_state(number) for number in range(len(self._graph.tasks)))
+        state = bytearray(self._initial_state(number) for number in range(len(self._graph.tasks)))
         for number, task in enumerate(self._graph.tasks):
             if state[number] == NEW:
                 self._batches.expect(task)
@@ -144,7 +144,7 @@ class Schedule:
         if (first := self._batches.remove(self._graph.tasks[number])) is not None:
             heappush(self._ready, first)
 
-    def _first_state(self, number: int) -> int:
+    def _initial_state(self, number: int) -> int:
         name = self._graph.tasks[number].name
         if name in self._failed:
             return FAILED

@@ -40,11 +40,11 @@ def create_arrays(store: RunStore, plan: DatasetPlan, samples: PreparedDataset) 
     return digests
 
 
-def _store_precomputed(store: RunStore, plan: DatasetPlan, kernels: PrecomputedKernels) -> dict[str, str]:
+def _store_precomputed(store: RunStore, plan: DatasetPlan, precomputed: PrecomputedKernels) -> dict[str, str]:
     """Copy the precomputed kernels tile by tile, so that neither workers nor a resumed run need their files."""
     digests: dict[str, str] = {}
-    for number in range(len(kernels.matrices)):
-        for tile, values in kernels.tiles(number, plan.tile_size):
+    for number in range(len(precomputed.kernels)):
+        for tile, values in precomputed.tiles(number, plan.tile_size):
             digests |= store.write_chunk(DATA, f"{plan.name}/{PRECOMPUTED}", (number, *tile), values[None])
     return digests
 

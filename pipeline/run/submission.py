@@ -93,11 +93,11 @@ def _log_folder(root: Storage, config: Config) -> Path:
 
 def _check_not_submitted(root: Storage) -> None:
     """Reject a run that is already in the queue."""
-    if job := submitted(root):
+    if job := submitted_job(root):
         raise RefusedError(f"{root} was already submitted: {job}")
 
 
-def submitted(root: Storage) -> str:
+def submitted_job(root: Storage) -> str:
     """Describe the job with which a run was submitted; empty if there is none, or if it has ended."""
     try:
         known = parse_json(root.read(JOB, MAX_RECORD_BYTES))

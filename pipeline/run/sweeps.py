@@ -140,11 +140,11 @@ def resume_sweep(root: Storage, data_dir: Path | None, options: Options, listene
         raise no_run_directory(root)
     check_host(options, root.logs().folder)
     with root.locked() as token:
-        return _complete(open_run(root, data_dir, options, make_emitter(listeners), token))
+        return _complete(load_run(root, data_dir, options, make_emitter(listeners), token))
 
 
-def open_run(root: Storage, data_dir: Path | None, options: Options, emit: Emitter, token: str) -> Run:
-    """Open the run of a directory whose lock is held. Stored data are not read from their source again."""
+def load_run(root: Storage, data_dir: Path | None, options: Options, emit: Emitter, token: str) -> Run:
+    """Load the run of a directory whose lock is held. Stored data are not read from their source again."""
     ledger = _open_ledger(root, emit)
     manifest = read_manifest(root, ledger)
     if not manifest.is_complete:  # a complete run probably needs no workers, and starting them would use a core
@@ -179,7 +179,7 @@ def _report_changed_sources(manifest: Manifest, loaded: Container[str], folder: 
 
 
 def _open_ledger(root: Storage, emit: Emitter) -> Ledger:
-    """Open the ledger of a run whose lock is held, without the lines that a power cut zeroed."""
+    """Open the ledger of a run whose lock is held, and remove the lines that a power cut zeroed."""
     ledger = Ledger(root)
     for number in ledger.drop_zeroed():
         emit.notice(f"{LEDGER}, line {number} was lost in a power cut; the results that it recorded are recomputed")

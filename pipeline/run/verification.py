@@ -26,13 +26,14 @@ UNPLANNED = "unplanned"
 
 @dataclass(frozen=True)
 class Problem:
-    """A stored file that differs from the ledger."""
+    """A part of a run, such as a file or a task, that fails verification."""
 
     key: str
+    """Key of the file or folder, or name of the task."""
     what: str
     """Description of the problem, as the rest of a sentence that begins with the key."""
     entry: str
-    """Name of the ledger entry that the file belongs to; empty for a file that belongs to none."""
+    """Name of the ledger entry that the part belongs to; empty if it belongs to none."""
 
     def __str__(self) -> str:
         return f"{self.key} {self.what}"
@@ -59,7 +60,7 @@ class CheckReport:
     """Digests of the inputs of tasks, as recorded in the ledger."""
 
 
-def big_arrays(dataset: str) -> tuple[str, ...]:
+def large_arrays(dataset: str) -> tuple[str, ...]:
     """Return the prefixes of the keys of those arrays of a dataset that tables do not need."""
     return (
         f"{GRAM}/{dataset}/gram/",
@@ -100,7 +101,7 @@ def check(
         is_cleaned = dataset.name in cleaned
         removed = _removed(plan, dataset, recorded, is_cleaned)
         stored = partial(_check_stored, dataset, up_to_date, recorded, arrays, full, any_version, removed)
-        found = stored(big_arrays(dataset.name)) if is_cleaned else CheckReport()
+        found = stored(large_arrays(dataset.name)) if is_cleaned else CheckReport()
         if not is_cleaned or has_pending(dataset, found.valid):  # pending tasks need what was removed
             found = _check_needed(plan, dataset, up_to_date, stored)
         report.valid.update(found.valid)
@@ -135,7 +136,7 @@ def _current(dataset: DatasetPlan, recorded: LedgerState, any_version: bool, rep
 
 
 def _without_superseded(dataset: DatasetPlan, current: LedgerState, report: CheckReport) -> LedgerState:
-    """Return the entries without tasks whose inputs differ from those that the ledger has now, and report these.
+    """Return the entries without tasks whose inputs differ from those that the ledger has now, and report these tasks.
 
     Damaged inputs are ignored, since recomputing them may give the same values.
     """
@@ -164,7 +165,7 @@ def _removed(plan: Plan, dataset: DatasetPlan, recorded: LedgerState, is_cleaned
     Combined kernels are removed when their fits are finished, even if these fits are outdated or damaged by now.
     """
     kernels = released_kernels(plan, dataset, recorded.tasks)
-    return kernels + big_arrays(dataset.name) if is_cleaned else kernels
+    return kernels + large_arrays(dataset.name) if is_cleaned else kernels
 
 
 def _check_needed(

@@ -24,7 +24,7 @@ log = logging.getLogger(__name__)
 log.setLevel(logging.INFO)
 
 STOPPING = "pipeline_stopping_runs"
-"""Attribute of a worker: ids of runs whose tasks it no longer starts. It may still execute tasks of other runs."""
+"""Attribute of a worker: ids of executions whose tasks it no longer starts. It may still run tasks of others."""
 
 
 def run_batch(
@@ -45,6 +45,8 @@ def run_batch(
         Digests of the inputs of each task from the ledger; empty if inputs are not checked.
     needed
         Reports of the tasks that the batch needs and that were not finished when it was sent.
+    run
+        Id of the execution that sent the batch.
     code
         The driver's fingerprint of all installed versions, since a worker that has just connected may have others.
     plugins
@@ -92,7 +94,7 @@ def probe_store(store: RunStore, key: str) -> tuple[str, str]:
 
 
 def stop_starting_tasks(run: str, dask_worker: Worker) -> None:
-    """Let a worker finish the running tasks of a run, and skip those that are waiting."""
+    """Let a worker finish the running tasks of an execution, and skip those that are waiting."""
     setattr(dask_worker, STOPPING, {*getattr(dask_worker, STOPPING, ()), run})
 
 

@@ -161,7 +161,7 @@ class CellResult(TaskResult):
     status: str = OK
     weights: WeightsResult | None = None
     path: PathResult | None = None
-    """Regularisation path with errors in the unit of the data; None if the cell failed."""
+    """Regularisation path with errors in the unit of the labels; None if the cell failed."""
     alignments: Alignments | None = None
     """Alignments of the positive part of a kernel with negative weights, or of the kernel of a reference method."""
     theorems: Theorems = field(default_factory=Theorems)
@@ -243,7 +243,7 @@ def _path_from_json(found: JsonObject) -> PathResult:
         }
     )
     if len(path.values) > 1 and not all(path.values):
-        raise found.error("values", "lists of numbers, of which only a single one may be empty")
+        raise found.error("values", "a list of lists of numbers, none of which is empty if there are several")
     errors = (path.train_errors, path.validation_errors, path.test_errors)
     lengths = {len(path.values), *map(len, errors)}
     if path.certificates is not None:

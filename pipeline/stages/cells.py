@@ -130,7 +130,7 @@ def fit_kernel(
     kernel: TrialKernel,
     split: Split,
     options: FitOptions,
-    largest: float,
+    largest_diagonal: float,
 ) -> CellResult:
     """Fit the path of a combined kernel, and evaluate the theorems for it.
 
@@ -138,7 +138,7 @@ def fit_kernel(
     ----------
     kernel
         Combined kernel of the trial, which is overwritten.
-    largest
+    largest_diagonal
         Bound on `K_k(x, x)` of the base kernels, scaled to trace one.
     """
     if not has_theorems(split):
@@ -156,7 +156,7 @@ def fit_kernel(
 
     path = fit_path(problem, replace(kernel, held_out=observed), split, options)
     moments = replace(moments, predicted=np.concatenate(predicted)[len(split.validation) :])
-    theorems = theorems_of(problem, moments, split, path, largest)
+    theorems = theorems_of(problem, moments, split, path, largest_diagonal)
     return CellResult(path=path.in_units(split.unit), theorems=theorems)
 
 
@@ -183,9 +183,9 @@ def fit_factored_kernel(
     columns: WeightedColumns,
     split: Split,
     options: FitOptions,
-    largest: float,
+    largest_diagonal: float,
 ) -> CellResult:
-    """Fit the combined kernel of few columns, which is not formed, as `fit_kernel` or `fit_signed_kernel` does."""
+    """Fit the combined kernel of few columns like `fit_kernel` or `fit_signed_kernel`, but without forming it."""
     kernel, aligned = columns.kernel(), None
     if columns.is_signed:
         aligned = factored_alignments(columns, split)
@@ -195,7 +195,7 @@ def fit_factored_kernel(
         return found
     test = slice(len(split.validation), None)
     moments = kernel.moments(split.labels[split.train], test)
-    return replace(found, theorems=theorems_of(problem, moments, split, path, largest))
+    return replace(found, theorems=theorems_of(problem, moments, split, path, largest_diagonal))
 
 
 def factored_alignments(columns: WeightedColumns, split: Split) -> Alignments:
@@ -212,12 +212,14 @@ def has_theorems(split: Split) -> bool:
     return split.target.shape[1] == 1 and bool(np.ptp(split.target[split.train]) > 0)
 
 
-def theorems_of(problem: str, moments: KernelMoments, split: Split, path: PathResult, largest: float) -> Theorems:
+def theorems_of(
+    problem: str, moments: KernelMoments, split: Split, path: PathResult, largest_diagonal: float
+) -> Theorems:
     """Evaluate the theorems; bounds on errors of a regression are converted to the unit of the labels."""
     labels = split.labels
     values = asdict(evaluate_theorems(problem, moments, labels[split.train], labels[split.test]))
     if problem == "regression" and chosen_metric(problem, path.metric).has_error_bounds:
-        values |= _error_theorems(path, split, largest)
+        values |= _error_theorems(path, split, largest_diagonal)
     values |= {name: split.unit * values[name] for name in ERRORS if values.get(name) is not None}
     return Theorems(**{name: value for name, value in values.items() if value is not None and np.isfinite(value)})
 
@@ -226,15 +228,15 @@ def _positive_alignment(kernel: Floats, split: Split, samples: Integers) -> Esti
     return positive_part_alignment(kernel[np.ix_(samples, samples)], split.target[samples], split.permuted(samples))
 
 
-def _error_theorems(path: PathResult, split: Split, largest: float) -> dict[str, float]:
+def _error_theorems(path: PathResult, split: Split, largest_diagonal: float) -> dict[str, float]:
     """Evaluate the theorems on kernel ridge regression for the chosen ridge."""
     labels = split.labels[split.train]
     (ridge,) = path.values[path.best]
     largest_label = float(np.abs(labels - labels.mean()).max())
     empirical = float(path.train_errors[path.best] or 0.0)
     return {
-        "theorem16": theorem16(len(labels), ridge, largest_label, largest),
-        "theorem17": theorem17(empirical, len(labels), ridge, largest_label, largest),
+        "theorem16": theorem16(len(labels), ridge, largest_label, largest_diagonal),
+        "theorem17": theorem17(empirical, len(labels), ridge, largest_label, largest_diagonal),
     }
 
 

@@ -25,7 +25,7 @@ REPLACEMENT_TIMEOUT_S = 60.0
 RUNS_PER_WORKER = 2
 """Number of runs of consecutive panels that each worker holds."""
 
-Read = tuple[Floats, dict[str, str]]
+PanelWithDigests = tuple[Floats, dict[str, str]]
 """A panel of the kernel before centering, and the digests of the chunks from which it was computed."""
 
 
@@ -50,12 +50,12 @@ class ClusterPanels:
     def __init__(
         self,
         bounds: Sequence[int],
-        compute: Callable[[int], Read],
+        compute: Callable[[int], PanelWithDigests],
         memory: "WorkerMemory",
         divide: Callable[[Mapping[str, int]], dict[str, int] | None],
     ) -> None:
         self.spans = tuple(slice(*ends) for ends in pairwise(bounds))
-        self.reads: list[dict[str, str]] = [{} for _ in self.spans]
+        self.digests: list[dict[str, str]] = [{} for _ in self.spans]
         """Digests of the chunks from which each panel was computed."""
         self._compute, self._memory, self._divide = compute, memory, divide
         self._owners: dict[int, str] = {}
@@ -70,7 +70,7 @@ class ClusterPanels:
     def map(self, step: Step, argument: Any = None) -> Iterator[Any]:
         """Yield the results of a function of each panel of the kernel, in order."""
         sent = self._memory.send(argument) if isinstance(argument, np.ndarray) else argument
-        apply = apply_to_read if self._means is None else apply_to_panels
+        apply = apply_with_digests if self._means is None else apply_to_panels
         results: deque[Result] = deque()
         done = 0
 
@@ -91,7 +91,7 @@ class ClusterPanels:
         while done < len(self.spans):
             for result in self._repeat(fetch):
                 if self._means is None:
-                    result, self.reads[done] = result
+                    result, self.digests[done] = result
                 done += 1
                 yield result
 
@@ -152,7 +152,7 @@ class ClusterPanels:
         """Return a panel of the kernel, which the workers keep unless they hold the factor."""
         if number in self._kernel and self._kernel[number].status != "error":
             return self._kernel[number]
-        panel = self._submit(number, read_panel, self._compute, number)
+        panel = self._submit(number, compute_uncentered, self._compute, number)
         if self._means is not None:
             panel = self._centered(number, panel)
         if not self._factor:
@@ -160,7 +160,7 @@ class ClusterPanels:
         return panel
 
     def _centered(self, number: int, panel: "Result") -> "Result":
-        return self._submit(number, center_read, panel, self.spans[number], self._means, self.reads[number])
+        return self._submit(number, center_panel, panel, self.spans[number], self._means, self.digests[number])
 
     def _submit(self, number: int, function: Callable[..., Any], *arguments: Any, priority: int = 0) -> "Result":
         """Submit a function to the worker that holds a panel."""
@@ -237,7 +237,7 @@ def aligned(values: Any) -> Any:
     return type(values)(map(aligned, values)) if isinstance(values, list | tuple) else values
 
 
-def read_panel(compute: Callable[[int], Read], number: int) -> Read:
+def compute_uncentered(compute: Callable[[int], PanelWithDigests], number: int) -> PanelWithDigests:
     """Compute a panel of the kernel before centering; errors have no cause, since those of zarr cannot be pickled."""
     try:
         return compute(number)
@@ -250,9 +250,11 @@ def apply_to_panels(step: Step, rows: Sequence[slice], argument: Any, *panels: F
     return [step(panel, span, argument) for span, panel in zip(rows, panels, strict=True)]
 
 
-def apply_to_read(step: Step, rows: Sequence[slice], argument: Any, *panels: Read) -> list[tuple[Any, dict[str, str]]]:
+def apply_with_digests(
+    step: Step, rows: Sequence[slice], argument: Any, *panels: PanelWithDigests
+) -> list[tuple[Any, dict[str, str]]]:
     """Apply a step to some panels before centering, and return the digests of what was read with each result."""
-    return [(step(values, span, argument), reads) for span, (values, reads) in zip(rows, panels, strict=True)]
+    return [(step(values, span, argument), digests) for span, (values, digests) in zip(rows, panels, strict=True)]
 
 
 def substitute(step: Step, rows: Sequence[slice], found: Floats, *panels: Floats) -> Floats:
@@ -262,7 +264,7 @@ def substitute(step: Step, rows: Sequence[slice], found: Floats, *panels: Floats
     return found
 
 
-def center_read(read: Read, rows: slice, means: Floats, expected: dict[str, str]) -> Floats:
+def center_panel(panel: PanelWithDigests, rows: slice, means: Floats, expected: dict[str, str]) -> Floats:
     """Center a panel.
 
     Raises
@@ -270,6 +272,6 @@ def center_read(read: Read, rows: slice, means: Floats, expected: dict[str, str]
     DamagedError
         If it was recomputed from chunks that differ from those that were read first.
     """
-    if read[1] != expected:
+    if panel[1] != expected:
         raise DamagedError("the inputs of a panel of the kernel have changed during a solve")
-    return panel_steps.center(read[0], rows, means)
+    return panel_steps.center(panel[0], rows, means)

@@ -61,7 +61,7 @@ class CombinedCellTask(CellTask, GramTask):
         blocks: Iterable[Floats],
         split: Split,
         moments: KernelMoments | None,
-        largest: float,
+        largest_diagonal: float,
         offsets: Floats | None = None,
     ) -> CellResult:
         """Evaluate the fits of a kernel that is not in memory, and the theorems for it.
@@ -72,7 +72,7 @@ class CombinedCellTask(CellTask, GramTask):
             Kernel of the held-out samples against the training samples, in blocks of rows, which are overwritten.
         moments
             Moments of the centered kernel, without predictions for test samples; None if there are no theorems.
-        largest
+        largest_diagonal
             Bound on `K_k(x, x)` of the base kernels, scaled to trace one.
         offsets
             Offsets with which the rows are centered after the predictions; None if they are already centered.
@@ -95,7 +95,7 @@ class CombinedCellTask(CellTask, GramTask):
         if moments is None:
             return found
         moments = replace(moments, predicted=np.concatenate(predicted)[len(split.validation) :])
-        return replace(found, theorems=theorems_of(self.problem, moments, split, path, largest))
+        return replace(found, theorems=theorems_of(self.problem, moments, split, path, largest_diagonal))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,13 +133,13 @@ class FitTask(FinalFitTask, CombinedCellTask):
             tiles: TileSource = CombinedTiles(self.base_tiles(store), scaled_weights(weights, traces), row)
         else:
             tiles = StoredTiles(store, COMBINED, f"{group}/{self.method_id}", self.trial)
-        split, largest = self.split(store), self.largest_diagonal(store, trace)
+        split, largest_diagonal = self.split(store), self.largest_diagonal(store, trace)
         signed = bool((mu < 0).any())
 
         def fit(samples: Split, values: tuple[float, ...]) -> CellResult:
             # The kernel has trace one on the training set. For a larger set it is divided by the ratio of the sizes,
             # so that the regularisation per sample is the same.
-            return self._fit(tiles, samples, values, signed, largest, len(samples.train) / len(split.train))
+            return self._fit(tiles, samples, values, signed, largest_diagonal, len(samples.train) / len(split.train))
 
         try:
             found = self.with_final_cell(fit(split, self.values), split, fit)
@@ -153,7 +153,7 @@ class FitTask(FinalFitTask, CombinedCellTask):
         split: Split,
         values: tuple[float, ...],
         signed: bool,
-        largest: float,
+        largest_diagonal: float,
         divisor: float,
     ) -> CellResult:
         options = FitOptions(values, self.metrics, self.metric, self.class_weight)
@@ -163,4 +163,4 @@ class FitTask(FinalFitTask, CombinedCellTask):
         trial_kernel = assemble_trial(tiles, split, self.tile_size)
         if divisor != 1.0:
             trial_kernel = trial_kernel.divided(divisor)
-        return fit_kernel(self.problem, trial_kernel, split, options, largest)
+        return fit_kernel(self.problem, trial_kernel, split, options, largest_diagonal)

@@ -9,7 +9,7 @@ import numpy as np
 from kernel_pipeline.stages.tile_sources import Tile, TileSource, tile_slices, tiles_on_and_above_diagonal
 from kernel_pipeline.tasks.arrays import Floats, Integers
 from kernel_pipeline.tasks.folds import Split
-from kernel_pipeline.tasks.learners.trial_kernel import TrialKernel, centered_kernel, empty_rows
+from kernel_pipeline.tasks.learners.trial_kernel import TrialKernel, center_trial_kernel, empty_rows
 
 # Largest kernel of the held-out samples that is assembled together with that of the training samples. The rows of a
 # larger one are read or computed when they are needed; tiles at the borders of folds are then read or computed twice.
@@ -35,10 +35,10 @@ def assemble_trial(source: TileSource, split: Split, tile_size: int) -> TrialKer
     grid, n = _Grid(source, split.train, len(split.target), tile_size), len(split.train)
     rows = _held_out_rows(split, tile_size)
     if 8 * n * len(split.held_out) > HELD_OUT_BYTES:
-        return centered_kernel(grid.square(), lambda: (grid.computed(block) for block in _empty_blocks(rows, n)))
+        return center_trial_kernel(grid.square(), lambda: (grid.computed(block) for block in _empty_blocks(rows, n)))
     blocks = list(_empty_blocks(rows, n))
     square = grid.square(blocks)
-    return centered_kernel(square, lambda: (block.values.copy(order="K") for block in blocks))
+    return center_trial_kernel(square, lambda: (block.values.copy(order="K") for block in blocks))
 
 
 class TrialPanels:
@@ -49,7 +49,7 @@ class TrialPanels:
     source
         Tiles of one kernel of all samples.
     width
-        Number of training samples in a panel; a panel contains whole rows of tiles, and at least one.
+        Maximum number of training samples in a panel; a panel contains whole rows of tiles, and always at least one.
     """
 
     def __init__(self, source: TileSource, split: Split, tile_size: int, width: int) -> None:
@@ -113,7 +113,7 @@ class _Grid:
 
     @cached_property
     def training(self) -> list[tuple[Integers, slice]]:
-        """For each row of tiles, its training samples relative to its start, and their slice of the training set."""
+        """Return the training samples of each row of tiles, relative to its start, and their slice of `train`."""
         starts = np.arange(0, self.samples, self.tile_size)
         positions = np.append(np.searchsorted(self.train, starts), len(self.train)).tolist()
         return [

@@ -16,7 +16,7 @@ import numpy as np
 
 from kernel_pipeline.stages.cell_results import CellResult
 from kernel_pipeline.stages.cells import NO_RESULT, failed, has_theorems
-from kernel_pipeline.stages.cluster_panels import ClusterPanels, Read
+from kernel_pipeline.stages.cluster_panels import ClusterPanels, PanelWithDigests
 from kernel_pipeline.stages.combine import read_weights, scaled_weights
 from kernel_pipeline.stages.fits import NO_WEIGHTS, CombinedCellTask
 from kernel_pipeline.stages.matrices import TrialPanels
@@ -35,7 +35,7 @@ from kernel_pipeline.tasks.folds import Split
 from kernel_pipeline.tasks.labels import center_labels, standardize_labels
 from kernel_pipeline.tasks.learners.iterative_ridge import certify_solutions, solve_large_ridges, solve_ridge_group
 from kernel_pipeline.tasks.learners.panel_memory import PanelMemory
-from kernel_pipeline.tasks.learners.paneled_kernel import PaneledKernel, StoredPanels, centered_kernel
+from kernel_pipeline.tasks.learners.paneled_kernel import PaneledKernel, StoredPanels, center_panels
 from kernel_pipeline.tasks.learners.ridge import certified_fits
 from kernel_pipeline.tasks.statistics.guarantees import KernelMoments
 
@@ -137,15 +137,18 @@ class PanelTask(CombinedCellTask):
         found = self.trial_panels(store, split)
         if memory is not None:
             spread = ClusterPanels(
-                found.bounds, partial(compute_panel, self, store), memory, partial(self._divide, solver=memory.own)
+                found.bounds,
+                partial(compute_panel, self, store),
+                memory,
+                partial(self._divide, solver=memory.own_address),
             )
-            kernel, offsets = centered_kernel(spread)
-            for digests in spread.reads:
+            kernel, offsets = center_panels(spread)
+            for digests in spread.digests:
                 store.access.read |= digests
             yield CenteredPanels(kernel, offsets, found, split)
             return
         with Scratch(self.memory.kept_bytes) as scratch:
-            kernel, offsets = centered_kernel(StoredPanels(found.bounds, found.panel, scratch))
+            kernel, offsets = center_panels(StoredPanels(found.bounds, found.panel, scratch))
             yield CenteredPanels(kernel, offsets, found, split)
 
     def trial_panels(self, store: RunStore, split: Split) -> TrialPanels:
@@ -235,20 +238,20 @@ class PanelFitTask(PanelTask):
         if not self.has_weights(store):
             return Output(result=CellResult(NO_WEIGHTS))
         _, traces = read_weights(store, self.dataset, *self.method_key, [self.trial])
-        largest, ridges = self.largest_diagonal(store, traces[0]), np.array(self.values)
+        largest_diagonal, ridges = self.largest_diagonal(store, traces[0]), np.array(self.values)
         with self.panels(store, memory) as found:
             stored = store.read(PREDICTIONS, self.coefficients, self.trial, undefined=True)
             solutions = np.ascontiguousarray(stored[:, found.split.train].transpose(1, 2, 0))
             images = certify_solutions(found.kernel, found.centered_target, ridges, solutions)
             try:
                 fitted = certified_fits(found.target, ridges, solutions, images)
-                result = self.evaluate(fitted, found.held_out(), found.split, _moments(found), largest)
+                result = self.evaluate(fitted, found.held_out(), found.split, _moments(found), largest_diagonal)
             except NO_RESULT as error:
                 return failed(error)
         return Output(self.write_predictions(store, found.split, result.path), result)
 
 
-def compute_panel(task: PanelTask, store: RunStore, number: int) -> Read:
+def compute_panel(task: PanelTask, store: RunStore, number: int) -> PanelWithDigests:
     """Compute a panel of the kernel of a task, on any worker; return it with the digests of what it was computed from.
 
     A copy of the store records only what this panel reads, so that the task can compare the digests with the ledger.

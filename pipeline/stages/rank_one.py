@@ -159,16 +159,18 @@ class RankOneFitTask(RankOneCellTask):
         labels = center_labels(split.target[split.train])
         weights, certificate = self.method.weights(RankOneStatistics(kernels, labels))
         signed = bool((weights < 0).any())
-        largest = float(kernels.largest_diagonals().max())
+        largest_diagonal = float(kernels.largest_diagonals().max())
         values = tuple(value for (value,) in self.values)
         if self.few_columns:
 
             def fit_factored(samples: Split, chosen: tuple[float, ...]) -> CellResult:
                 moved = (
-                    kernels if samples is split else kernels.moved(columns[samples.train], columns[samples.held_out])
+                    kernels
+                    if samples is split
+                    else kernels.on_samples(columns[samples.train], columns[samples.held_out])
                 )
                 factor = WeightedColumns.of(moved, weights * (len(split.train) / len(samples.train)))
-                return fit_factored_kernel(self.problem, factor, samples, self._options(chosen), largest)
+                return fit_factored_kernel(self.problem, factor, samples, self._options(chosen), largest_diagonal)
 
             fits = self.with_final_cell(fit_factored(split, values), split, fit_factored)
             aligned = None if signed else factored_alignments(WeightedColumns.of(kernels, weights), split)
@@ -178,11 +180,11 @@ class RankOneFitTask(RankOneCellTask):
         def fit(samples: Split, chosen: tuple[float, ...]) -> CellResult:
             # The kernel has trace one on the training set. For a larger set it is divided by the ratio of the sizes,
             # so that the regularisation per sample is the same.
-            whole = kernel if samples is split else kernel * (len(split.train) / len(samples.train))
+            scaled = kernel if samples is split else kernel * (len(split.train) / len(samples.train))
             if signed:
-                return fit_signed_kernel(self.problem, whole, samples, self._options(chosen))
-            trial_kernel = TrialKernel.of(whole, samples.train, samples.held_out)
-            return fit_kernel(self.problem, trial_kernel, samples, self._options(chosen), largest)
+                return fit_signed_kernel(self.problem, scaled, samples, self._options(chosen))
+            trial_kernel = TrialKernel.of(scaled, samples.train, samples.held_out)
+            return fit_kernel(self.problem, trial_kernel, samples, self._options(chosen), largest_diagonal)
 
         fits = self.with_final_cell(fit(split, values), split, fit)
         return _Learned(weights, certificate, fits, None if signed else _alignments(kernel, split))

@@ -26,8 +26,8 @@ from kernel_pipeline.tasks.statistics.permutations import Permutations, permuted
 from kernel_pipeline.tasks.statistics.statistics import (
     Statistics,
     centered_diagonals,
-    degenerate,
     diagonals,
+    find_degenerate,
     statistics,
     uncentered_alignments,
 )
@@ -45,6 +45,7 @@ class ReduceTask(GramTask, StatisticsTask):
 
     problems: tuple[str, ...] = field(metadata={IDENTITY_NAME: "tasks"})
     batches: int
+    """Number of batches of tiles, each with sums of its own."""
     widths: tuple[int, ...] = ()
     """Number of label columns of each problem; empty if each has one."""
 
@@ -62,7 +63,7 @@ class ReduceTask(GramTask, StatisticsTask):
         return (*sums, label_input(self.dataset), folds_input(self.dataset, self.repeats))
 
     def writes(self) -> tuple[Input, ...]:
-        names = [f"{self.dataset}/{problem}/{name}" for problem in self.problems for name in self._arrays()]
+        names = [f"{self.dataset}/{problem}/{name}" for problem in self.problems for name in self._array_names()]
         return tuple(map(self.statistics_written, names))
 
     def run(self, store: RunStore) -> Output:
@@ -104,7 +105,7 @@ class ReduceTask(GramTask, StatisticsTask):
             traces = [arrays["trace"] for arrays in by_trial]
             output.digests |= self._write_permuted(store, self.permutations, sums, labels, bounds, traces)
         found = [
-            degenerate(arrays["trace"], np.diag(arrays["M"]), on_diagonal.mean(axis=1), on_diagonal.shape[1])
+            find_degenerate(arrays["trace"], np.diag(arrays["M"]), on_diagonal.mean(axis=1), on_diagonal.shape[1])
             for arrays, on_diagonal in zip(by_trial, diagonal, strict=True)
         ]
         numbers = list(numbered)
@@ -119,7 +120,7 @@ class ReduceTask(GramTask, StatisticsTask):
     def _sums_group(self) -> str:
         return f"{self.sums_groups()[self.repeat]}/sums"
 
-    def _arrays(self) -> tuple[str, ...]:
+    def _array_names(self) -> tuple[str, ...]:
         """Return the names of the statistics that the task writes."""
         return STATISTICS_ARRAYS + (PERMUTED if self.permutations else ())
 

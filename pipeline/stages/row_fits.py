@@ -68,7 +68,7 @@ class RowFitTask(CombinedCellTask):
         samples = len(store.read(GRAM, f"{self.dataset}/fold"))
         return CachedBlocks(store, self.dataset, samples, self.tile_size, int(TILES_SHARE * self.memory.cache_bytes))
 
-    def _fit(self, kernel: FeatureRows, split: Split, largest: float) -> CellResult:
+    def _fit(self, kernel: FeatureRows, split: Split, largest_diagonal: float) -> CellResult:
         fitted = fit_svm_rows(kernel, split.target[split.train], self.values, self.class_weight, self.memory)
         held_out = replace(kernel, row_samples=split.held_out)
 
@@ -79,4 +79,4 @@ class RowFitTask(CombinedCellTask):
         moments, offsets = None, None
         if has_theorems(split):
             moments, offsets = row_moments(kernel, split.labels[split.train], self.memory.rows)
-        return self.evaluate(fitted, blocks(), split, moments, largest, offsets)
+        return self.evaluate(fitted, blocks(), split, moments, largest_diagonal, offsets)

@@ -79,7 +79,8 @@ class SingleKernelsTask(CellTask):
     def read_result(self, value: object) -> TaskResult:
         fits = KernelFits.from_json(value)
         if unknown := [k for kernels in fits.failed.values() for k in kernels if k not in self.kernels]:
-            raise ValueError(f"the result: 'failed' has kernel {unknown[0]}, which is not one of {self.kernels}")
+            fitted = f"{self.kernels[0]} to {self.kernels[-1]}"
+            raise ValueError(f"the result: 'failed' has kernel {unknown[0]}; the task fits only kernels {fitted}")
         return fits
 
     def error_unit(self, split: Split) -> float:

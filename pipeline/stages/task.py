@@ -20,7 +20,7 @@ STAGES = ("tiles", "reduce", "weights", "combine", "fits")
 IDENTITY_NAME = "name in the identity"
 """Key of the metadata of a field that was renamed; its value is the earlier name, so that identities do not change."""
 DATA_VERSION = 3
-"""Version of the stored data, on which all tasks depend; increased when the way they are stored changes."""
+"""Version of the stored data, on which all tasks depend; increased when the way the data are stored changes."""
 
 
 @dataclass(frozen=True, kw_only=True)

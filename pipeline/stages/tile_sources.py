@@ -69,7 +69,7 @@ class StoredTiles:
 
 
 class ComputedTiles:
-    """Tiles of base kernels that are computed from the data, with the same bytes as the tasks that store them.
+    """Tiles of base kernels that are computed from the data, with the same bytes as stored tiles.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ class ComputedTiles:
     tile_size
         The side length of a tile.
     blocks
-        Reader of the precomputed kernels among them; None if there are none.
+        Reader of the precomputed base kernels; None if there are none.
     """
 
     def __init__(self, fill: Fill, kernels: int, bounds: Integers, tile_size: int, blocks: StoredBlocks | None) -> None:

@@ -61,9 +61,9 @@ class GramTask(FittedTask):
     """A task of a dataset whose base kernels are Gram matrices."""
 
     tile_size: int = field(metadata={IDENTITY_NAME: "tile"})
-    """The side length of a tile. It determines the order of summation, and with it the last digits."""
+    """The side length of a tile. It determines the order of summation, and so the last digits of results."""
     families: tuple[GramFamily, ...]
-    """The kernel families. Last digits may depend on which families are computed together."""
+    """The kernel families. The last digits of kernels may depend on which families are computed together."""
     recompute: bool = False
     """Whether base Gram matrices are not stored, so that each task computes the tiles that it needs."""
 
@@ -115,7 +115,7 @@ class TileBatchTask(GramTask):
 
 @dataclass(frozen=True, kw_only=True)
 class TilesTask(TileBatchTask):
-    """Compute a batch of tiles of the base Gram matrices, and store them unless they are to be recomputed."""
+    """Compute a batch of tiles of the base Gram matrices and their sums; store the tiles unless `recompute` is set."""
 
     stage: ClassVar[str] = "tiles"
     version: ClassVar[int] = 3

@@ -92,7 +92,7 @@ class WeightsTask(GramTask):
         try:
             mu, certificate = self.method.weights(GramStatistics(statistics.train))
         except NO_RESULT as error:
-            mu = np.full_like(statistics.train.a, np.nan)  # a fit with NaN weights reports that there is no result
+            mu = np.full_like(statistics.train.a, np.nan)  # a fit with NaN weights reports that there are no weights
             return mu, WeightsResult(n_kernels=len(mu), status=f"failed: {error}")
         if (mu < 0).any():  # the fit uses the positive part of the kernel, and reports its alignment
             return mu, WeightsResult.of(mu, certificate)

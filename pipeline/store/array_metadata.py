@@ -50,8 +50,8 @@ class ArrayPlan:
     about: str
     dtype: str = "float64"
     attributes: dict[str, Any] = field(default_factory=dict)
-    is_bound: bool = False
-    """Whether the length depends on the data, so that the shape is only an upper bound."""
+    has_variable_length: bool = False
+    """Whether the data determine the length, so that the shape is only an upper bound."""
     is_symmetric: bool = False
     """Whether only the chunks on and above the diagonal of the last two dimensions are stored."""
     is_optional: bool = False
@@ -80,7 +80,7 @@ class ArrayPlan:
         """Return whether a description matches this array."""
         if found.dtype != self.dtype:
             return False
-        if self.is_bound:
+        if self.has_variable_length:
             (length,), (bound,) = found.shape[:1] or (0,), self.shape
             return len(found.shape) == 1 and length <= bound and found.chunks == (max(1, length),)
         return found.shape == self.shape and found.chunks == tuple(max(1, size) for size in self.chunks)

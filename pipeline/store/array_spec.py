@@ -133,8 +133,8 @@ class ArraySpec:
     dtype: str = "float64"
     attributes: tuple[Literal["kernels", "shift"], ...] = ()
     """Attributes stored with the array: the names of the kernels, and their shifts."""
-    is_bound: bool = False
-    """Whether the data determine the length, so that the sizes are only an upper limit."""
+    has_variable_length: bool = False
+    """Whether the data determine the length, so that the shape is only an upper bound."""
     is_symmetric: bool = False
     """Whether only the chunks on and above the diagonal of the last two dimensions are stored."""
     is_optional: bool = False

@@ -29,7 +29,7 @@ def is_chunk(key: str) -> bool:
 
 
 def file_digest(path: str | Path, expected: str = "") -> str:
-    """Return the digest of a file; empty if it does not exist.
+    """Return the digest of a file; empty if it does not exist or cannot be read.
 
     Parameters
     ----------
@@ -40,7 +40,9 @@ def file_digest(path: str | Path, expected: str = "") -> str:
 
 
 def chunk_digest(path: str | Path, full: bool = True, expected: str = "") -> str:
-    """Return the digest of a chunk of a zarr array, which ends in its own checksum; empty if it does not exist.
+    """Return the digest of a chunk of a zarr array, which ends in its own checksum.
+
+    The digest is empty if the chunk does not exist or cannot be read.
 
     Parameters
     ----------

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from kernel_pipeline.errors import StorageError, SupersededError
 from kernel_pipeline.store.files import quoted
 from kernel_pipeline.store.journal import moved_error
-from kernel_pipeline.store.lock import MAX_BYTES, Holder
+from kernel_pipeline.store.lock import MAX_LOCK_BYTES, Holder
 from kernel_pipeline.store.paths import LOCK
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class Fence:
             return
         found = _holder(self.root)
         if found is None or found.token != self.token:
-            raise _superseded(self.root, found)
+            raise _superseded_error(self.root, found)
         self._checked = begin
 
 
@@ -64,7 +64,7 @@ def guarded_arrays(root: "Storage", arrays: "Storage", token: str) -> Iterator[N
     if not token or arrays.address == root.address:
         yield
         return
-    arrays.write(LOCK, root.read(LOCK, MAX_BYTES))
+    arrays.write(LOCK, root.read(LOCK, MAX_LOCK_BYTES))
     try:
         yield
     finally:
@@ -77,12 +77,12 @@ def guarded_arrays(root: "Storage", arrays: "Storage", token: str) -> Iterator[N
 
 def _holder(root: "Storage") -> Holder | None:
     try:
-        return Holder.of(root.read(LOCK, MAX_BYTES))
+        return Holder.of(root.read(LOCK, MAX_LOCK_BYTES))
     except FileNotFoundError:
         return None
 
 
-def _superseded(root: "Storage", found: Holder | None) -> SupersededError | StorageError:
+def _superseded_error(root: "Storage", found: Holder | None) -> SupersededError | StorageError:
     if not root.exists():
         return moved_error(root)
     if found is None:

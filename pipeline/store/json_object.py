@@ -143,7 +143,7 @@ class JsonObject:
 
 
 def _is_number_or_null(value: object) -> bool:
-    if type(value) is float:  # checked first for speed: tables read very many of them
+    if type(value) is float:  # checked first for speed: the results of a run contain very many of them
         return math.isfinite(value)
     return value is None or (type(value) is int and abs(value) <= MAX_INTEGER)
 

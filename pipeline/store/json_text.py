@@ -1,9 +1,9 @@
-"""Parse untrusted JSON from a run directory: its size is limited before memory is allocated."""
+"""Parse and format JSON. JSON from a run directory is untrusted, so its number of values is checked before parsing."""
 
 import json
 from typing import Any
 
-MAX_PARTS = 4_000_000
+MAX_VALUES = 4_000_000
 """Maximum number of values in one JSON text. Even a short value takes about 100 bytes of memory."""
 
 
@@ -15,8 +15,8 @@ def parse_json(content: bytes) -> Any:
     ValueError
         If it is not JSON, is nested too deeply, or has too many values or too long a number.
     """
-    if sum(map(content.count, (b",", b"[", b"{"))) > MAX_PARTS:
-        raise ValueError(f"it has more than {MAX_PARTS:,} values")
+    if sum(map(content.count, (b",", b"[", b"{"))) > MAX_VALUES:
+        raise ValueError(f"it has more than {MAX_VALUES:,} values")
     try:
         return json.loads(content)
     except RecursionError:

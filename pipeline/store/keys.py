@@ -1,4 +1,4 @@
-"""Validate the keys and names in a ledger. A line with any other key or name is not a valid ledger line."""
+"""Validate the keys, names and digests in a ledger; a line with an invalid one is not a ledger line."""
 
 import re
 

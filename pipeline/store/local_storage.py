@@ -78,7 +78,7 @@ class LocalStorage(Storage):
         path = self._inside(key)
         self._remove_empty(key)
         if path.is_dir() and not path.is_symlink():
-            raise IrregularError(path, "a folder that contains files, in place of a file of the run")
+            raise IrregularError(path, "a folder that contains files", "a run writes a file of this name")
 
     def remove_files(self, folder: str, is_own: Callable[[str], bool]) -> list[str]:
         left = []
@@ -187,7 +187,7 @@ class LocalStorage(Storage):
         ledger = self.path / LEDGER
         return (ledger if os.path.lexists(ledger) else self.path / CONFIG).lstat().st_mtime
 
-    def drop_partial(self, folders: Sequence[str]) -> None:
+    def remove_temporary_files(self, folders: Sequence[str]) -> None:
         own = [path.name for path in self.path.iterdir() if is_regular(path)]
         for key in (*own, *(key for folder in folders for key in self.keys(folder))):
             if is_temporary(key.rpartition("/")[2]):

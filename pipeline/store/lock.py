@@ -30,7 +30,7 @@ from kernel_pipeline.store.system import INITIAL_PID_NAMESPACE, system_facts
 NO_LOCKS = (errno.ENOSYS, errno.ENOTSUP, errno.ENOLCK, errno.EINVAL)
 """Error numbers of file systems without `flock`, as on some clusters."""
 
-MAX_BYTES = 1 << 16
+MAX_LOCK_BYTES = 1 << 16
 """Maximum size of a lock file."""
 
 LOCK_TIMEOUT_S = 0.2
@@ -83,7 +83,7 @@ class Holder:
         return self.is_on_this_host and (not known or (self.boot, self.processes) == (now.boot, now.processes))
 
     @property
-    def is_earlier_boot(self) -> bool:
+    def is_of_earlier_boot(self) -> bool:
         """Return whether the holder was a process of this machine, outside any container, before the last reboot."""
         now = self.this_process()
         is_same_machine = self.is_on_this_host and bool(self.machine) and self.machine == now.machine
@@ -91,7 +91,7 @@ class Holder:
         return is_same_machine and outside and self.boot != now.boot
 
     @property
-    def is_earlier_start(self) -> bool:
+    def is_of_earlier_start(self) -> bool:
         """Return whether the holder was this batch job before it was requeued and restarted."""
         now = self.this_process()
         return bool(self.job) and self.job == now.job and self.life < now.life
@@ -131,7 +131,7 @@ def locked(root: Path) -> Iterator[str]:
 
 
 def holder(root: Path) -> Holder | None:
-    """Return the holder of the lock of a run directory; None if it is free, or a dead process of this host left it."""
+    """Return the holder of the lock of a run directory; None if it is free or its holder is known to have ended."""
     path = root / LOCK
     try:
         descriptor, free = _try_lock(path, os.O_RDONLY)
@@ -139,7 +139,7 @@ def holder(root: Path) -> Holder | None:
         return None
     os.close(descriptor)
     found = _read(path)
-    return None if found is None or (free and (found.is_on_this_host or found.is_earlier_start)) else found
+    return None if found is None or (free and (found.is_on_this_host or found.is_of_earlier_start)) else found
 
 
 def unlock(root: Path) -> Holder | None:
@@ -151,7 +151,7 @@ def unlock(root: Path) -> Holder | None:
         return None
     try:
         if free is False:
-            raise in_use(path.parent, _read(path))
+            raise in_use_error(path.parent, _read(path))
         found = _read(path)
         if _is_same_file(path, descriptor):
             path.unlink()
@@ -172,20 +172,20 @@ def _take(path: Path, own: Holder) -> int:
                 continue
         if free is None:  # without `flock`, only a new file shows that the lock is free
             found = _read(path)
-            free = is_new or (found is not None and found.is_earlier_start)
+            free = is_new or (found is not None and found.is_of_earlier_start)
             if not free:
                 os.close(descriptor)
-                raise _may_be_in_use(path.parent, found)
+                raise _may_be_in_use_error(path.parent, found)
         if free and _is_same_file(path, descriptor):
             break
         os.close(descriptor)  # another process holds it, or has just removed it
         if not free and time.monotonic() > end:
-            raise in_use(path.parent, _read(path))
+            raise in_use_error(path.parent, _read(path))
         time.sleep(LOCK_TIMEOUT_S / 10)
     try:
         found = _read(path)
-        if found and not (found.is_on_this_host or found.is_earlier_start):
-            raise in_use(path.parent, _read(path))
+        if found and not (found.is_on_this_host or found.is_of_earlier_start):
+            raise in_use_error(path.parent, _read(path))
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, own.content(), 0)
         os.fdatasync(descriptor)  # the file stays open, and workers on other hosts read it
@@ -225,14 +225,14 @@ def _try_lock(path: Path, flags: int) -> tuple[int, bool | None]:
     return descriptor, True
 
 
-def in_use(root: object, found: Holder | None) -> RefusedError:
+def in_use_error(root: object, found: Holder | None) -> RefusedError:
     """Return the error for a run directory that another process uses."""
     stop = f", or stop it (`kill {found.pid}`)" if found and found.is_on_this_host else ""
     remedy = f"Wait until it ends{stop}; if that run is dead, remove its lock with `pipeline unlock {quoted(root)}`"
     return RefusedError(f"{root} is in use by {found or 'a run that is just starting'}. {remedy}")
 
 
-def _may_be_in_use(root: object, found: Holder | None) -> RefusedError:
+def _may_be_in_use_error(root: object, found: Holder | None) -> RefusedError:
     """Return the error for a file system without locks, where it is not known whether the holder is alive."""
     return RefusedError(
         f"{root} may be in use by {found or 'a run that is just starting'}: its file system does not support locks, so "
@@ -250,6 +250,6 @@ def _is_same_file(path: Path, descriptor: int) -> bool:
 def _read(path: Path) -> Holder | None:
     """Return the holder that a lock file names; None if it cannot be read, such as a new, empty file."""
     try:
-        return Holder.of(read_regular(path, MAX_BYTES))
+        return Holder.of(read_regular(path, MAX_LOCK_BYTES))
     except (OSError, RefusedError):
         return None

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import psutil
 
 from kernel_pipeline.errors import CHOOSE_DIRECTORY, RefusedError, UnreachableError
-from kernel_pipeline.store.lock import MAX_BYTES, Holder, in_use
+from kernel_pipeline.store.lock import MAX_LOCK_BYTES, Holder, in_use_error
 from kernel_pipeline.store.paths import LOCK
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def locked(root: "ObjectStorage") -> Iterator[str]:
 
 
 def holder(root: "ObjectStorage") -> Holder | None:
-    """Return the holder of the lock of a run; None if it is free, or its holder has ended."""
+    """Return the holder of the lock of a run; None if it is free or its holder is known to have ended."""
     found = _read(root)[0]
     return None if found is None or _has_ended(found) else found
 
@@ -58,7 +58,7 @@ def unlock(root: "ObjectStorage") -> Holder | None:
     """Remove the lock that a dead run left behind, and return its holder; raise an error if the holder is alive."""
     found, tag = _read(root)
     if found and found.is_of_this_system and not _has_ended(found):
-        raise in_use(root, found)
+        raise in_use_error(root, found)
     if tag:
         root.remove(LOCK)
     return found
@@ -71,13 +71,13 @@ def _take(root: "ObjectStorage", own: bytes) -> None:
     is_free = found is None or _has_ended(found)
     # If several processes take over the lock at once, only one finds it unchanged.
     if not is_free or not (root.replace(LOCK, own, tag) if tag else root.create(LOCK, own)):
-        raise in_use(root, _read(root)[0])
+        raise in_use_error(root, _read(root)[0])
 
 
 def _read(root: "ObjectStorage") -> tuple[Holder | None, str]:
     """Return the holder that a lock names, if it can be read, and the tag of the lock, if it exists."""
     try:
-        content, tag = root.read_tagged(LOCK, MAX_BYTES)
+        content, tag = root.read_tagged(LOCK, MAX_LOCK_BYTES)
     except FileNotFoundError:
         return None, ""
     return Holder.of(content), tag
@@ -87,7 +87,7 @@ def _has_ended(found: Holder) -> bool:
     """Return whether the holder of a lock is known to have ended."""
     if found.is_of_this_system:
         return not _is_alive(found)
-    return found.is_earlier_start or found.is_earlier_boot
+    return found.is_of_earlier_start or found.is_of_earlier_boot
 
 
 def _is_alive(found: Holder) -> bool:

@@ -14,7 +14,7 @@ from kernel_pipeline.store.paths import LOGS
 if TYPE_CHECKING:
     from kernel_pipeline.store.object_storage import ObjectStorage
 
-MAX_BYTES = 16 << 20
+MAX_LOG_BYTES = 16 << 20
 """Size at which a log file is moved to its `.older` file, so at most twice as many bytes are kept per log."""
 OLDER = ".older"
 
@@ -30,7 +30,7 @@ class ScratchLogs(Logs):
 
     def trim(self) -> None:
         for path in self.folder.iterdir():
-            if path.suffix != OLDER and path.stat().st_size > MAX_BYTES:
+            if path.suffix != OLDER and path.stat().st_size > MAX_LOG_BYTES:
                 shutil.copyfile(path, path.with_name(path.name + OLDER))
                 os.truncate(path, 0)  # logs are opened for appending, so their writers continue at the new end
 

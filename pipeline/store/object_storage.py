@@ -35,7 +35,7 @@ from kernel_pipeline.store.storage import Storage
 
 T = TypeVar("T")
 
-# Maximum numbers of concurrent requests. Small ones mostly wait for the server; each large one holds a chunk in memory.
+# Maximum numbers of concurrent requests. Small ones mostly wait for the server; large ones read whole objects.
 MAX_SMALL_REQUESTS = 64
 MAX_LARGE_REQUESTS = 8
 # How long and how often a put that must not replace an object is retried.
@@ -235,7 +235,7 @@ class ObjectStorage(Storage):
         with self._as_file_errors(CONFIG):
             return obstore.head(self._store, CONFIG)["last_modified"].timestamp()
 
-    def drop_partial(self, folders: Sequence[str]) -> None:
+    def remove_temporary_files(self, folders: Sequence[str]) -> None:
         """Do nothing: objects are never partly written."""
 
     def logs(self) -> ScratchLogs:

@@ -73,7 +73,10 @@ class Connection:
             found = session.client("s3").meta
             return cls(found.endpoint_url, found.region_name, Boto3CredentialProvider(session, ttl=CREDENTIALS_TTL))
         except BotoCoreError as error:
-            raise RefusedError(f"the settings of the object store cannot be used: {error}") from None
+            raise RefusedError(
+                f"the settings of the object store cannot be used: {str(error).rstrip('.')}. Correct the AWS_* "
+                "variables in the environment, or ~/.aws/config"
+            ) from None
         except ValueError:  # its message is not shown, since it may contain a password from the address
             raise RefusedError("AWS_ENDPOINT_URL is not an address such as https://host:port; correct it") from None
 
@@ -105,7 +108,7 @@ def as_file_errors(where: str) -> Iterator[None]:
     except (AlreadyExistsError, PreconditionError):
         raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), where) from None
     except BaseError as error:
-        raise _unreachable(error, where) from None
+        raise _unreachable_error(error, where) from None
 
 
 def status_of(error: BaseError) -> int:
@@ -114,7 +117,7 @@ def status_of(error: BaseError) -> int:
     return int(found[1]) if found else 0
 
 
-def _unreachable(error: BaseError, where: str) -> UnreachableError:
+def _unreachable_error(error: BaseError, where: str) -> UnreachableError:
     status, code = status_of(error), CODE.search(str(error))
     reason = f" ({code[1]})" if code else ""
     if status in (401, 403) or isinstance(error, PermissionDeniedError | UnauthenticatedError):
@@ -127,7 +130,7 @@ def _unreachable(error: BaseError, where: str) -> UnreachableError:
 
 
 class ArrayStore(ObjectStore[S3Store]):
-    """A zarr store on an object store that checks and records the access to chunks."""
+    """A zarr store on an object store that checks each write, and records the chunks that were read and written."""
 
     def __init__(self, store: S3Store, access: Access, *, read_only: bool = False) -> None:
         super().__init__(store, read_only=read_only)

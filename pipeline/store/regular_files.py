@@ -19,12 +19,13 @@ SAFE_FLAGS = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 class IrregularError(RefusedError):
-    """A path in a run directory is not a regular file, or contains a link."""
+    """A path in a run directory contains a link, or is not a regular file where one is expected."""
 
-    def __init__(self, path: str | Path, what: str) -> None:
+    def __init__(
+        self, path: str | Path, what: str, reason: str = "a run directory contains only folders and regular files"
+    ) -> None:
         super().__init__(
-            f"{path} is {what}; a run directory contains only folders and regular files. Find out where it came from, "
-            "and move it out of the directory"
+            f"{path} is {what}; {reason}. Find out where it came from, and move it out of the run directory"
         )
 
 

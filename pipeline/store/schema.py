@@ -10,7 +10,7 @@ from kernel_pipeline.store.array_spec import BOTH, ONLY_GRAM, ONLY_RANK_ONE, Arr
 from kernel_pipeline.store.arrays import COMBINED, DATA, GRAM, PREDICTIONS, STATISTICS, WEIGHTS
 
 
-def _columns(key: str, dimension: Dimension, dtype: str, about: str, is_bound: bool = False) -> ArraySpec:
+def _columns(key: str, dimension: Dimension, dtype: str, about: str, has_variable_length: bool = False) -> ArraySpec:
     """Return the spec of one part of the sparse columns of rank-one kernels."""
     return ArraySpec(
         DATA,
@@ -20,7 +20,7 @@ def _columns(key: str, dimension: Dimension, dtype: str, about: str, is_bound: b
         per=Per.FITTED,
         kernels=ONLY_RANK_ONE,
         dtype=dtype,
-        is_bound=is_bound,
+        has_variable_length=has_variable_length,
     )
 
 
@@ -92,8 +92,8 @@ ARRAYS: tuple[ArraySpec, ...] = (
         dtype="int64",
     ),
     ArraySpec(DATA, "{dataset}/targets", ("sample", "label"), "label columns, problem after problem"),
-    _columns("data", "entry", "float64", _COLUMNS_ABOUT, is_bound=True),
-    _columns("indices", "entry", "int64", _COLUMNS_ABOUT, is_bound=True),
+    _columns("data", "entry", "float64", _COLUMNS_ABOUT, has_variable_length=True),
+    _columns("indices", "entry", "int64", _COLUMNS_ABOUT, has_variable_length=True),
     _columns("indptr", "row_bound", "int64", _COLUMNS_ABOUT),
     _columns("offset", "feature", "float64", "value subtracted from each column"),
     ArraySpec(

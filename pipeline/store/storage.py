@@ -118,7 +118,7 @@ class Storage(ABC):
 
     @abstractmethod
     def holder(self) -> Holder | None:
-        """Return the holder of the lock; None if it is free, or was left by a dead process of this host."""
+        """Return the holder of the lock; None if it is free or its holder is known to have ended."""
 
     @abstractmethod
     def unlock(self) -> Holder | None:
@@ -149,7 +149,7 @@ class Storage(ABC):
         """Return when the ledger, or the config if there is no ledger, last changed, in seconds since the epoch."""
 
     @abstractmethod
-    def drop_partial(self, folders: Sequence[str]) -> None:
+    def remove_temporary_files(self, folders: Sequence[str]) -> None:
         """Remove the temporary files that killed writers left behind, at the top level and below some folders."""
 
     @abstractmethod

@@ -1,4 +1,4 @@
-"""Provide base kernels on a training set, centered and scaled to trace one on it, to one-stage methods."""
+"""Define base kernels on a training set, centered and scaled to trace one there, as one-stage methods use them."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ import scipy.linalg
 
 from kernel_pipeline.tasks.arrays import Booleans, Floats, Integers
 from kernel_pipeline.tasks.centering import center_on
-from kernel_pipeline.tasks.kernels.distinct import Distinct
+from kernel_pipeline.tasks.kernels.distinct import DistinctKernels
 
 Solver = Callable[[Floats], Floats]
 
@@ -50,7 +50,7 @@ class BaseKernels(Protocol):
     def only(self, chosen: Integers) -> Self:
         """Return the chosen kernels."""
 
-    def distinct(self) -> Distinct:
+    def distinct(self) -> DistinctKernels:
         """Return groups of equal kernels; an implementation need not find all of them."""
 
     def images(self, alpha: Floats) -> Images:
@@ -125,9 +125,9 @@ class GramKernels:
             return self  # the arrays may be large
         return GramKernels(self.train[chosen], self.held_out[chosen], self.varies[chosen])
 
-    def distinct(self) -> Distinct:
+    def distinct(self) -> DistinctKernels:
         """Return each kernel as a group of its own."""
-        return Distinct(np.arange(self.count), np.arange(self.count))
+        return DistinctKernels(np.arange(self.count), np.arange(self.count))
 
     def images(self, alpha: Floats) -> GramImages:
         """Return the images `K_k alpha` of all kernels."""

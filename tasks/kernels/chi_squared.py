@@ -46,7 +46,7 @@ class ChiSquaredFamily(GeneratorFamily):
             raise UnsuitableFeaturesError(
                 f"family 'chi-squared' requires features that are not negative; column {columns[first]!r} contains "
                 f"{smallest[first]:g} ({len(negative)} of {len(columns)} columns contain negative values){below}. "
-                f"Choose other columns, or {fix}"
+                f"Choose other columns, or set {fix}"
             )
 
     @classmethod

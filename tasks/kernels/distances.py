@@ -10,7 +10,7 @@ from kernel_pipeline.tasks.arrays import Floats, Integers
 RESOLUTION = 4e-15
 # Largest relative error that the matrix product may cause; columns that could cause more are subtracted directly.
 MAX_LOSS = 1e-10
-# Number of samples from which the typical distance is estimated.
+# Maximum number of samples from which the typical distance is estimated.
 TYPICAL_SAMPLES = 512
 # Up to this number of columns, computing differences is as fast as the matrix product.
 MAX_DIRECT_COLUMNS = 16

@@ -1,4 +1,4 @@
-"""Group kernels that are equal on the training set; solvers treat each group as one kernel and share its weight."""
+"""Group kernels that are equal on the training set, so that solvers can treat each group as one kernel."""
 
 from dataclasses import dataclass
 from itertools import pairwise
@@ -10,8 +10,8 @@ from kernel_pipeline.tasks.arrays import Floats, Integers
 
 
 @dataclass(frozen=True)
-class Distinct:
-    """The groups of equal kernels, each with one representative."""
+class DistinctKernels:
+    """One representative of each group of equal kernels, and the group of each kernel."""
 
     chosen: Integers
     """The first kernel of each group."""
@@ -23,11 +23,11 @@ class Distinct:
         return np.asarray((weights / np.bincount(self.group))[self.group])
 
 
-def distinct_columns(columns: scipy.sparse.csc_array) -> Distinct:
+def distinct_columns(columns: scipy.sparse.csc_array) -> DistinctKernels:
     """Group columns that are equal up to rounding.
 
-    Two words that only occur together, or once in the same document, give the same kernel. Separate kernels for them
-    would make M singular.
+    Two words that only occur together, or only once and in the same document, give the same kernel. Separate kernels
+    for them would make M singular.
     """
     first: dict[bytes, int] = {}
     indptr, indices = columns.indptr, columns.indices
@@ -36,4 +36,4 @@ def distinct_columns(columns: scipy.sparse.csc_array) -> Distinct:
         first.setdefault(indices[start:end].tobytes() + rounded[start:end].tobytes(), k)
         for k, (start, end) in enumerate(pairwise(indptr))
     ]
-    return Distinct(*np.unique(np.array(representatives, dtype=np.int64), return_inverse=True))
+    return DistinctKernels(*np.unique(np.array(representatives, dtype=np.int64), return_inverse=True))

@@ -52,7 +52,7 @@ class UnsuitableFeaturesError(ValueError):
 
 
 class Family:
-    """Base kernels that share a generator, such as squared distances or feature columns.
+    """Base kernels of one kind, such as Gaussian kernels of several widths.
 
     Subclass `GramFamily` or `ColumnFamily`, depending on the form in which the kernels are computed.
     """
@@ -65,14 +65,14 @@ class Family:
     def gram_family(self) -> "GramFamily":
         """Return the family that computes Gram matrices.
 
-        They are those of all kernels, or of one column if there is one kernel per column.
+        If there is one kernel per column, that family is applied to each column separately.
         """
         raise TypeError(f"{type(self).__name__} computes no Gram matrices")
 
     def fitted_steps(self) -> tuple[str, ...]:
-        """Return the parameters that are fitted to `Samples.reference`, as in a config; none by default.
+        """Return the steps that are fitted to `Samples.reference`, such as `gamma = 'median'`; none by default.
 
-        With `fit_on = "train"`, the kernels of a family that has such parameters are computed once per trial.
+        With `fit_on = "train"`, the kernels of a family that has such steps are computed once per trial.
         """
         return ()
 

@@ -16,7 +16,7 @@ from kernel_pipeline.tasks.parameters import ParameterError, parameter
 
 # Maximum number of columns that a note lists.
 MAX_LISTED_COLUMNS = 5
-# Number of samples whose distances the median heuristic uses.
+# Maximum number of samples whose distances the median heuristic uses.
 MEDIAN_SAMPLES = 1000
 
 

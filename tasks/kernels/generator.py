@@ -19,7 +19,7 @@ class GeneratorFamily(GramFamily):
     def fitted(self, samples: Samples) -> Self:
         """Return the family with data-dependent parameters replaced by their values for these samples.
 
-        A family that is fitted already, which has no such parameters, must be returned unchanged.
+        A family without such parameters, such as one that is fitted already, must be returned unchanged.
         """
         return self
 

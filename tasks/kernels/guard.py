@@ -61,7 +61,7 @@ def prepare_checked(kind: type[GramFamily], families: Sequence[Any], samples: Sa
     return fill_checked
 
 
-def check_description(family: GramFamily) -> None:
+def check_names_and_shifts(family: GramFamily) -> None:
     """Check the names and shifts of a family that is not built in.
 
     Raises
@@ -75,9 +75,11 @@ def check_description(family: GramFamily) -> None:
     with named_errors(kind):
         names, shifts = list(family.names()), list(family.shifts())
     if not names or not all(isinstance(name, str) and name for name in names):
-        raise FamilyError(f"{_describe(kind)} has no valid kernel names: names() returned {names!r}")
+        raise FamilyError(f"{_describe(kind)}: names() must return one or more non-empty strings; got {names!r}")
     if len(shifts) != len(names) or not np.isfinite(np.array(shifts, dtype=np.float64)).all():
-        raise FamilyError(f"{_describe(kind)} has {len(names)} kernels, but shifts() returned {shifts!r}")
+        raise FamilyError(
+            f"{_describe(kind)}: shifts() must return a finite number for each of {len(names)} kernels; got {shifts!r}"
+        )
 
 
 def _check_block(family: GramFamily, block: Floats, is_diagonal: bool) -> None:

@@ -17,7 +17,7 @@ from scipy.sparse.linalg import LinearOperator, cg
 
 from kernel_pipeline.tasks.arrays import Booleans, Floats, Integers
 from kernel_pipeline.tasks.kernels.base_kernels import Images, Solver, dense_solver, refined
-from kernel_pipeline.tasks.kernels.distinct import Distinct, distinct_columns
+from kernel_pipeline.tasks.kernels.distinct import DistinctKernels, distinct_columns
 
 # A column does not vary if its centered sum of squares is at most this fraction of the uncentered one.
 CONSTANT_COLUMN_TOLERANCE = 1e-13
@@ -67,8 +67,14 @@ class RankOneKernels:
         others = counts[:0] if held_out is None else held_out
         return cls((columns @ scale).tocsc(), means * inverse, trace, (others @ scale).tocsc())
 
-    def moved(self, counts: scipy.sparse.csr_array, held_out: scipy.sparse.csr_array) -> "RankOneKernels":
-        """Return the kernels of other samples, with the same scaling, but centered on the other samples."""
+    def on_samples(self, counts: scipy.sparse.csr_array, held_out: scipy.sparse.csr_array) -> "RankOneKernels":
+        """Return the kernels of the same columns on other samples, with the same scaling, but centered on `counts`.
+
+        Parameters
+        ----------
+        counts, held_out
+            The columns of the training samples and of the held-out samples, (n, p) and (q, p).
+        """
         inverse = np.divide(1.0, np.sqrt(self.trace), out=np.zeros_like(self.trace), where=self.trace > 0)
         scale = scipy.sparse.diags_array(inverse)
         means = np.asarray(counts.sum(axis=0)) / counts.shape[0] * inverse
@@ -88,7 +94,7 @@ class RankOneKernels:
         """Return the chosen kernels."""
         return RankOneKernels(self.columns[:, chosen], self.means[chosen], self.trace[chosen], self.held_out[:, chosen])
 
-    def distinct(self) -> Distinct:
+    def distinct(self) -> DistinctKernels:
         """Return groups of equal kernels."""
         return distinct_columns(self.columns)
 
@@ -145,7 +151,7 @@ class RankOneKernels:
         inner *= inner
         return np.asarray(inner)
 
-    def pricing(self) -> Callable[[Floats], Floats]:
+    def multiplication_by_m(self) -> Callable[[Floats], Floats]:
         """Return a function that computes `M v`, from the smaller of M, (p, p), and `K_v`, (n, n)."""
         if self.count < self.columns.shape[0]:
             products = self.products()
@@ -167,8 +173,8 @@ class RankOneKernels:
     def _by_columns(self, diagonal: Floats | float, weights: Floats) -> Solver:
         """Return a solver that uses Woodbury's formula, or a dense solver if the residual is too large.
 
-        This happens near the end of an interior-point method, when the diagonal covers many orders of magnitude. With
-        more than `MAX_DENSE` samples, the solver raises a `LinAlgError` instead.
+        Residuals become large near the end of an interior-point method, when the diagonal covers many orders of
+        magnitude. With more than `MAX_DENSE` samples, the solver then raises a `LinAlgError`.
         """
         root = 1.0 / np.sqrt(np.broadcast_to(diagonal, self.columns.shape[:1]))
         scaled = scipy.sparse.diags_array(root) @ self.columns @ scipy.sparse.diags_array(np.sqrt(weights))

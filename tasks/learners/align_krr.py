@@ -26,7 +26,7 @@ MAX_STEPS = 60
 MIN_STEP_LENGTH = 1e-10
 # Armijo's condition: the fraction of the predicted descent that a step must achieve.
 DESCENT = 1e-4
-# Relative increase of the objective that is attributed to rounding, since the last step decreases it by less.
+# Relative increase of the objective that is attributed to rounding; the last step may decrease it by less than this.
 ROUNDING = 1e-14
 # Up to this number of kernels, OSQP is used, which is more reliable; above it, block pivoting, which is faster.
 MAX_KERNELS_OSQP = 200

@@ -65,7 +65,7 @@ class FeatureRows:
 def _gathered(families: Sequence[GramFamily], samples: Samples, rows: Integers, columns: Integers) -> Samples:
     """Return the samples of some rows, followed by those of some columns.
 
-    Families of other packages may fit parameters to the samples, so those to which they are fitted follow.
+    Families of other packages may fit parameters to samples, so the samples for fitting them are appended.
     """
     chosen, fitted_on = np.concatenate([rows, columns]), None
     if not all(is_built_in(type(_without_view(family))) for family in families):

@@ -12,7 +12,7 @@ import numpy as np
 from kernel_pipeline.tasks.arrays import Floats, Integers
 from kernel_pipeline.tasks.learners import block_cg, shift_invert
 from kernel_pipeline.tasks.learners.kernel_operator import KernelOperator
-from kernel_pipeline.tasks.learners.preconditioner import LowRank, low_rank
+from kernel_pipeline.tasks.learners.preconditioner import LowRankApproximation, approximate_kernel
 from kernel_pipeline.tasks.learners.ridge_cost import (
     MIN_RIDGE,
     RidgeGroups,
@@ -37,7 +37,7 @@ BLOCK_RATIO = 80
 VECTORS_RATIO = 6
 
 
-def iterate_path(operator: KernelOperator, target: Floats, ridges: Floats) -> tuple[Floats, Floats]:
+def solve_ridge_path(operator: KernelOperator, target: Floats, ridges: Floats) -> tuple[Floats, Floats]:
     """Solve `(K + l I) x = y` for every output y and every ridge l.
 
     Parameters
@@ -78,7 +78,7 @@ def solve_large_ridges(operator: KernelOperator, target: Floats, ridges: Floats)
     groups
         Number of large ridges, and the groups of the others.
     """
-    approximation = low_rank(operator, max_rank(operator.size), float(ridges[-1]))
+    approximation = approximate_kernel(operator, max_rank(operator.size), float(ridges[-1]))
     groups = divide_ridges(operator.size, ridges, target.shape[1], approximation.tail)
     large = ridges[: groups.iterated]
     systems = _Systems(operator, target, large, np.zeros((*target.shape, len(large))))
@@ -137,7 +137,7 @@ class _Systems:
     ridges: Floats
     solutions: Floats
 
-    def solve_large(self, indices: Integers, approximation: LowRank) -> None:
+    def solve_large(self, indices: Integers, approximation: LowRankApproximation) -> None:
         """Solve for some ridges with a preconditioner of low rank."""
         if not len(indices):
             return

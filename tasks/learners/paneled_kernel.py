@@ -54,7 +54,7 @@ class PaneledKernel:
     Parameters
     ----------
     panels
-        Panels of the centered kernel, as `centered_kernel` returns them.
+        Panels of the kernel; `center_panels` centers them.
     """
 
     def __init__(self, panels: Panels) -> None:
@@ -109,7 +109,7 @@ class PaneledKernel:
         return found
 
 
-def centered_kernel(panels: Panels) -> tuple[PaneledKernel, Floats]:
+def center_panels(panels: Panels) -> tuple[PaneledKernel, Floats]:
     """Center a kernel in panels.
 
     Returns

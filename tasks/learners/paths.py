@@ -226,7 +226,7 @@ def measure_path(
 def _evaluate(names: Sequence[str], predictions: Floats, labels: Floats) -> dict[str, float | None]:
     """Return metrics of the predictions of one fit by name; None if not finite."""
     if missing := [name for name in names if name not in METRICS]:
-        raise LookupError(METRICS.unknown(missing[0]))
+        raise LookupError(METRICS.unknown_message(missing[0]))
     values = {name: float(np.ravel(METRICS[name].function(predictions, labels))[0]) for name in names}
     return {name: value if np.isfinite(value) else None for name, value in values.items()}
 

@@ -35,7 +35,7 @@ ROWS = 1024
 
 
 @dataclass(frozen=True)
-class LowRank:
+class LowRankApproximation:
     """Approximation `U diag(sigma) U'` of a kernel; U is orthonormal up to rounding."""
 
     vectors: Floats
@@ -51,7 +51,7 @@ class LowRank:
         return np.asarray((block - self.vectors @ (shrunk * (self.vectors.T @ block))) / (self.tail + ridges))
 
 
-def low_rank(operator: KernelOperator, rank: int, tolerance: float) -> LowRank:
+def approximate_kernel(operator: KernelOperator, rank: int, tolerance: float) -> LowRankApproximation:
     """Approximate a kernel with at most `rank` columns; stop once the trace of the remainder is at most `tolerance`."""
     factor = rpcholesky(operator, rank, tolerance)
     values, vectors = np.linalg.eigh(factor.T @ factor)
@@ -60,7 +60,7 @@ def low_rank(operator: KernelOperator, rank: int, tolerance: float) -> LowRank:
     for start in range(0, len(factor), ROWS):  # in place
         factor[start : start + ROWS, : transform.shape[1]] = factor[start : start + ROWS] @ transform
     found = factor[:, : transform.shape[1]]
-    return LowRank(found, values[kept], _tail(operator, found, values[kept]))
+    return LowRankApproximation(found, values[kept], _tail(operator, found, values[kept]))
 
 
 def _tail(operator: KernelOperator, vectors: Floats, values: Floats) -> float:

@@ -8,7 +8,7 @@ import numpy as np
 from kernel_pipeline.tasks.arrays import Booleans, Floats, require_finite
 from kernel_pipeline.tasks.errors import NotPositiveDefiniteError, NotSolvedError
 from kernel_pipeline.tasks.learners.fitted_path import FittedPath
-from kernel_pipeline.tasks.learners.iterative_ridge import MAX_RESIDUAL, iterate_path, relative_residuals
+from kernel_pipeline.tasks.learners.iterative_ridge import MAX_RESIDUAL, relative_residuals, solve_ridge_path
 from kernel_pipeline.tasks.learners.kernel_operator import InMemoryKernel
 from kernel_pipeline.tasks.learners.ridge_cost import choose_approach
 from kernel_pipeline.tasks.learners.tridiagonal import tridiagonal_path
@@ -124,5 +124,5 @@ def _solve(square: Floats, target: Floats, ridges: Floats) -> tuple[Floats, Floa
         return solutions, (square @ solutions.reshape(len(target), -1)).reshape(solutions.shape)
     order = np.argsort(-ridges, kind="stable")
     back = np.argsort(order)
-    solutions, images = iterate_path(kernel, target, ridges[order])
+    solutions, images = solve_ridge_path(kernel, target, ridges[order])
     return solutions[:, :, back], images[:, :, back]

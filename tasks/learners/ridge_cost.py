@@ -113,7 +113,7 @@ def max_rank(n: int) -> int:
 
 
 def expected_tail(n: int) -> float:
-    """Return the usual `LowRank.tail` of narrow kernels of trace one."""
+    """Return the usual `LowRankApproximation.tail` of narrow kernels of trace one."""
     return 2.0 / n
 
 
@@ -123,7 +123,7 @@ def divide_ridges(n: int, ridges: Sequence[float] | Floats, outputs: int, tail: 
     Parameters
     ----------
     tail
-        Typical eigenvalue of the part of the kernel that the preconditioner leaves; see `LowRank`.
+        Typical eigenvalue of the part of the kernel that the preconditioner leaves; see `LowRankApproximation`.
     """
     values = np.maximum(np.asarray(ridges, dtype=np.float64), MIN_RIDGE)
     count = len(values)

@@ -1,4 +1,4 @@
-"""Solve `(K + l I) x = y` for neighbouring ridges l with one factorisation, at a ridge l0 among them.
+"""Solve `(K + l I) x = y` for neighbouring ridges l with one factorisation, at a ridge l0 between them.
 
 With `B = (K + l0 I)^-1`, the systems are `(I + (l - l0) B) z = y` and `x = B z`. The Lanczos vectors of B that start at
 y are the same for every l: a step solves one system with the factor per output, however many ridges there are. The
@@ -68,7 +68,7 @@ def start(target: Floats, factorised: float, ridges: Floats, tolerance: float, m
     """
     n, outputs = target.shape
     norms = np.linalg.norm(target, axis=0)
-    # Zeros, because `solutions` multiplies also the vectors after the last step of an output by coordinates of zero.
+    # Zeros, because `solutions` also multiplies the vectors after the last step of an output, by coordinates of zero.
     vectors = np.zeros((outputs, max_steps + 1, n))
     vectors[:, 0] = np.divide(target, norms, out=np.zeros_like(target), where=norms > 0).T
     return LanczosState(

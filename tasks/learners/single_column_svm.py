@@ -20,14 +20,14 @@ from kernel_pipeline.tasks.learners.svm_certificate import FLAT_SLOPE
 # Relative duality gap at which the iteration stops.
 GAP = 1e-10
 MAX_STEPS = 200
-# The bracket is halved once per this number of steps, so that it shrinks even if the tangents are nearly parallel.
+# Number of steps after which the bracket is halved, so that it shrinks even if the tangents are nearly parallel.
 STEPS_PER_BISECTION = 4
 # Maximum number of entries in the arrays of problems that are solved together, so that they stay in the cache.
 BATCH_ENTRIES = 1 << 16
 
 
 @dataclass(frozen=True)
-class WeightedColumn:
+class GroupedColumn:
     """Distinct pairs of value and label, with their weights, of one column, or of many padded to the same width."""
 
     values: Floats
@@ -37,7 +37,7 @@ class WeightedColumn:
     weights: Floats
 
     @classmethod
-    def of(cls, column: Floats, labels: Floats, weights: Floats) -> "WeightedColumn":
+    def of(cls, column: Floats, labels: Floats, weights: Floats) -> "GroupedColumn":
         """Group the samples of a column, (n,), by value and label."""
         distinct, place = np.unique(column, return_inverse=True)
         both = [np.bincount(place, weights * (labels == sign), len(distinct)) for sign in (-1.0, 1.0)]
@@ -55,7 +55,7 @@ class WeightedColumn:
         return 1 << (len(self.values) - 1).bit_length()
 
     @classmethod
-    def stacked(cls, columns: Sequence["WeightedColumn"]) -> "WeightedColumn":
+    def stacked(cls, columns: Sequence["GroupedColumn"]) -> "GroupedColumn":
         """Combine columns of the same width into arrays of shape (columns, width)."""
         shape = (len(columns), columns[0].width)
         values, labels, weights = np.zeros(shape), np.ones(shape), np.zeros(shape)
@@ -64,9 +64,9 @@ class WeightedColumn:
             values[row, used], labels[row, used], weights[row, used] = column.values, column.labels, column.weights
         return cls(values, labels, weights)
 
-    def only(self, rows: Booleans) -> "WeightedColumn":
+    def only(self, rows: Booleans) -> "GroupedColumn":
         """Return some of the columns."""
-        return WeightedColumn(self.values[rows], self.labels[rows], self.weights[rows])
+        return GroupedColumn(self.values[rows], self.labels[rows], self.weights[rows])
 
 
 @dataclass(frozen=True)
@@ -94,13 +94,13 @@ class _Tangents:
     def only(self, rows: Booleans) -> "_Tangents":
         return _Tangents(self.points[rows], self.heights[rows], self.slopes[rows])
 
-    def moved(self, rows: Booleans, others: "_Tangents") -> "_Tangents":
+    def replaced(self, rows: Booleans, others: "_Tangents") -> "_Tangents":
         """Return the tangents, with those of some rows replaced by others."""
         pairs = ((self.points, others.points), (self.heights, others.heights), (self.slopes, others.slopes))
         return _Tangents(*(np.where(rows, new, old) for old, new in pairs))
 
 
-def fit_single_columns(columns: Sequence[WeightedColumn], costs: Sequence[float]) -> ColumnMachines:
+def fit_single_columns(columns: Sequence[GroupedColumn], costs: Sequence[float]) -> ColumnMachines:
     """Fit every column for every C.
 
     Parameters
@@ -117,16 +117,16 @@ def fit_single_columns(columns: Sequence[WeightedColumn], costs: Sequence[float]
         size = max(1, BATCH_ENTRIES // (width * len(values)))
         for start in range(0, len(same), size):
             chosen = same[start : start + size]
-            stacked = WeightedColumn.stacked([columns[number] for number in chosen])
+            stacked = GroupedColumn.stacked([columns[number] for number in chosen])
             parts = (stacked.values, stacked.labels, stacked.weights)
-            problems = WeightedColumn(*(np.repeat(part, len(values), axis=0) for part in parts))
+            problems = GroupedColumn(*(np.repeat(part, len(values), axis=0) for part in parts))
             solved = _solve(problems, np.tile(values, len(chosen)))
             for array, part in zip((found.slopes, found.intercepts, found.gaps), solved, strict=True):
                 array[chosen] = part.reshape(len(chosen), -1)
     return found
 
 
-def _solve(problems: WeightedColumn, costs: Floats) -> tuple[Floats, Floats, Floats]:
+def _solve(problems: GroupedColumn, costs: Floats) -> tuple[Floats, Floats, Floats]:
     """Return slopes, intercepts and relative gaps, one per problem."""
     slopes = np.zeros_like(costs)
     start, intercepts = _tangents(problems, slopes)
@@ -152,7 +152,7 @@ def _solve(problems: WeightedColumn, costs: Floats) -> tuple[Floats, Floats, Flo
         for values, new in ((slopes, best), (intercepts, shifts), (least, objective)):
             values[active[better]] = new[better]
         rising = best + costs[active] * found.slopes > 0
-        low, high = low.moved(~rising, found), high.moved(rising, found)
+        low, high = low.replaced(~rising, found), high.replaced(rising, found)
     return slopes, intercepts, gaps
 
 
@@ -166,7 +166,7 @@ def _model_minimum(low: _Tangents, high: _Tangents, costs: Floats) -> tuple[Floa
     return best, best**2 / 2 + costs * np.maximum(low.at(best), high.at(best))
 
 
-def _tangents(problems: WeightedColumn, w: Floats) -> tuple[_Tangents, Floats]:
+def _tangents(problems: GroupedColumn, w: Floats) -> tuple[_Tangents, Floats]:
     """Return the tangents of h at some points, and the intercepts b at which the minimum in h is attained."""
     values, labels, weights = problems.values, problems.labels, problems.weights
     kinks = labels - w[:, None] * values

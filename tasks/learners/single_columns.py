@@ -16,7 +16,7 @@ from kernel_pipeline.tasks.learners.fit_options import FitOptions
 from kernel_pipeline.tasks.learners.iterative_ridge import MAX_RESIDUAL
 from kernel_pipeline.tasks.learners.one_against_one import class_pairs, sample_weights, vote
 from kernel_pipeline.tasks.learners.paths import PathPredictions, PathResult, measure_path
-from kernel_pipeline.tasks.learners.single_column_svm import WeightedColumn, fit_single_columns
+from kernel_pipeline.tasks.learners.single_column_svm import GroupedColumn, fit_single_columns
 from kernel_pipeline.tasks.learners.svm_certificate import MAX_GAP
 from kernel_pipeline.tasks.metrics import chosen_metric
 
@@ -143,7 +143,7 @@ def _fit_svm(columns: Floats, target: Floats, values: Sequence[float], class_wei
     weights, pairs = sample_weights(target, class_weight), class_pairs(target)
     slopes, intercepts, gaps = np.empty((3, len(pairs), columns.shape[1], len(values)))
     for place, pair in enumerate(pairs):
-        grouped = [WeightedColumn.of(column, pair.labels, weights[pair.samples]) for column in columns[pair.samples].T]
+        grouped = [GroupedColumn.of(column, pair.labels, weights[pair.samples]) for column in columns[pair.samples].T]
         found = fit_single_columns(grouped, values)
         slopes[place], intercepts[place], gaps[place] = found.slopes, found.intercepts, found.gaps
     certificates = gaps.max(axis=0)

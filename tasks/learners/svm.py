@@ -146,7 +146,7 @@ class _PairRows:
     samples: Integers
     """(pairs, largest number of samples)"""
     labels: Floats
-    counts: Booleans
+    is_sample: Booleans
     """Whether an entry is a sample of the pair."""
 
     @classmethod
@@ -155,7 +155,7 @@ class _PairRows:
         rows = cls(np.zeros(shape, dtype=np.int64), np.ones(shape), np.zeros(shape, dtype=bool))
         for number, pair in enumerate(pairs):
             own = number, slice(len(pair.samples))
-            rows.samples[own], rows.labels[own], rows.counts[own] = pair.samples, pair.labels, True
+            rows.samples[own], rows.labels[own], rows.is_sample[own] = pair.samples, pair.labels, True
         return rows
 
     @property
@@ -177,9 +177,9 @@ class _PairRows:
         """
         numbers = np.arange(self.count)[:, None]
         images, alpha = (
-            np.where(self.counts, np.moveaxis(columns[self.samples, numbers], 2, 0), 0.0)
+            np.where(self.is_sample, np.moveaxis(columns[self.samples, numbers], 2, 0), 0.0)
             for columns in (images, np.abs(coefficients))
         )
-        limits = np.where(self.counts, bounds[:, self.samples], 0.0)
+        limits = np.where(self.is_sample, bounds[:, self.samples], 0.0)
         labels = np.broadcast_to(self.labels, images.shape)
         return np.asarray(relative_duality_gap(images, labels, alpha, limits).max(axis=1))

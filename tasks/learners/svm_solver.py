@@ -10,7 +10,7 @@ from kernel_pipeline.tasks.learners.kernel_rows import KernelRows
 from kernel_pipeline.tasks.learners.svm_certificate import intercept, relative_duality_gap
 from kernel_pipeline.tasks.learners.working_sets import (
     SvmState,
-    advance,
+    add_contributions,
     choose_working_set,
     libsvm_tolerance,
     next_alpha,
@@ -78,7 +78,7 @@ class SvmProblem:
         images = state.images * step.factors
         changed = np.flatnonzero(step.changes.any(axis=1))
         for part in row_parts(len(changed), self.rows_at_a_time):
-            advance(images, self.kernel.rows(working[changed[part]]), step.changes[changed[part]])
+            add_contributions(images, self.kernel.rows(working[changed[part]]), step.changes[changed[part]])
         return replace(state, alpha=next_alpha(state.alpha, self.labels, bounds, step), images=images)
 
     def fit(self, state: SvmState, gap: float) -> SvmFit:

@@ -31,11 +31,11 @@ class TrialKernel:
     @classmethod
     def of(cls, kernel: Floats, train: Integers, held_out: Integers) -> "TrialKernel":
         """Return the centered kernel of a trial, given a kernel of all samples, (m, m), that is exactly symmetric."""
-        return centered_kernel(kernel[np.ix_(train, train)], lambda: _row_blocks(kernel, held_out, train))
+        return center_trial_kernel(kernel[np.ix_(train, train)], lambda: _row_blocks(kernel, held_out, train))
 
     @classmethod
     def of_centered(cls, centered: Floats, train: Integers, held_out: Integers) -> "TrialKernel":
-        """Return the kernel of a trial, given all samples against the training samples, (m, n), already centered."""
+        """Return the kernel of a trial, given the centered kernel of all against the training samples, (m, n)."""
         columns = np.arange(len(train))
         return cls(np.ascontiguousarray(centered[train]), lambda: _row_blocks(centered, held_out, columns))
 
@@ -50,7 +50,7 @@ class TrialKernel:
         return replace(self, train=np.divide(self.train, divisor, out=self.train), held_out=blocks)
 
 
-def centered_kernel(square: Floats, blocks: Callable[[], Iterator[Floats]]) -> TrialKernel:
+def center_trial_kernel(square: Floats, blocks: Callable[[], Iterator[Floats]]) -> TrialKernel:
     """Center the kernel of a trial in place.
 
     Parameters

@@ -7,8 +7,8 @@ The small problem is thus a support vector machine itself, with at most two more
 libsvm solves it. Without the means, huge values of C took ten times as many rounds (dataset a9a, n = 4,000).
 
 The functions for one round are separate, so that a driver can distribute the samples over workers: `choose_working_set`
-and `solve_working_set` need numbers per sample only, and `advance` needs the rows of the working set for its own part
-of the samples.
+and `solve_working_set` need numbers per sample only, and `add_contributions` needs only the part of the rows of the
+working set that belongs to the samples of one worker.
 """
 
 import warnings
@@ -180,7 +180,7 @@ def _libsvm(kernel: Floats, labels: Floats, bounds: Floats, tolerance: float) ->
     return alpha
 
 
-def advance(images: Floats, rows: Floats, changes: Floats) -> None:
+def add_contributions(images: Floats, rows: Floats, changes: Floats) -> None:
     """Add the contribution of some rows of the working set to the images of some samples, in place.
 
     Parameters

@@ -115,8 +115,8 @@ def uncentered_alignments(
 ) -> Floats:
     """Compute the alignment of each kernel with the labels without centering (Cristianini et al. 2001).
 
-    The sums are those of `E = K - shift` and of `labels`, from which `offsets` were subtracted; both shifts are added
-    back. The alignment is NaN if it is not defined, because the kernel or all labels are 0.
+    The sums are those of `E = K - shift` and of `labels`, from which `offsets` were subtracted; the shifts and
+    the offsets are added back. The alignment is NaN if it is not defined, because the kernel or all labels are 0.
 
     Parameters
     ----------
@@ -155,7 +155,7 @@ def diagonals(sums: Sums, folds: Iterable[int], bounds: Integers, shifts: Floats
 
 
 @dataclass(frozen=True)
-class Degenerate:
+class DegenerateMasks:
     """Masks of degenerate kernels, which are reported to the user. Each field has shape (p,)."""
 
     constant: Booleans
@@ -166,7 +166,7 @@ class Degenerate:
     """Whether the centered kernel is a multiple of the centered identity, up to rounding of its norm."""
 
 
-def degenerate(trace: Floats, squared_norms: Floats, diagonal: Floats, samples: int) -> Degenerate:
+def find_degenerate(trace: Floats, squared_norms: Floats, diagonal: Floats, samples: int) -> DegenerateMasks:
     """Find kernels that are constant or proportional to the identity on a training set, up to rounding.
 
     Parameters
@@ -182,7 +182,7 @@ def degenerate(trace: Floats, squared_norms: Floats, diagonal: Floats, samples: 
         Number of training samples n.
     """
     eps = np.finfo(float).eps
-    return Degenerate(
+    return DegenerateMasks(
         constant=np.asarray(trace == 0),
         flat=np.asarray((trace > 0) & (trace <= eps * samples * np.abs(diagonal))),
         identity=np.asarray((trace > 0) & (squared_norms * (samples - 1) <= 1.0 + 16 * eps * samples) & (samples > 2)),

@@ -7,7 +7,12 @@ from kernel_pipeline.tasks.arrays import Floats
 from kernel_pipeline.tasks.parameters import parameter
 from kernel_pipeline.tasks.weights.kernel_statistics import KernelStatistics
 from kernel_pipeline.tasks.weights.method import WeightRule, register
-from kernel_pipeline.tasks.weights.proportional import defined_alignments, largest_only, proportional, relative
+from kernel_pipeline.tasks.weights.proportional import (
+    defined_alignments,
+    largest_only,
+    proportional,
+    relative_to_largest,
+)
 
 
 @register
@@ -29,8 +34,8 @@ class Align(WeightRule):
 
     def weights(self, statistics: KernelStatistics) -> tuple[Floats, float]:
         if self.q is None:
-            return proportional(relative(defined_alignments(statistics))), 0.0
+            return proportional(relative_to_largest(defined_alignments(statistics))), 0.0
         products = statistics.label_products()
         if self.q == 1.0:
             return largest_only(products), 0.0
-        return proportional(relative(products) ** (1.0 / (self.q - 1.0))), 0.0
+        return proportional(relative_to_largest(products) ** (1.0 / (self.q - 1.0))), 0.0

@@ -13,7 +13,7 @@ from kernel_pipeline.tasks.weights.qp import nonnegative_qp
 
 @dataclass(frozen=True)
 class GramStatistics:
-    """The statistics of p kernels on a training set, scaled to trace one, as `KernelStatistics`."""
+    """Implementation of `KernelStatistics` for the Gram matrices of p kernels, scaled to trace one."""
 
     statistics: Statistics
 

@@ -8,7 +8,7 @@ import numpy as np
 from kernel_pipeline.tasks.arrays import Floats
 from kernel_pipeline.tasks.weights.kernel_statistics import KernelStatistics
 from kernel_pipeline.tasks.weights.method import WeightRule, register
-from kernel_pipeline.tasks.weights.proportional import proportional, relative
+from kernel_pipeline.tasks.weights.proportional import proportional, relative_to_largest
 
 
 @register
@@ -24,7 +24,7 @@ class Hsic(WeightRule):
 
     def weights(self, statistics: KernelStatistics) -> tuple[Floats, float]:
         products = statistics.label_products()
-        weights = proportional(relative(np.maximum(products, 0.0)))
+        weights = proportional(relative_to_largest(np.maximum(products, 0.0)))
         return weights, hsic_residual(products, weights)
 
 

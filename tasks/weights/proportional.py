@@ -21,7 +21,7 @@ def proportional(values: Floats) -> Floats:
     return values / total
 
 
-def relative(values: Floats) -> Floats:
+def relative_to_largest(values: Floats) -> Floats:
     """Divide values by the largest one, so that their powers do not overflow.
 
     Raises

@@ -1,8 +1,8 @@
 """Solve the quadratic program of alignment maximisation, `min_{v >= 0} v'Mv - 2 v'a`, and certify the solution.
 
 OSQP solves the program; an active-set method then refines the solution on the set of positive weights, because M may be
-so ill-conditioned (5e17 for 20 Gaussians) that first-order methods are not accurate enough. The certificate does not
-depend on the status that a solver reports: the KKT residual is computed from M, a and v only.
+so ill-conditioned (condition number 5e17 for 20 Gaussian kernels) that first-order methods are not accurate enough. The
+certificate does not depend on the status that a solver reports: the KKT residual is computed from M, a and v only.
 """
 
 import numpy as np
@@ -12,7 +12,7 @@ from kernel_pipeline.tasks.arrays import Floats, require_finite
 from kernel_pipeline.tasks.weights.linear_system import solve_least_norm
 
 TOLERANCE = 1e-9
-# Weights of kernels of norm one below this fraction of the largest one are zero up to the accuracy of OSQP.
+# For kernels scaled to norm one, weights below this fraction of the largest one are zero up to the accuracy of OSQP.
 NEGLIGIBLE = 1e-7
 # Each round adds or removes one kernel; typical problems need a few rounds.
 ROUNDS_PER_KERNEL = 3
@@ -107,12 +107,12 @@ def active_set(M: Floats, a: Floats, start: Floats) -> Floats:
     for _ in range(ROUNDS_PER_KERNEL * len(a) + 1):
         while support.any():
             inside = np.flatnonzero(support)
-            step, outside = solve_least_norm(M[np.ix_(inside, inside)], a[inside])
-            # Move from v towards the step until the first weight reaches 0, and remove that kernel. A step that
-            # stays positive is taken completely, and continued along the part of a outside the range of M.
-            move = step - v[inside]
-            if (step > 0).all():
-                v[inside] = step
+            solution, outside = solve_least_norm(M[np.ix_(inside, inside)], a[inside])
+            # Move from v towards the solution until the first weight reaches 0, and remove that kernel. If the whole
+            # solution is positive, move on from there along the part of a outside the range of M.
+            move = solution - v[inside]
+            if (solution > 0).all():
+                v[inside] = solution
                 move = outside
                 if not (outside < 0).any():
                     break

@@ -17,7 +17,7 @@ from kernel_pipeline.tasks.weights.linear_system import minimum_norm_solution
 
 @dataclass(frozen=True)
 class RankOneStatistics:
-    """Rank-one kernels on a training set, as `KernelStatistics`."""
+    """Implementation of `KernelStatistics` for rank-one kernels."""
 
     kernels: RankOneKernels
     centered_labels: Floats
@@ -47,7 +47,7 @@ class RankOneStatistics:
         """Solve by column generation over distinct columns."""
         distinct = self.kernels.distinct()
         kernels = self.kernels.only(distinct.chosen)
-        pricing = kernels.pricing()
+        pricing = kernels.multiplication_by_m()
         v, residual = solve_by_columns(self._products(kernels), lambda chosen: kernels.only(chosen).products(), pricing)
         return np.where(self.varies, distinct.shared(v), 0.0), residual
 
@@ -58,7 +58,7 @@ class RankOneStatistics:
         """
         distinct = self.kernels.distinct()
         kernels = self.kernels.only(distinct.chosen)
-        pricing, added = kernels.pricing(), ridge / np.bincount(distinct.group)
+        pricing, added = kernels.multiplication_by_m(), ridge / np.bincount(distinct.group)
         v, residual = solve_by_columns(
             self._products(kernels),
             lambda chosen: kernels.only(chosen).products() + np.diag(added[chosen]),
@@ -90,7 +90,7 @@ class RankOneStatistics:
 def rank_one_statistics(
     columns: scipy.sparse.csr_array, offset: Floats, target: Floats, train: Integers, test: Integers
 ) -> dict[str, Floats]:
-    """Compute the statistics that are stored, which are those of Gram families without the p x p matrices.
+    """Compute the statistics that a run stores: the same as for Gram families, except for the p x p matrices.
 
     Parameters
     ----------

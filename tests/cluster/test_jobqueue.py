@@ -64,7 +64,7 @@ def test_each_core_has_a_worker_process_with_a_limited_lifetime(tmp_path: Path) 
 
 @pytest.mark.parametrize("name", ["a run", "R&D", "it's", "100%", "a;b", "$HOME"])
 def test_folder_with_special_characters_of_a_shell_is_refused(name: str, tmp_path: Path) -> None:
-    with pytest.raises(ProfileError, match=r"letters, digits .*: choose another directory with --out"):
+    with pytest.raises(ProfileError, match=r"letters, digits .*\. Choose another directory with --out"):
         script(tmp_path / name, backend="slurm", **TIMED)
 
 

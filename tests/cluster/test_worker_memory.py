@@ -51,7 +51,7 @@ def use(code: str) -> tuple[list[Any], list[str]]:
         sent = memory.send(np.arange(4.0))
         first = [memory.submit(squared, sent, at=address) for address in memory.limits()]
         (found,) = memory.fetch([memory.submit(squared, first[0])])
-        assert memory.own in memory.limits()
+        assert memory.own_address in memory.limits()
         return [found, *memory.fetch(first)], list(memory.limits())
 
 
@@ -71,7 +71,7 @@ def test_a_worker_with_other_versions_is_refused(client: Client) -> None:
 
 def lose_a_worker(code: str, path: str) -> tuple[str, int]:
     with worker_memory(code, (), lambda: None) as memory:
-        (other,) = set(memory.limits()) - {memory.own}
+        (other,) = set(memory.limits()) - {memory.own_address}
         held = memory.submit(squared, 3, at=other)
         memory.wait([held])
         message = ""

@@ -81,7 +81,7 @@ def test_folder_in_place_of_a_chunk_is_removed_if_empty_and_refused_otherwise(ro
     (root / DAMAGED).unlink()
     (root / DAMAGED).mkdir()
     (root / DAMAGED / "mine.txt").touch()
-    assert "is a folder that contains files, in place of a file of the run" in output_of("resume", root, code=4)
+    assert "is a folder that contains files; a run writes a file of this name" in output_of("resume", root, code=4)
     assert (root / DAMAGED / "mine.txt").exists()
 
 

@@ -213,7 +213,7 @@ def test_errors_are_short_and_can_be_pickled(
 def test_long_logs_are_truncated_and_all_logs_are_uploaded_at_the_end(
     root: ObjectStorage, scratch: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(object_logs, "MAX_BYTES", 100)
+    monkeypatch.setattr(object_logs, "MAX_LOG_BYTES", 100)
     logs = root.logs()
     assert logs.folder.is_relative_to(scratch / "kernel-pipeline")
     assert root.logs().folder == logs.folder

@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console
 
 from kernel_pipeline.cli.run_view import RunView
-from kernel_pipeline.events import Emitter, Event, Notice, ReusableRun, RunStarted, TaskFinished, WorkersChanged
+from kernel_pipeline.events import ClusterOpened, Emitter, Event, Notice, ReusableRun, RunStarted, TaskFinished
 from kernel_pipeline.run.event_log import log_event
 
 
@@ -22,8 +22,8 @@ def test_texts_are_shown_unchanged() -> None:
     said = io.StringIO()
     view = RunView(Console(file=said, width=40), "my.toml")
     view(Notice("[bold]not markup[/bold] " + "x" * 50))
-    view(WorkersChanged(3, "off"))
-    view(WorkersChanged(1, "off"))
+    view(ClusterOpened(3, "off"))
+    view(ClusterOpened(1, "off"))
     view(RunStarted("tiny", "s3://a/[b]", 1, 2, 3, 4, 5, 2048, notes=("a remark",)))
     view(ReusableRun("my runs", ("methods: 'align'",)))
     view(ReusableRun("my runs", ()))

@@ -54,4 +54,4 @@ def test_entries_that_are_registered_before_the_first_read_follow_the_built_in_o
     registry.register("built-in")(BuiltIn)
     assert list(registry) == ["built-in", "late"]
     assert len(registry) == 2
-    assert registry.unknown("lat") == "there is no thing 'lat'. Available: built-in, late. Did you mean 'late'?"
+    assert registry.unknown_message("lat") == "there is no thing 'lat'. Available: built-in, late. Did you mean 'late'?"

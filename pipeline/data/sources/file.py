@@ -12,7 +12,7 @@ from pydantic import Field, field_validator, model_validator
 
 from kernel_pipeline.config.datasets import SOURCES, DataPath, TableDataset
 from kernel_pipeline.config.registry_fields import NameIn
-from kernel_pipeline.config.text_datasets import WORDS, RawTextDataset, only_words
+from kernel_pipeline.config.text_datasets import WORDS, RawTextDataset, word_choice
 from kernel_pipeline.data.data_directory import data_path, existing
 from kernel_pipeline.data.formats.format import FORMATS, ReadOptions, SparseColumns, explain_errors
 from kernel_pipeline.data.raw_table import READERS, RawTable
@@ -31,7 +31,7 @@ INVALID_SEPARATORS = ('"', " ", "\n", "\r")
 class FileDataset(TableDataset, RawTextDataset):
     """A file in the data directory; files that end in .gz are decompressed."""
 
-    columns: ClassVar[tuple[str, ...]] = ("columns", *WORDS)
+    column_kinds: ClassVar[tuple[str, ...]] = ("columns", *WORDS)
 
     source: Literal["file"]
     path: DataPath
@@ -90,7 +90,10 @@ class FileDataset(TableDataset, RawTextDataset):
                     f"{key} = {getattr(self, key)!r}: only format = {' or '.join(formats)} supports this key; remove it"
                 )
         if self.separator is not None and self.separator == (self.decimal or "."):
-            raise ValueError(f"separator = {self.separator!r} is also the decimal separator; one of them must differ")
+            raise ValueError(
+                f"separator = {self.separator!r} is also the decimal separator; set separator or decimal to another "
+                "character"
+            )
         return self
 
     @model_validator(mode="after")
@@ -137,7 +140,7 @@ class FileDataset(TableDataset, RawTextDataset):
         if FORMATS[self.format].marks_target:
             raise ValueError(f"text = {self.text!r}: format {self.format!r} contains numbers only; remove this key")
         try:
-            choice = only_words(self.kernels)
+            choice = word_choice(self.kernels)
         except ValueError as error:
             raise ValueError(f"text = {self.text!r}: {error}") from None
         if "columns" in choice.kinds:

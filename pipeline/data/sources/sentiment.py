@@ -83,7 +83,7 @@ def _read_reviews(dataset: SentimentDataset, root: Path) -> Documents:
     import pandas as pd
     import scipy.sparse
 
-    from kernel_pipeline.data.documents import Documents, no_words, read_lines
+    from kernel_pipeline.data.documents import Documents, no_words_error, read_lines
 
     kinds = dataset.column_choice.kinds
     column_of: dict[bytes, int] = {}
@@ -105,7 +105,7 @@ def _read_reviews(dataset: SentimentDataset, root: Path) -> Documents:
         files.append((path, len(lines)))
         ratings += _read_ratings(rating_path, polarity, *files[-1], dataset.name)
     if not column_of:
-        raise no_words(dataset, [path for path, _ in files])
+        raise no_words_error(dataset, [path for path, _ in files])
     words = sorted(column_of)
     index_of = np.empty(len(words), np.int64)
     index_of[[column_of[word] for word in words]] = np.arange(len(words))

@@ -37,7 +37,7 @@ class Difference:
 
     method: str
     trials: Floats
-    """Differences of the trials that both methods have."""
+    """Difference in each trial in which both methods have an error."""
     mean: float
     lower: float
     upper: float

@@ -40,8 +40,8 @@ class Weights(Figure):
                 yield Drawing(
                     _draw(kernels, weights, results),
                     "Weights of the base kernels",
-                    "Mean weight of each base kernel, scaled to trace one, over the trials. Filled markers: two-stage "
-                    "methods. Open markers: one-stage methods.",
+                    "Mean over the trials of the weight of each base kernel, which is scaled to trace one. Filled "
+                    "markers: two-stage methods. Open markers: one-stage methods.",
                     dataset,
                     problem,
                 )
@@ -92,7 +92,7 @@ def short_names(kernels: Sequence[str]) -> tuple[list[str], str]:
     """Abbreviate kernel names for the ticks of an axis, and return the part that they share as the label of the axis.
 
     The names are abbreviated as texts, whatever family they belong to: if all of them have the same text before the
-    first bracket, and end with a bracket, this text and the brackets are left out.
+    first parenthesis, and end with one, this text and the parentheses are left out.
 
     >>> short_names(["gaussian(2^-9)", "gaussian(2^-8)"])
     (['2⁻⁹', '2⁻⁸'], 'gaussian')
@@ -110,7 +110,7 @@ def short_names(kernels: Sequence[str]) -> tuple[list[str], str]:
 def shortened_kernel(name: str, limit: int) -> str:
     """Shorten a long kernel name in the middle, since its end distinguishes kernels.
 
-    The text from the last bracket on is kept if it is short; it is not interpreted.
+    The text from the last opening parenthesis on is kept if it is short, and is not interpreted.
 
     >>> shortened_kernel("numbers:gaussian(median)", 20), shortened_kernel("linear", 20)
     ('numbers:gau…(median)', 'linear')

@@ -29,14 +29,14 @@ class ComparisonSection:
             Identifier of the section on the page.
         """
         tables = [
-            HtmlTable(tuple(grid.heading), [text_cells(*row) for row in grid.rows], grid.title, grid.names)
+            HtmlTable(tuple(grid.heading), [text_cells(*row) for row in grid.rows], grid.title, grid.name_columns)
             for grid in grids
         ]
         return cls(name, title, sentences, tables)
 
 
 def paper_section(rows: pd.DataFrame, correlation: pd.DataFrame | None) -> ComparisonSection | None:
-    """Compare the finished cells of a run with the paper's Tables 1 to 5; None if they have none of its numbers."""
+    """Compare the finished cells of a run with the paper's Tables 1 to 5; None if the paper has no number for them."""
     numbers = compare_with_paper(rows, correlation)
     if not numbers:
         return None

@@ -87,7 +87,7 @@ class Page:
     level: float = LEVEL
     """Level of the tests."""
     limits: str = ""
-    """Which figures are left out, because there are many datasets; empty if none are."""
+    """Which figures are drawn only for the first pairs of a dataset and a problem; empty if none are."""
     styles: str = ""
     """Style sheet of the images."""
     comparisons: Sequence[ComparisonSection] = ()
@@ -173,13 +173,14 @@ def _state(pending: int, total: int) -> str:
 
 
 def _limits(problems: int) -> str:
-    """State which figures are not drawn for all datasets."""
+    """Return a sentence with the figures that are not drawn for all pairs of a dataset and a problem; empty if none."""
     limited: dict[int, list[str]] = {}
     for name, figure in FIGURES.items():
         if figure.max_problems is not None and figure.max_problems < problems:
             limited.setdefault(figure.max_problems, []).append(name)
     parts = [f"the first {limit} of {problems} for {', '.join(names)}" for limit, names in sorted(limited.items())]
-    return f"Figures are drawn for the first datasets only: {'; '.join(parts)}." if parts else ""
+    listed = "; ".join(parts)
+    return f"Some figures are drawn only for the first pairs of a dataset and a task: {listed}." if parts else ""
 
 
 def _facts(results: Results, failed: int) -> list[tuple[str, str]]:

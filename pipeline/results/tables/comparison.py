@@ -39,11 +39,11 @@ class Comparison(Table):
         return {"md": comparison_markdown, "tex": comparison_latex}
 
     def rows(self, context: TableContext) -> pd.DataFrame:
-        shares = {dataset.name: test_share(context.store, dataset) for dataset in context.plan.datasets}
-        return compare_methods(context.required_table("rows"), shares)
+        ratios = {dataset.name: test_ratio(context.store, dataset) for dataset in context.plan.datasets}
+        return compare_methods(context.required_table("rows"), ratios)
 
 
-def test_share(store: RunStore, dataset: DatasetPlan) -> float:
+def test_ratio(store: RunStore, dataset: DatasetPlan) -> float:
     """Return the number of test samples per training sample, of all trials together.
 
     With a fixed test set, the result is NaN: the corrected test is for trials that test on different samples.

@@ -73,10 +73,10 @@ def _kernels(store: RunStore, dataset: DatasetPlan, problem: str, finished: Mapp
     }
     table = pd.DataFrame(keys | arrays)
     tasks = [task for task in dataset.tasks if isinstance(task, SingleKernelsTask) and task.problem == problem]
-    return table.assign(**_own_fits(store, dataset, tasks, finished)) if tasks else table
+    return table.assign(**_fit_columns(store, dataset, tasks, finished)) if tasks else table
 
 
-def _own_fits(
+def _fit_columns(
     store: RunStore,
     dataset: DatasetPlan,
     tasks: Sequence[SingleKernelsTask],

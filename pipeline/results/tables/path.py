@@ -1,4 +1,4 @@
-"""`path`: one row per regularisation value of every cell; the largest table, which is built one dataset at a time."""
+"""`path`: one row per regularisation value of every cell, built one dataset at a time."""
 
 from collections.abc import Iterator, Sequence
 

@@ -122,7 +122,7 @@ def test_source_data_that_have_changed_are_rejected(tmp_path: Path) -> None:
     clean_run(LocalStorage(tmp_path / "run"))
     np.testing.assert_array_equal(kp.open_run(tmp_path / "run").gram("things", "gaussian(2^-3)"), stored)
     (tmp_path / "things.csv").rename(tmp_path / "moved.csv")
-    with pytest.raises(kp.DataError, match=r"are not stored in .* nor are its features, .*: dataset 'things'"):
+    with pytest.raises(kp.DataError, match=r"neither the kernels of .* nor its features .*: dataset 'things'"):
         kp.open_run(tmp_path / "run").gram("things", "gaussian(2^-3)")
     table.assign(a=0.5 * table["a"]).to_csv(tmp_path / "things.csv", index=False)
     with pytest.raises(kp.DataError, match="the data of 'things' have changed"):

@@ -162,7 +162,7 @@ CASES = [
         "beginning of a name", ["Did you mean 'day of birth'?"], {"drop": ["day"]}, HEADED.replace("v", "day of birth")
     ),
     Case("name without a header", ["names only if the first line"], {"target": "y", "header": False}, ROWS),
-    Case("first line of numbers", ["first line", "give numbers"], {"target": "y"}, ROWS),
+    Case("first line of numbers", ["first line", "give columns by number"], {"target": "y"}, ROWS),
     Case("column without values", ["column 'v'", "no value in any row"], GAPS, EMPTY),
     Case("gaps of sparse columns", ["missing = 'mean'", "remove this key"], SPARSE, "a 1:2\n"),
     Case("unknown samples to fit on", ["fit_on", "'all' or 'train'", "'test'"], {"fit_on": "test"}),

@@ -225,14 +225,15 @@ def test_a_file_contains_the_test_set(columns: list[int], tmp_path: Path) -> Non
 
 def test_a_test_file_without_the_target(tmp_path: Path) -> None:
     split_file(tmp_path, [1, 2])
-    with pytest.raises(DataError, match=r"test_path: .*test.csv has no column 'label', .* It has: 'v', 'w'"):
+    message = r"test_path: .*test.csv has no column 'label', .* Columns of test.csv: 'v', 'w'"
+    with pytest.raises(DataError, match=message):
         load(tmp_path, test_path="test.csv", target="label")
 
 
 def test_a_test_file_of_another_width(tmp_path: Path) -> None:
     put(tmp_path, "".join(f"{i},{i % 4},{i % 2}\n" for i in range(12)))
     put(tmp_path, "1,2,3,0\n4,5,6,1\n", "test.csv")
-    with pytest.raises(DataError, match=r"has 4 columns, unlike path, which has 3 columns"):
+    with pytest.raises(DataError, match=r"has 4 columns, unlike the file that path names, which has 3 columns"):
         load(tmp_path, test_path="test.csv")
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from sklearn.impute import SimpleImputer
 
-from kernel_pipeline.data.imputation import Imputation, gaps_of
+from kernel_pipeline.data.imputation import Imputation, incomplete_columns
 from kernel_pipeline.plan.notes import lines
 from kernel_pipeline.plan.plan import make_plan
 from kernel_pipeline.tasks.arrays import Floats
@@ -37,7 +37,7 @@ def test_values_are_those_of_scikit_learn_also_for_other_samples(features: Float
     features = np.where(holes, np.nan, features)
     fitted_to = np.arange(len(features) // 2 + 1)
     expected = SimpleImputer(strategy=STRATEGIES[strategy]).fit(features[fitted_to]).transform(features)
-    fitted = Imputation.fit(features[fitted_to], strategy, gaps_of(features))
+    fitted = Imputation.fit(features[fitted_to], strategy, incomplete_columns(features))
     np.testing.assert_allclose(fitted.apply(features), expected, rtol=1e-15)
 
 

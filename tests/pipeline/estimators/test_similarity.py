@@ -156,7 +156,7 @@ def test_the_command_writes_a_table_and_a_heat_map(tmp_path: Path) -> None:
         (["text.csv"], "column 'b' contains text"),
         (["other.txt"], "has an unknown extension"),
         (["a.npy", "short.npy"], "must all have the same number of samples"),
-        (["a.npy", "a.npy"], "the names of the files must differ"),
+        (["a.npy", "a.npy"], "the names without extension must differ; got a.npy, a.npy"),
         (["a.npy", "--kernel", "gauss"], "must be one of"),
         (["a.npy", "--kernel", "{ family"], "is not a TOML table"),
         (["flat.npy"], "matrix"),

@@ -88,7 +88,7 @@ def test_values_of_several_grids_have_a_median_in_each(root: Path) -> None:
     assert run.model("wave", "align-krr", regularisation=(1.0, 2.0, 3.0)).facts.regularisation == (1.0, 2.0, 3.0)
     with pytest.raises(kp.PipelineError, match="align-krr needs 3 values; got 1"):
         run.model("wave", "align-krr", regularisation=1.0)
-    with pytest.raises(kp.PipelineError, match="regularisation: must be a positive number; got -1"):
+    with pytest.raises(kp.PipelineError, match="regularisation: values must be positive and finite; got -1"):
         run.model("wave", "alignf", regularisation=-1)
 
 

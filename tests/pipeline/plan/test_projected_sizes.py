@@ -80,6 +80,7 @@ def test_projected_memory_grows_with_every_size(
             sizes=sizes,
             train=train,
             problems=["regression"],
+            square_problems=["regression"],
             predictions=16 * labels,
             rules=2,
             singles=True,

@@ -73,7 +73,7 @@ def test_a_table_has_the_columns_that_it_declares(root: Path, plan: Plan) -> Non
     assert copied is not None
     copied["error"] = 0.0
     assert (rows["error"] > 0).any()
-    with pytest.raises(ValueError, match="has no column 'mine'"):
+    with pytest.raises(ValueError, match="have the unknown column 'mine'"):
         conform(TABLES["rows"], rows.assign(mine=1))
-    with pytest.raises(ValueError, match="lacks the column 'error'"):
+    with pytest.raises(ValueError, match="lack the column 'error'"):
         conform(TABLES["rows"], rows.drop(columns="error"))

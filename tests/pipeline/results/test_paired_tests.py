@@ -45,7 +45,7 @@ def test_the_worked_example_of_scikit_learn() -> None:
         kernel: cross_val_score(SVC(kernel=kernel, random_state=0), X, y, scoring="roc_auc", cv=folds)
         for kernel in ("rbf", "linear")
     }
-    found = paired_test(1 - scores["rbf"], 1 - scores["linear"], test_share=10 / 90)
+    found = paired_test(1 - scores["rbf"], 1 - scores["linear"], test_ratio=10 / 90)
     assert round(found.p_corrected / 2, 3) == 0.227
     assert round(found.p_paired, 3) == 0.005
 

@@ -12,7 +12,7 @@ from kernel_pipeline.cluster import Cluster, open_cluster
 from kernel_pipeline.cluster.errors import ClusterError, StorageUnreachableError
 from kernel_pipeline.cluster.profile import Profile
 from kernel_pipeline.cluster.versions import fingerprint
-from kernel_pipeline.run.executor import AHEAD_PER_WORKER, TASKS_PER_WORKER, Execution
+from kernel_pipeline.run.executor import AHEAD_PER_WORKER, BATCHES_PER_WORKER, Execution
 from kernel_pipeline.run.interrupt import Interrupt
 from kernel_pipeline.run.schedule import Schedule
 from kernel_pipeline.run.worker import run_batch
@@ -61,7 +61,7 @@ def test_the_scheduler_forgets_finished_tasks(tmp_path: Path) -> None:
         kept = set(scheduler.task_prefixes)
     assert seen.keys() == {task.name for task in plan.tasks}
     # Tasks that have just finished may not be forgotten yet.
-    assert max(known) <= 3 * (TASKS_PER_WORKER + AHEAD_PER_WORKER)
+    assert max(known) <= 3 * (BATCHES_PER_WORKER + AHEAD_PER_WORKER)
     assert kept == {"tiles", "reduce", "weights", "fits"}
 
 

@@ -104,7 +104,7 @@ def test_a_folder_without_runs_and_a_missing_folder(tmp_path: Path) -> None:
     assert shown.output.startswith(f"Error: there is no folder {tmp_path}/absent")
 
 
-def test_cleaning_removes_the_big_arrays_and_changes_nothing_else(root: Path) -> None:
+def test_cleaning_removes_the_large_arrays_and_changes_nothing_else(root: Path) -> None:
     before = listing(root)
     said = clean(root)
     after = listing(root)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from kernel_pipeline.events import TaskFinished, TasksStarted, TasksStopped, WorkersChanged
+from kernel_pipeline.events import ClusterOpened, TaskFinished, TasksStarted, TasksStopped
 from kernel_pipeline.run.foreign_files import foreign_files
 from kernel_pipeline.run.progress_file import WRITE_INTERVAL_S, ProgressFile, last_workers
 from kernel_pipeline.store.local_storage import LocalStorage
@@ -30,7 +30,7 @@ def test_the_file_has_stages_and_times(tmp_path: Path, monkeypatch: pytest.Monke
         "seconds_elapsed": 0.0,
         "seconds_remaining": None,
     }
-    progress(WorkersChanged(4, "off"))
+    progress(ClusterOpened(4, "off"))
     clock[0] += WRITE_INTERVAL_S / 2
     progress(TaskFinished("tiles/a/1", "tiles", 1.0, "", 77.0))
     assert content(tmp_path)["stages"] == first  # it is written at most every ten seconds

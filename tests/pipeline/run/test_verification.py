@@ -8,7 +8,7 @@ import pytest
 
 from kernel_pipeline.plan.plan import Plan, make_plan
 from kernel_pipeline.run.foreign_files import foreign_files, remove_temporary_files
-from kernel_pipeline.run.verification import CheckReport, big_arrays, check
+from kernel_pipeline.run.verification import CheckReport, check, large_arrays
 from kernel_pipeline.stages.fits import FitTask
 from kernel_pipeline.stages.task import Task
 from kernel_pipeline.stages.weights import WeightsTask
@@ -143,9 +143,9 @@ def test_a_newer_algorithm_outdates_its_results_and_their_dependents(
 
 @pytest.fixture
 def cleaned(root: Path) -> Path:
-    """Return a run directory without the big arrays of one of its datasets."""
+    """Return a run directory without the large arrays of one of its datasets."""
     note(root, CleanedEntry(datasets=("wave",)))
-    for place in big_arrays("wave"):
+    for place in large_arrays("wave"):
         shutil.rmtree(root / place, ignore_errors=True)  # some exist only if steps are fitted per trial
     return root
 
@@ -162,7 +162,7 @@ def test_cleaned_arrays_that_a_task_needs_again_are_not_damage(cleaned: Path, pl
     big = {
         name
         for name, entry in entries_of(cleaned).items()
-        if any(key.startswith(big_arrays("wave")) for key in entry.digests)
+        if any(key.startswith(large_arrays("wave")) for key in entry.digests)
     }
     assert "tiles/wave/0" in big
     assert set(report.removed) == big

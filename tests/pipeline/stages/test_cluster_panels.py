@@ -8,10 +8,10 @@ import pytest
 
 from kernel_pipeline.cluster.errors import LostWorkersError
 from kernel_pipeline.cluster.worker_memory import WorkerMemory
-from kernel_pipeline.stages.cluster_panels import ClusterPanels, Read, aligned
+from kernel_pipeline.stages.cluster_panels import ClusterPanels, PanelWithDigests, aligned
 from kernel_pipeline.store.arrays import DamagedError
 from kernel_pipeline.tasks.arrays import Floats
-from kernel_pipeline.tasks.learners.paneled_kernel import PaneledKernel, StoredPanels, centered_kernel
+from kernel_pipeline.tasks.learners.paneled_kernel import PaneledKernel, StoredPanels, center_panels
 
 N, BOUNDS = 90, [0, 20, 37, 38, 71, 90]
 READS = {"data.zarr/wave/features/c/0/0": "1"}
@@ -32,7 +32,7 @@ class FakeMemory:
 
     def __init__(self, deaths: Mapping[str, Sequence[int]] | None = None, replace: bool = True) -> None:
         self.alive = ["a", "b", "c", "d"]
-        self.own = "a"
+        self.own_address = "a"
         self.calls: dict[str, int] = {}
         self._deaths, self._replace = deaths or {}, replace
         self._results: list[FakeResult] = []
@@ -59,7 +59,7 @@ class FakeMemory:
             self.alive.append(f"{worker}'")
 
     def send(self, value: Any) -> FakeResult:
-        return FakeResult(_received(value), self.own)
+        return FakeResult(_received(value), self.own_address)
 
     def wait(self, results: Sequence[FakeResult]) -> None:
         if any(result.status == "error" for result in results):
@@ -105,7 +105,7 @@ def dense() -> Floats:
 
 def local() -> tuple[PaneledKernel, Floats]:
     raw = dense()
-    return centered_kernel(StoredPanels(BOUNDS, lambda j: raw[BOUNDS[j] : BOUNDS[j + 1], BOUNDS[j] :].copy(), Stored()))
+    return center_panels(StoredPanels(BOUNDS, lambda j: raw[BOUNDS[j] : BOUNDS[j + 1], BOUNDS[j] :].copy(), Stored()))
 
 
 def divide(limits: Mapping[str, int]) -> dict[str, int] | None:
@@ -113,15 +113,15 @@ def divide(limits: Mapping[str, int]) -> dict[str, int] | None:
 
 
 def spread(
-    memory: FakeMemory, compute: Callable[[int], Read] | None = None
+    memory: FakeMemory, compute: Callable[[int], PanelWithDigests] | None = None
 ) -> tuple[PaneledKernel, Floats, ClusterPanels]:
     raw = dense()
 
-    def read(number: int) -> Read:
+    def read(number: int) -> PanelWithDigests:
         return raw[BOUNDS[number] : BOUNDS[number + 1], BOUNDS[number] :].copy(), READS
 
     panels = ClusterPanels(BOUNDS, compute or read, cast(WorkerMemory, memory), divide)
-    return *centered_kernel(panels), panels
+    return *center_panels(panels), panels
 
 
 def results(kernel: PaneledKernel) -> list[Floats]:
@@ -145,15 +145,15 @@ def test_results_have_the_same_bytes_as_those_of_one_process() -> None:
     kernel, offsets, panels = spread(FakeMemory())
     expected, expected_offsets = local()
     assert_same_bytes([offsets, *results(kernel)], [expected_offsets, *results(expected)])
-    assert panels.reads == [READS] * (len(BOUNDS) - 1)
+    assert panels.digests == [READS] * (len(BOUNDS) - 1)
 
 
 @pytest.mark.parametrize(
     "deaths",
     [
-        {"read_panel": [2]},
-        {"apply_to_read": [4], "apply_to_panels": [1, 7]},
-        {"center_read": [5], "apply_to_panels": [24]},
+        {"compute_uncentered": [2]},
+        {"apply_with_digests": [4], "apply_to_panels": [1, 7]},
+        {"center_panel": [5], "apply_to_panels": [24]},
         {"subtract_product": [6, 40], "factorise": [9]},
         {"substitute": [3, 8, 21]},
     ],
@@ -204,7 +204,7 @@ def test_too_few_remaining_workers_are_reported() -> None:
 def test_data_that_change_during_a_solve_are_reported() -> None:
     raw, count = dense(), 0
 
-    def read(number: int) -> Read:
+    def read(number: int) -> PanelWithDigests:
         nonlocal count
         count += 1
         return raw[BOUNDS[number] : BOUNDS[number + 1], BOUNDS[number] :].copy(), READS if count < 6 else {}
@@ -228,7 +228,7 @@ def test_panels_are_placed_once_a_worker_that_died_before_is_replaced() -> None:
     memory, raw = FakeMemory(), dense()
     memory.alive = ["a", "b"]  # too few, until the first one that died is replaced
 
-    def read(number: int) -> Read:
+    def read(number: int) -> PanelWithDigests:
         return raw[BOUNDS[number] : BOUNDS[number + 1], BOUNDS[number] :].copy(), READS
 
     def wait_for(holds: Callable[[], bool], timeout: float) -> bool:
@@ -237,6 +237,6 @@ def test_panels_are_placed_once_a_worker_that_died_before_is_replaced() -> None:
         return holds()
 
     memory.wait_for = wait_for  # type: ignore[method-assign]
-    kernel, _ = centered_kernel(ClusterPanels(BOUNDS, read, cast(WorkerMemory, memory), divide))
+    kernel, _ = center_panels(ClusterPanels(BOUNDS, read, cast(WorkerMemory, memory), divide))
     expected, _ = local()
     np.testing.assert_array_equal(kernel.diagonal(), expected.diagonal())

@@ -94,12 +94,12 @@ def test_the_bound_on_the_error_approaches_the_training_error_for_a_large_ridge(
     features, y = rng.normal(size=(30, 3)), rng.normal(size=30) + 5.0
     split = Split(y[:, None], np.arange(10, 30), np.arange(5, 10), np.arange(5))
     kernel = features @ features.T
-    found = fit_kernel("regression", trial_kernel(kernel, split), split, FitOptions((2.0**60,)), largest=1.0)
+    found = fit_kernel("regression", trial_kernel(kernel, split), split, FitOptions((2.0**60,)), largest_diagonal=1.0)
     assert found.theorems.theorem17 == pytest.approx(np.std(y[10:]), rel=1e-6)
     signed = fit_signed_kernel("regression", kernel, split, FitOptions((2.0**60,)))
     assert signed.theorems.is_empty
     several = replace(split, target=np.column_stack([y, features[:, 0]]))
-    found = fit_kernel("regression", trial_kernel(kernel, several), several, FitOptions((1.0,)), largest=1.0)
+    found = fit_kernel("regression", trial_kernel(kernel, several), several, FitOptions((1.0,)), largest_diagonal=1.0)
     assert found.theorems.is_empty
 
 

@@ -41,7 +41,7 @@ def test_negative_features_are_refused_by_column() -> None:
     names = ["a", "b", "age", "d", "e", "f"]
     message = (
         r"^family 'chi-squared' requires features that are not negative; column 'age' contains -1.5 \(2 of 6 columns "
-        r"contain negative values\). Choose other columns, or scale = 'minmax'$"
+        r"contain negative values\). Choose other columns, or set scale = 'minmax'$"
     )
     with pytest.raises(UnsuitableFeaturesError, match=message):
         ChiSquaredFamily().check(Samples(features), names)

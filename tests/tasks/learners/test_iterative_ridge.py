@@ -7,7 +7,7 @@ from scipy.linalg import cho_factor, cho_solve
 
 from kernel_pipeline.tasks.errors import NotPositiveDefiniteError, NotSolvedError
 from kernel_pipeline.tasks.learners import iterative_ridge, ridge_cost
-from kernel_pipeline.tasks.learners.iterative_ridge import MAX_RESIDUAL, iterate_path, relative_residuals
+from kernel_pipeline.tasks.learners.iterative_ridge import MAX_RESIDUAL, relative_residuals, solve_ridge_path
 from kernel_pipeline.tasks.learners.kernel_operator import InMemoryKernel
 from kernel_pipeline.tasks.learners.ridge import fit_ridge_path
 from tests.tasks.dense import Floats
@@ -123,7 +123,7 @@ def test_solutions_that_are_dominated_by_rounding_are_excluded() -> None:
 
 def test_certificates_are_the_true_residuals() -> None:
     kernel, target, _ = gaussian_kernel(300, "narrow")
-    solutions, images = iterate_path(InMemoryKernel(kernel.copy()), target, RIDGES)
+    solutions, images = solve_ridge_path(InMemoryKernel(kernel.copy()), target, RIDGES)
     actual = relative_residuals(target, RIDGES, solutions, images)
     for number, ridge in enumerate(RIDGES):
         rest = target - (kernel + ridge * np.eye(300)) @ solutions[:, :, number]

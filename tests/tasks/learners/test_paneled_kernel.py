@@ -8,13 +8,13 @@ import pytest
 from kernel_pipeline.stages.scratch import Scratch
 from kernel_pipeline.tasks.centering import center_rows
 from kernel_pipeline.tasks.learners.iterative_ridge import (
-    iterate_path,
     relative_residuals,
     solve_large_ridges,
     solve_ridge_group,
+    solve_ridge_path,
 )
 from kernel_pipeline.tasks.learners.panel_memory import PanelMemory
-from kernel_pipeline.tasks.learners.paneled_kernel import PaneledKernel, StoredPanels, centered_kernel
+from kernel_pipeline.tasks.learners.paneled_kernel import PaneledKernel, StoredPanels, center_panels
 from tests.tasks.dense import Floats
 from tests.tasks.learners.ridge_problems import RIDGES, cholesky_path, gaussian_kernel
 
@@ -39,7 +39,7 @@ def paneled(dense: Floats, bounds: list[int]) -> tuple[PaneledKernel, Floats]:
     def compute(number: int) -> Floats:
         return dense[bounds[number] : bounds[number + 1], bounds[number] :].copy()
 
-    return centered_kernel(StoredPanels(bounds, compute, Panels()))
+    return center_panels(StoredPanels(bounds, compute, Panels()))
 
 
 def make_kernel(n: int = 90) -> Floats:
@@ -84,7 +84,7 @@ def test_values_that_are_not_finite_are_refused() -> None:
 def test_ridge_paths_are_solved_to_their_residuals(widths: str) -> None:
     square, target, _ = gaussian_kernel(300, widths)
     kernel, _ = paneled(square, [0, 100, 128, 300])
-    solutions, images = iterate_path(kernel, target, RIDGES)
+    solutions, images = solve_ridge_path(kernel, target, RIDGES)
     assert relative_residuals(target, RIDGES, solutions, images).max() <= 1e-6
     expected = square @ cholesky_path(square, target, RIDGES).reshape(300, -1)
     np.testing.assert_allclose(images.reshape(300, -1), expected, atol=1e-5)
@@ -101,7 +101,7 @@ def test_no_more_panels_are_in_memory_than_projected() -> None:
     with Scratch(0) as scratch:
         tracemalloc.start()
         try:
-            kernel, _ = centered_kernel(StoredPanels(bounds, compute, scratch))
+            kernel, _ = center_panels(StoredPanels(bounds, compute, scratch))
             solve_large_ridges(kernel, target - target.mean(), np.array([1.0, 0.5]))
             solve_ridge_group(kernel, target - target.mean(), np.array([2.0**-6, 2.0**-7]))
             _, peak = tracemalloc.get_traced_memory()

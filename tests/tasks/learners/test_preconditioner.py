@@ -3,7 +3,7 @@ import pytest
 
 from kernel_pipeline.tasks.learners import preconditioner
 from kernel_pipeline.tasks.learners.kernel_operator import InMemoryKernel
-from kernel_pipeline.tasks.learners.preconditioner import low_rank, rpcholesky
+from kernel_pipeline.tasks.learners.preconditioner import approximate_kernel, rpcholesky
 from tests.tasks.learners.ridge_problems import WIDTHS, gaussian_kernel
 
 
@@ -33,7 +33,7 @@ def test_pivots_are_drawn_in_proportion_to_the_diagonal(monkeypatch: pytest.Monk
 def test_a_kernel_of_low_rank_is_reproduced_and_the_rank_is_found() -> None:
     root = np.random.default_rng(0).normal(size=(300, 5))
     kernel = root @ root.T
-    found = low_rank(InMemoryKernel(kernel.copy()), 60, 1e-10)
+    found = approximate_kernel(InMemoryKernel(kernel.copy()), 60, 1e-10)
     assert found.vectors.shape == (300, 5)
     np.testing.assert_allclose((found.vectors * found.values) @ found.vectors.T, kernel, atol=1e-9)
     np.testing.assert_allclose(found.vectors.T @ found.vectors, np.eye(5), atol=1e-10)
@@ -42,21 +42,21 @@ def test_a_kernel_of_low_rank_is_reproduced_and_the_rank_is_found() -> None:
 
 @pytest.mark.parametrize("kernel", [np.zeros((30, 30)), np.ones((30, 30)), np.eye(30)])
 def test_degenerate_kernels(kernel: np.ndarray) -> None:
-    found = low_rank(InMemoryKernel(kernel.copy()), 30, 1e-12)
+    found = approximate_kernel(InMemoryKernel(kernel.copy()), 30, 1e-12)
     np.testing.assert_allclose((found.vectors * found.values) @ found.vectors.T, kernel, atol=1e-12)
     np.testing.assert_allclose(found.precondition(np.ones((30, 1)), np.array([0.5]))[0, 0], 1 / (kernel[0].sum() + 0.5))
 
 
 def test_the_tail_is_a_typical_eigenvalue_of_the_remainder() -> None:
     kernel, _, _ = gaussian_kernel(500, "narrow")
-    found = low_rank(InMemoryKernel(kernel.copy()), 50, 0.0)
+    found = approximate_kernel(InMemoryKernel(kernel.copy()), 50, 0.0)
     rest = kernel - (found.vectors * found.values) @ found.vectors.T
     np.testing.assert_allclose(found.tail, (rest**2).sum() / np.trace(rest), rtol=0.3)
 
 
 def test_the_preconditioner_is_the_inverse_of_the_approximation_with_its_tail() -> None:
     kernel, target, _ = gaussian_kernel(200, "mixed")
-    found = low_rank(InMemoryKernel(kernel.copy()), 40, 0.0)
+    found = approximate_kernel(InMemoryKernel(kernel.copy()), 40, 0.0)
     projector = np.eye(200) - found.vectors @ found.vectors.T
     for ridge in (1.0, 2.0**-20):
         dense = (found.vectors * found.values) @ found.vectors.T + found.tail * projector + ridge * np.eye(200)

@@ -6,7 +6,7 @@ from sklearn.svm import SVC
 
 from kernel_pipeline.tasks.arrays import Floats
 from kernel_pipeline.tasks.learners.column_svm import fit_column_machine
-from kernel_pipeline.tasks.learners.single_column_svm import WeightedColumn, fit_single_columns
+from kernel_pipeline.tasks.learners.single_column_svm import GroupedColumn, fit_single_columns
 
 COSTS = [2.0**exponent for exponent in (-4, 0, 4, 8, 12)]
 N = 120
@@ -35,7 +35,7 @@ def objective(w: float, b: float, cost: float, column: Floats, y: Floats, weight
 def test_the_objective_is_that_of_the_interior_point_method(kind: str, seed: int) -> None:
     column, y = problem(seed, kind)
     weights = np.where(y > 0, 1.7, 0.6) if seed > 1 else np.ones(N)
-    found = fit_single_columns([WeightedColumn.of(column, y, weights)], COSTS)
+    found = fit_single_columns([GroupedColumn.of(column, y, weights)], COSTS)
     assert found.gaps.max() <= 1e-9
     for place, cost in enumerate(COSTS):
         machine = fit_column_machine(np.sqrt(cost) * column[:, None], y, weights)
@@ -48,7 +48,7 @@ def test_the_objective_is_that_of_the_interior_point_method(kind: str, seed: int
 @pytest.mark.parametrize("kind", ["counts", "numbers"])
 def test_the_classifier_is_that_of_libsvm(kind: str) -> None:
     column, y = problem(3, kind)
-    found = fit_single_columns([WeightedColumn.of(column, y, np.ones(N))], COSTS[:3])
+    found = fit_single_columns([GroupedColumn.of(column, y, np.ones(N))], COSTS[:3])
     for place, cost in enumerate(COSTS[:3]):
         machine = SVC(C=cost, kernel="precomputed", tol=1e-6).fit(np.outer(column, column), y)
         slope = float(machine.dual_coef_[0] @ column[machine.support_])
@@ -57,7 +57,7 @@ def test_the_classifier_is_that_of_libsvm(kind: str) -> None:
 
 def test_a_column_among_others_has_exactly_the_same_fits() -> None:
     columns = [
-        WeightedColumn.of(*problem(seed, kind), np.ones(N)) for seed in range(3) for kind in ("counts", "numbers")
+        GroupedColumn.of(*problem(seed, kind), np.ones(N)) for seed in range(3) for kind in ("counts", "numbers")
     ]
     together = fit_single_columns(columns, COSTS)
     for number, column in enumerate(columns):
@@ -68,13 +68,13 @@ def test_a_column_among_others_has_exactly_the_same_fits() -> None:
 
 def test_a_column_without_information_has_slope_zero() -> None:
     y, column = np.tile([1.0, 1.0, -1.0, -1.0], 5), np.tile([1.0, -1.0], 10)
-    found = fit_single_columns([WeightedColumn.of(column, y, np.ones(20))], COSTS)
+    found = fit_single_columns([GroupedColumn.of(column, y, np.ones(20))], COSTS)
     assert not found.slopes.any()
     assert not found.intercepts.any()  # every intercept from -1 to 1 is optimal, and this is the middle
 
 
 def test_equal_values_and_labels_are_one_sample_of_a_larger_weight() -> None:
-    column = WeightedColumn.of(
+    column = GroupedColumn.of(
         np.array([0.0, 2.0, 0.0, 2.0, 2.0]), np.array([1.0, 1.0, 1.0, -1.0, 1.0]), np.array([1.0, 2.0, 3.0, 4.0, 5.0])
     )
     assert column.values.tolist() == [2.0, 0.0, 2.0]

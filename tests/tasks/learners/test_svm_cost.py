@@ -2,7 +2,7 @@
 
 import pytest
 
-from kernel_pipeline.tasks.learners.svm_cost import libsvm_path_cost, working_set_cost, working_set_rows
+from kernel_pipeline.tasks.learners.svm_cost import libsvm_path_cost, working_set_cost, working_set_entries
 from kernel_pipeline.tasks.learners.svm_rows import RowMemory
 
 GIB = 1 << 30
@@ -22,4 +22,4 @@ def test_a_small_cache_needs_more_rows() -> None:
     small, large = (RowMemory.of(gib * GIB, n) for gib in (1, 8))
     assert small is not None
     assert large is not None
-    assert working_set_rows(n, values, 2, small.cache_bytes) > working_set_rows(n, values, 2, large.cache_bytes)
+    assert working_set_entries(n, values, 2, small.cache_bytes) > working_set_entries(n, values, 2, large.cache_bytes)

@@ -8,7 +8,7 @@ from kernel_pipeline.tasks.learners.kernel_rows import SquareRows
 from kernel_pipeline.tasks.learners.svm_solver import GAP, SvmProblem, fit_machines, solve
 from kernel_pipeline.tasks.learners.working_sets import (
     SvmState,
-    advance,
+    add_contributions,
     choose_working_set,
     libsvm_tolerance,
     next_alpha,
@@ -81,7 +81,7 @@ def test_a_round_from_parts_of_the_samples_equals_the_whole_round() -> None:
     images = state.images * step.factors
     for part, own in zip(parts, rows, strict=True):
         piece = images[part]
-        advance(piece, own, step.changes)
+        add_contributions(piece, own, step.changes)
         images[part] = piece
     np.testing.assert_array_equal(next_alpha(state.alpha, problem.labels, bounds, step), expected.alpha)
     np.testing.assert_allclose(images, expected.images, rtol=1e-12, atol=1e-12)

@@ -62,8 +62,8 @@ def test_differences_are_those_of_the_rows_with_the_intervals_of_the_t_distribut
         assert difference.mean == pytest.approx((first - best).mean())
         # Without the correction, the interval of the paired t-test is narrower by a known factor.
         plain = ttest_rel(first, best).confidence_interval(1 - LEVEL)
-        share = comparisons.test_share(context.store, drawn[1].datasets[0])
-        factor = np.sqrt((1 / 3 + share) / (1 / 3))
+        ratio = comparisons.test_ratio(context.store, drawn[1].datasets[0])
+        factor = np.sqrt((1 / 3 + ratio) / (1 / 3))
         assert difference.upper - difference.lower == pytest.approx(factor * (plain.high - plain.low))
 
 
