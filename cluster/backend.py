@@ -29,14 +29,15 @@ class Cluster:
     """A scheduler with a connected client; its workers may still be starting."""
 
     client: "Client"
-    workers: int
+    max_workers: int
     """Maximum number of workers."""
     dashboard: str
     """Address of the dashboard, or the reason why there is none."""
     replace_lost: Callable[[], object] = lambda: None
     """Function that requests replacements for lost workers."""
     pending_reason: Callable[[], str] | None = None
-    """Function that describes what missing workers wait for, which may take hours; None if they start at once."""
+    """Function that describes why workers have not started yet, since a queue may delay them for hours; None if they
+    start at once."""
     is_external: bool = False
     """Whether the workers keep running after the run, so that the run must not change them permanently."""
 
@@ -44,8 +45,8 @@ class Cluster:
 class Backend(Generic[P]):
     """Base class of all backends, with defaults for everything except `worker_limits` and `open_workers`.
 
-    An instance belongs to one profile and is used for one run. Its methods are called in the order in which they are
-    defined here; those before `open_workers` are called before anything is written.
+    An instance belongs to one profile and is used for one run. The methods from `assume_role` to `close` are called in
+    the order in which they are defined here; those before `open_workers` are called before anything is written.
 
     Parameters
     ----------

@@ -120,7 +120,7 @@ def find(job: str = "", name: str = "") -> tuple[str, str]:
 
     Returns
     -------
-    number, state
+    job_id, state
         The job ID, and the state and its reason as reported by Slurm. Both are empty if the job is not in the queue.
 
     Raises
@@ -138,8 +138,8 @@ def find(job: str = "", name: str = "") -> tuple[str, str]:
         if UNKNOWN_JOB in (message := _message(error)):
             return "", ""
         raise ClusterError(f"the queue does not answer ({message})") from None
-    number, _, state = done.stdout.strip().partition("\n")[0].partition(" ")
-    return number, state
+    job_id, _, state = done.stdout.strip().partition("\n")[0].partition(" ")
+    return job_id, state
 
 
 def _message(error: Exception) -> str:

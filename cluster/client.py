@@ -29,7 +29,7 @@ def use_client(client: "Client") -> Iterator[Cluster]:
     check_client(client)
     yield Cluster(
         client=client,
-        workers=max(1, len(client.nthreads())),
+        max_workers=max(1, len(client.nthreads())),
         dashboard=client.dashboard_link or "none",
         is_external=True,
     )

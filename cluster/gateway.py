@@ -61,7 +61,7 @@ class Gateway(Backend[GatewayProfile]):
                 ) from None
             yield Cluster(
                 client=client,
-                workers=profile.max_jobs,
+                max_workers=profile.max_jobs,
                 dashboard=started.dashboard_link or "none",
                 replace_lost=(lambda: None) if profile.adapt else partial(started.scale, profile.max_jobs),
                 pending_reason=lambda: f"the gateway has not started workers of the cluster {started.name} yet",

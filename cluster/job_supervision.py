@@ -91,7 +91,7 @@ class Jobs:
             elif job.rejection:
                 if now - job.rejected_at > RESUBMIT_INTERVAL_S:
                     lost.append(name)
-            elif job.has_started or (listed is not None and _number(job.job_id) not in listed):
+            elif job.has_started or (listed is not None and _short_id(job.job_id) not in listed):
                 lost.append(name)
                 self._failed_starts += not job.has_started
         if self._failed_starts > MAX_FAILED_STARTS * self._profile.max_jobs:
@@ -111,8 +111,8 @@ class Jobs:
             return f"`{self._list_command[0]}` does not answer"
         jobs = self._cluster.workers.values()
         rejections = [job.rejection for job in jobs if job.rejection]
-        numbers = [_number(job.job_id) for job in jobs if not job.rejection]
-        lines = [f"{number} {listed[number]}" for number in numbers if number in listed]
+        ids = [_short_id(job.job_id) for job in jobs if not job.rejection]
+        lines = [f"{job_id} {listed[job_id]}" for job_id in ids if job_id in listed]
         if not lines and not rejections:
             return "none of the jobs is in the queue; logs/ may show why they ended"
         parts = []
@@ -124,7 +124,7 @@ class Jobs:
         return "; ".join(parts)
 
     def _listed(self) -> dict[str, str] | None:
-        """Return what the queue reports about each job, by number; None if it does not answer."""
+        """Return what the queue reports about each job, by job ID; None if it does not answer."""
         command = self._list_command
         try:
             done = subprocess.run(command, capture_output=True, text=True, timeout=LIST_TIMEOUT_S, check=True)
@@ -138,8 +138,10 @@ class Jobs:
         for name in names:
             self._cluster.worker_spec.pop(name, None)
             if (job := self._cluster.workers.pop(name, None)) is not None:  # Dask may have removed it already
-                reason = f": {job.rejection}" if job.rejection else ""
-                log.warning("job %s of worker %s has ended%s", job.job_id, name, reason)
+                if job.rejection:
+                    log.warning("the job of worker %s was rejected, and is requested again: %s", name, job.rejection)
+                else:
+                    log.warning("job %s of worker %s has ended", job.job_id, name)
                 await job.close()  # cancels it too, so that the queue does not start it again
 
     async def _settle(self) -> None:
@@ -172,6 +174,6 @@ def recording_rejections(job_cls: type[Any]) -> type[Any]:
     return RecordingJob
 
 
-def _number(job_id: str) -> str:
+def _short_id(job_id: str) -> str:
     """Return the ID of a job without the name of its server."""
     return job_id.partition(".")[0]

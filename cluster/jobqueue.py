@@ -101,7 +101,7 @@ class JobQueue(Backend[P]):
             jobs.submit()
             yield Cluster(
                 client=client,
-                workers=profile.max_workers,
+                max_workers=profile.max_workers,
                 dashboard=_dashboard(profile, started.dashboard_link),
                 replace_lost=jobs.replace_lost,
                 pending_reason=jobs.pending_reason,

@@ -55,7 +55,7 @@ class Kubernetes(Backend[KubernetesProfile]):
                 ) from None
             yield Cluster(
                 client=client,
-                workers=profile.max_workers,
+                max_workers=profile.max_workers,
                 dashboard=started.dashboard_link,
                 replace_lost=(lambda: None) if profile.adapt else partial(started.scale, profile.max_jobs),
                 pending_reason=lambda: f"no pod of {profile.image} is running yet; `kubectl get pods` shows why",

@@ -59,7 +59,7 @@ def suspected_limits(error: BaseException) -> str:
             isinstance(seen, OSError) and seen.errno in (errno.EAGAIN, errno.ENOMEM)
         )
         if is_limit or (isinstance(seen, RuntimeError) and any(text in str(seen) for text in THREAD_ERRORS)):
-            return ", ".join(tight_limits()) or "the memory, or the number of processes, of this machine"
+            return ", ".join(tight_limits()) or "those of this machine on memory and on the number of processes"
         seen = seen.__cause__ or seen.__context__
     return ""
 

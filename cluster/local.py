@@ -113,7 +113,7 @@ class Local(LocalMachine):
             try:
                 yield Cluster(
                     client=client,
-                    workers=count,
+                    max_workers=count,
                     dashboard=dashboard_on_loopback(self.profile, started.dashboard_link),
                     replace_lost=partial(started.scale, count),  # Dask does not replace workers that fail to start
                 )

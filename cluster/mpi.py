@@ -72,7 +72,7 @@ class MPI(Backend[Profile]):
 
         with Client() as client:  # `assume_role` has stored the address in the settings of Dask
             dashboard = client.dashboard_link if self.profile.dashboard else NO_DASHBOARD
-            yield Cluster(client=client, workers=self.worker_limits()[0], dashboard=dashboard)
+            yield Cluster(client=client, max_workers=self.worker_limits()[0], dashboard=dashboard)
 
     def _process_count(self) -> int:
         """Return the number of processes; 1 if the command was not started by MPI."""

@@ -7,5 +7,5 @@ from distributed.node import ServerNode
 
 
 def dask_setup(server: ServerNode) -> None:
-    """Stop the HTTP server; Dask calls this once the server listens, before it is announced to others."""
+    """Stop the HTTP server; called by Dask as soon as a scheduler or worker listens, before others know its address."""
     server.http_server.stop()

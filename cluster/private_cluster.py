@@ -68,7 +68,7 @@ def _start_error(error: BaseException) -> ClusterError:
     names = ", ".join(tight_limits()) or suspected_limits(error)
     if names:
         return LimitError(
-            f"the workers cannot be started ({error}): they exceed a limit of this system. Current limits: {names}. "
+            f"the workers cannot be started ({error}): they exceed a limit of this system. The limits are: {names}. "
             "Raise the limit, or use fewer workers (--workers 1)"
         )
     return ClusterError(f"the workers cannot be started: {error}. Run the same command again to resume")

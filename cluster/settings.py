@@ -25,9 +25,10 @@ WORKER_SETTINGS = {
     "distributed.worker.preload": NO_HTTP,
 }
 SCHEDULER_SETTINGS = {
-    # The driver counts lost workers itself, to distinguish a task that kills its worker from tasks that wait there.
+    # The driver counts lost workers itself, to distinguish a task that kills its worker from tasks that were only
+    # queued on that worker.
     "distributed.scheduler.allowed-failures": 0,
-    # A task that uses the memory of all workers holds a lock; if its worker dies, the next one soon gets the lock.
+    # A task that uses the memory of all workers holds a lock; if its worker dies, the next task gets the lock soon.
     "distributed.scheduler.locks.lease-timeout": "10s",
     "distributed.scheduler.locks.lease-validation-interval": "1s",
 }

@@ -43,4 +43,4 @@ class Threads(LocalMachine):
             Client(started) as client,
         ):
             dashboard = dashboard_on_loopback(self.profile, started.dashboard_link)
-            yield Cluster(client=client, workers=count, dashboard=dashboard)
+            yield Cluster(client=client, max_workers=count, dashboard=dashboard)

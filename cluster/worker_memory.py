@@ -33,17 +33,17 @@ class WorkerMemory:
     ----------
     own_address
         Address of the worker that runs the task.
-    code, plugins
+    versions, plugins
         Fingerprint of the installed versions, and the packages of plug-ins that are part of it.
     check
         Called while results are awaited; raises an error if the task is to stop.
     """
 
     def __init__(
-        self, client: Client, own_address: str, code: str, plugins: Plugins, check: Callable[[], None]
+        self, client: Client, own_address: str, versions: str, plugins: Plugins, check: Callable[[], None]
     ) -> None:
         self._client, self.own_address = client, own_address
-        self._code, self._plugins, self._check = code, plugins, check
+        self._versions, self._plugins, self._check = versions, plugins, check
         self._results: WeakSet[Result] = WeakSet()
 
     def limits(self) -> dict[str, int]:
@@ -67,7 +67,7 @@ class WorkerMemory:
         # Dask keeps statistics of durations for the part of the key before the dash.
         found: Result = self._client.submit(
             call_checked,
-            self._code,
+            self._versions,
             self._plugins,
             function,
             *arguments,
@@ -139,7 +139,7 @@ class WorkerMemory:
 
 
 @contextmanager
-def worker_memory(code: str, plugins: Plugins, check: Callable[[], None]) -> Iterator[WorkerMemory]:
+def worker_memory(versions: str, plugins: Plugins, check: Callable[[], None]) -> Iterator[WorkerMemory]:
     """Provide the memory of all workers to a task for a `with` block; to be called on a worker.
 
     The parameters are those of `WorkerMemory`. Within the block, the worker can run other functions as well. The block
@@ -150,7 +150,7 @@ def worker_memory(code: str, plugins: Plugins, check: Callable[[], None]) -> Ite
         lock = Lock(LOCK)
         while not lock.acquire(timeout=CHECK_INTERVAL_S):
             check()
-        memory = WorkerMemory(client, own_address, code, plugins, check)
+        memory = WorkerMemory(client, own_address, versions, plugins, check)
         try:
             yield memory
         finally:
@@ -171,15 +171,15 @@ def usable_memory(workers: Mapping[str, Mapping[str, Any]]) -> dict[str, int]:
     }
 
 
-def call_checked(code: str, plugins: Plugins, function: Callable[..., Any], *arguments: Any) -> Any:
+def call_checked(versions: str, plugins: Plugins, function: Callable[..., Any], *arguments: Any) -> Any:
     """Call a function, after checking that this worker has the same versions as the driver."""
-    check_code(code, plugins)
+    check_fingerprint(versions, plugins)
     return function(*arguments)
 
 
-def check_code(code: str, plugins: Plugins) -> None:
+def check_fingerprint(versions: str, plugins: Plugins) -> None:
     """Raise a `ClusterError` unless this process has the versions of the driver, whose fingerprint is given."""
-    if fingerprint(plugins) != code:
+    if fingerprint(plugins) != versions:
         raise ClusterError(
             "a worker has connected whose versions differ from those of the driver. Install the same versions for the "
             "workers, and run the same command again"

@@ -27,7 +27,7 @@ from kernel_pipeline.config.loading import read_config as read_config_file
 from kernel_pipeline.config.profiles import find_profile
 from kernel_pipeline.config.sweep import Config
 from kernel_pipeline.data.data_directory import data_folder
-from kernel_pipeline.data.prepared import load_samples
+from kernel_pipeline.data.prepared import prepare_dataset
 from kernel_pipeline.errors import ClusterError, InterruptedRunError
 from kernel_pipeline.events import Listener
 from kernel_pipeline.plan.plan import Plan, make_plan
@@ -74,8 +74,8 @@ def run(
 ) -> RunResults:
     """Run a sweep, or resume it if its directory exists, and wait until it is finished.
 
-    Ctrl-C lets running tasks finish and raises `InterruptedRunError`. The same call then resumes the run. A process
-    executes one run at a time.
+    Ctrl-C gives running tasks at most 30 seconds to finish and raises `InterruptedRunError`. The same call then resumes
+    the run. A process executes one run at a time.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def run(
     workers, insecure, dashboard, verify, fail_fast, retry_failed, accept_changes, skip_too_large, data_dir
         The same as the options of `pipeline run`.
     settings
-        Values to change in the config, as with --set: a dict by dotted keys, such as `{"protocol.folds": 3}`.
+        Values to change in the config, as with --set: a dict with dotted keys, such as `{"protocol.folds": 3}`.
 
     Returns
     -------
@@ -171,7 +171,7 @@ def plan(
     """
     parsed, folder = _load(config, settings)
     folder = data_folder(_path(data_dir), folder)
-    return make_plan(parsed, [load_samples(parsed, dataset, folder).info for dataset in parsed.dataset])
+    return make_plan(parsed, [prepare_dataset(parsed, dataset, folder).info for dataset in parsed.dataset])
 
 
 def open_run(directory: str | Path, *, data_dir: str | Path | None = None) -> RunResults:
@@ -182,8 +182,8 @@ def open_run(directory: str | Path, *, data_dir: str | Path | None = None) -> Ru
     directory
         The run directory, or s3://BUCKET/PREFIX.
     data_dir
-        Folder for relative paths of data files, used if a kernel has to be computed from its source. By default, the
-        folder that the run used.
+        Folder for relative paths of data files, used if a kernel has to be computed from the source data. By default,
+        the folder that the run used.
     """
     check_run_directory("directory", directory)
     return RunResults(open_storage(directory), _path(data_dir))

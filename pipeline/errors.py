@@ -1,7 +1,7 @@
 """Define the errors that users can correct; the command line shows their message without a traceback.
 
-Exit codes: 0 success, 1 system error, 2 invalid config or command, 3 finished but some cells failed, 4 refused,
-5 no suitable workers, 130 interrupted.
+Exit codes: 0 success, 1 system error, 2 invalid config, command or data, 3 some tasks or cells failed, 4 the run
+directory cannot be used, 5 no suitable workers, 130 interrupted.
 """
 
 import errno

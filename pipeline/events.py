@@ -96,7 +96,7 @@ class RunFinished:
     location: str
     """The run directory."""
     failed: int
-    """Number of tasks that failed."""
+    """Number of tasks that failed, or whose results include cells that failed."""
     seconds: float
 
 

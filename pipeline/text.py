@@ -45,18 +45,18 @@ def counted(number: int, one: str, several: str = "") -> str:
 def format_bytes(size: float) -> str:
     """Format a number of bytes with three significant digits.
 
-    >>> format_bytes(3.21 * 2**30)
-    '3.21 GiB'
+    >>> format_bytes(3.21 * 2**30), format_bytes(1.5 * 2**40)
+    ('3.21 GiB', '1.5 TiB')
     """
     for unit in ("B", "KiB", "MiB", "GiB"):
         if size < 999.5:
             return f"{size:.3g} {unit}"
         size /= 1024
-    return f"{size:,.0f} TiB"
+    return f"{size:.3g} TiB" if size < 999.5 else f"{size:,.0f} TiB"
 
 
 def format_seconds(seconds: float) -> str:
-    """Format an estimated time with two significant digits.
+    """Format an estimated time, with one decimal for values below 10.
 
     >>> [format_seconds(seconds) for seconds in (0.123, 4.2, 75, 720, 9000, 250_000)]
     ['0.1 s', '4.2 s', '75 s', '12 min', '2.5 h', '2.9 days']

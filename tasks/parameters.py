@@ -1,7 +1,7 @@
 """Declare the parameters of registered dataclasses, such as kernel families: descriptions, bounds and errors.
 
-Extensions declare their parameters with `parameter`, and report invalid combinations with `ParameterError`. The schema
-of configs and the error messages are derived from these declarations.
+Extensions declare their parameters with `parameter`, and report values that these declarations cannot exclude with
+`ParameterError`. The schema of configs and the error messages are derived from these declarations.
 """
 
 from dataclasses import MISSING, field
@@ -42,7 +42,7 @@ def parameter(
 
 
 class ParameterError(ValueError):
-    """A value is not compatible with the other parameters; raised by `__post_init__` of a dataclass.
+    """A value is invalid, alone or in combination with other parameters; raised by `__post_init__` of a dataclass.
 
     Parameters
     ----------

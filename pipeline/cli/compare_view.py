@@ -14,7 +14,7 @@ from kernel_pipeline.errors import PipelineError
 from kernel_pipeline.results.markup import markdown_table, short_number
 from kernel_pipeline.results.paper_comparison import compare_with_paper, compared_frame
 from kernel_pipeline.results.paper_tables import paper_numbers
-from kernel_pipeline.results.paper_text import EXPLANATION, TextGrid, agreement, paper_grids
+from kernel_pipeline.results.paper_text import EXPLANATION, TextTable, agreement, comparison_tables
 from kernel_pipeline.results.report.comparison_section import ComparisonSection
 from kernel_pipeline.results.run_comparison import compare_runs, mean_differences
 from kernel_pipeline.run.finished_tables import FinishedRows, read_finished_rows
@@ -28,34 +28,34 @@ MEASURES = ("error", "alignment")
 
 @dataclass(frozen=True)
 class ComparisonView:
-    """A comparison as a DataFrame with one row per number or cell, and as text: grids and sentences."""
+    """A comparison as a DataFrame with one row per number or cell, and as text: tables and sentences."""
 
     frame: pd.DataFrame
-    grids: Sequence[TextGrid]
+    tables: Sequence[TextTable]
     sentences: Sequence[str]
     notes: Sequence[str]
     """Remarks about the runs, such as missing results."""
 
     def markdown(self) -> str:
         """Return the comparison as Markdown."""
-        parts = [f"{grid.title}.\n\n{markdown_table(grid.heading, grid.rows)}" for grid in self.grids]
+        parts = [f"{table.title}.\n\n{markdown_table(table.heading, table.rows)}" for table in self.tables]
         return "\n".join([*parts, "".join(f"- {line}\n" for line in self.sentences)])
 
     def section(self, root: Storage, other: Storage | None) -> ComparisonSection:
         """Return the comparison as a section of the report; `other` is None for a comparison with the paper."""
         title = f"{root} compared with {other or 'the paper'}"
-        return ComparisonSection.of("comparison", title, [*self.sentences, *self.notes], self.grids)
+        return ComparisonSection.of("comparison", title, [*self.sentences, *self.notes], self.tables)
 
     def print(self, console: Console) -> None:
         """Print the comparison on a terminal."""
-        for grid in self.grids:
-            print_line(console, f"\n{grid.title}")
-            table = Table()
-            for number, name in enumerate(grid.heading):
-                table.add_column(escape(printable(name)), justify="left" if number < grid.name_columns else "right")
-            for row in grid.rows:
-                table.add_row(*(escape(printable(cell)) for cell in row))
-            console.print(table)
+        for table in self.tables:
+            print_line(console, f"\n{table.title}")
+            shown = Table()
+            for number, name in enumerate(table.heading):
+                shown.add_column(escape(printable(name)), justify="left" if number < table.name_columns else "right")
+            for row in table.rows:
+                shown.add_row(*(escape(printable(cell)) for cell in row))
+            console.print(shown)
         for line in self.sentences:
             print_line(console, line)
 
@@ -78,7 +78,7 @@ def with_paper(root: Storage) -> ComparisonView:
         )
     return ComparisonView(
         compared_frame(numbers),
-        paper_grids(numbers),
+        comparison_tables(numbers),
         [f"{EXPLANATION}.", *agreement(numbers)],
         [*run.notes, *_config_notes(run)],
     )
@@ -104,24 +104,25 @@ def two_runs(first_root: Storage, second_root: Storage) -> ComparisonView:
             f"metric, method and trial is in both. {reason}"
         )
     sentences = [
-        f"{found.equal:,} of {len(found.cells):,} common cells have equal errors and alignments; the largest "
-        f"difference is {found.largest('error'):.2g} in an error and {found.largest('alignment'):.2g} in an alignment.",
+        f"{found.n_equal:,} of {len(found.cells):,} common cells have equal errors and alignments; the largest "
+        f"difference is {found.max_abs_difference('error'):.2g} in an error and "
+        f"{found.max_abs_difference('alignment'):.2g} in an alignment.",
         *_only(first_root, found.only_a),
         *_only(second_root, found.only_b),
         f"The configs differ ({first_root} -> {second_root}):" if changes else "The configs are equal.",
         *(f"  {line}" for line in changes),
     ]
-    grids = [_means_grid(mean_differences(found.cells), measure, first_root, second_root) for measure in MEASURES]
-    return ComparisonView(found.cells, grids, sentences, [*first.notes, *second.notes])
+    tables = [_means_table(mean_differences(found.cells), measure, first_root, second_root) for measure in MEASURES]
+    return ComparisonView(found.cells, tables, sentences, [*first.notes, *second.notes])
 
 
 def _only(root: Storage, cells: int) -> list[str]:
     return [f"Finished cells that are only in {root}: {cells:,}."] if cells else []
 
 
-def _means_grid(means: pd.DataFrame, measure: str, first: Storage, second: Storage) -> TextGrid:
+def _means_table(means: pd.DataFrame, measure: str, first: Storage, second: Storage) -> TextTable:
     names = ["a", "b", "difference", "largest"]
-    return TextGrid(
+    return TextTable(
         f"Mean {measure} over common trials: a is {first}, b is {second}; difference is b - a, and largest is the "
         "largest absolute difference in one trial",
         heading=["dataset", "task", "method", "trials", *names],

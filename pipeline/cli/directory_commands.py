@@ -59,7 +59,7 @@ def report(directory: "Storage", open_browser: bool, watch: bool) -> None:
 
 @click.command()
 @directory_argument
-@click.option("--repair", is_flag=True, help="Recompute only what is damaged, missing or swapped.")
+@click.option("--repair", is_flag=True, help="Recompute what is damaged, missing or swapped.")
 @stored_data_option
 @running_options
 def verify(directory: "Storage", repair: bool, data_dir: Path | None, **running: Any) -> None:

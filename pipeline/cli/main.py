@@ -210,7 +210,7 @@ def plan(
     from kernel_pipeline.cluster import released, worker_limits
     from kernel_pipeline.config.profiles import find_profile
     from kernel_pipeline.data.data_directory import data_folder
-    from kernel_pipeline.data.prepared import load_samples
+    from kernel_pipeline.data.prepared import prepare_dataset
     from kernel_pipeline.plan.calibration import measure_rates
     from kernel_pipeline.plan.plan import make_plan
     from kernel_pipeline.run.directory import default_directory
@@ -220,7 +220,7 @@ def plan(
     click.get_current_context().with_resource(released(profile))
     parsed, folder = load_config(config, settings)
     where = data_folder(data_dir, folder)
-    planned = make_plan(parsed, [load_samples(parsed, dataset, where).info for dataset in parsed.dataset])
+    planned = make_plan(parsed, [prepare_dataset(parsed, dataset, where).info for dataset in parsed.dataset])
     count, limit = worker_limits(profile)
     root = default_directory(parsed)
     print_plan(console(), planned, count, limit, LocalStorage(root).free_bytes(), measure_rates())

@@ -38,9 +38,9 @@ def print_cleaning(console: Console, cleaning: Cleaning) -> None:
 
 def print_verification(console: Console, found: Verification) -> None:
     """Print every problem that was found, and the command that repairs them."""
-    for problem in found.problems:
-        print_line(console, str(problem))
-    if not found.problems:
+    for finding in found.findings:
+        print_line(console, str(finding))
+    if not found.findings:
         print_line(console, f"All {found.files:,} files are intact.")
         if found.outdated:
             print_line(console, _outdated(found))
@@ -48,13 +48,13 @@ def print_verification(console: Console, found: Verification) -> None:
     one, several = "file does not belong to this run, and is", "files do not belong to this run, and are"
     foreign = f" {counted(found.foreign, one, several)} left in place." if found.foreign else ""
     repair = (
-        f"`pipeline verify {quoted(found.root)} --repair` recomputes only what is affected"
+        f"`pipeline verify {quoted(found.root)} --repair` recomputes what is affected"
         if found.is_current
         else f"`pipeline resume {quoted(found.root)}` computes the whole run again, in format {FORMAT}"
     )
     print_line(
         console,
-        f"Found {counted(len(found.problems), 'problem')}; {counted(found.files, 'file is', 'files are')} intact. "
+        f"Found {counted(len(found.findings), 'problem')}; {counted(found.files, 'file is', 'files are')} intact. "
         f"{repair}.{foreign}",
     )
 
@@ -75,8 +75,8 @@ def print_repair(console: Console, repair: Repair) -> None:
     """Print the number of repaired problems, and what could not be repaired."""
     for name, reason in repair.failed.items():
         print_line(console, f"{name} {reason}")
-    failed = f", except for {counted(len(repair.failed), 'task')} that failed" if repair.failed else ""
-    print_line(console, f"Repaired {counted(repair.repaired, 'problem')}{failed}.")
+    failed = f" {counted(len(repair.failed), 'recomputed task')} failed." if repair.failed else ""
+    print_line(console, f"Repaired {counted(repair.repaired, 'problem')}.{failed}")
     if repair.foreign:
         one, several = "file that does not belong to this run is", "files that do not belong to this run are"
         them = "it" if repair.foreign == 1 else "them"
@@ -92,7 +92,8 @@ def print_submission(console: Console, submission: Submission) -> None:
     root, job = quoted(submission.root), submission.job
     print_line(
         console,
-        f"Submitted as job {job}. You can log out: the job continues, over several wall times if necessary.\n"
+        f"Submitted as job {job}. You can log out: the job continues, and returns to the queue at the end of its wall "
+        "time until the run is finished.\n"
         f"Status: `pipeline status {root}`; the output is in {submission.output}.\n"
         f"Stop: `scancel {job}`; finished tasks are kept, and `pipeline submit` resumes the run.",
     )

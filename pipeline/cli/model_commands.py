@@ -29,7 +29,8 @@ repeat_option = click.option(
     "--regularisation",
     type=click.FloatRange(min=0, min_open=True),
     multiple=True,
-    help="Regularisation value; repeat the option for a method with several. Default: the median over the trials.",
+    help="Regularisation value; repeat the option for a method with several. Default: the median over the trials, or "
+    "the value of --trial.",
 )
 @click.option("--trial", type=click.IntRange(min=0), help="Fit on the training rows of a trial. Default: all rows.")
 @repeat_option

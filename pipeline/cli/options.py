@@ -72,7 +72,8 @@ def running_options(command: Callable[..., None]) -> Callable[..., None]:
             type=click.Choice(("quick", "full")),
             default="quick",
             show_default=True,
-            help="How to check the files of finished tasks: quick compares sizes and checksums, full reads every byte.",
+            help="How to check the files of finished tasks: quick compares sizes and stored checksums, full reads "
+            "every byte.",
         ),
     ):
         command = option(command)

@@ -64,7 +64,7 @@ def tolerant_output() -> Iterator[TolerantStream]:
     _open_standard_descriptors()
     before = sys.stdout
     if isinstance(before, io.TextIOWrapper):
-        before.reconfigure(errors="replace")  # a terminal without ± shows a question mark
+        before.reconfigure(errors="replace")  # a terminal whose encoding lacks ± shows a question mark
     stream = TolerantStream(before or io.StringIO())
     sys.stdout = cast(TextIO, stream)
     try:

@@ -62,8 +62,8 @@ def print_plan(
     print_line(console, _describe_memory(plan, workers, limit))
     if rates is not None:
         print_line(console, describe_times(plan, rates, workers))
-    if free is not None and (problem := plan.disk_problem(free, "the folder of runs")):
-        print_line(console, f"note: {problem}")
+    if free is not None and (shortage := plan.disk_shortage(free, "the folder of runs")):
+        print_line(console, f"note: {shortage}")
     for dataset, planned in zip(config.dataset, plan.datasets, strict=True):
         samples = training_samples(planned.info, planned.folds)
         parts = describe_parts(planned.stages["fits"], config.fit.memory, samples)
@@ -108,7 +108,7 @@ def _describe_memory(plan: Plan, workers: int, limit: int | None) -> str:
     allowed = "as much as its cluster allows" if limit is None else format_bytes(limit)
     return (
         f"The largest task, of stage {stage!r} and dataset {dataset.name!r}, needs about {format_bytes(size)}; "
-        f"each of {workers} worker(s) may use {allowed}."
+        f"each worker may use {allowed} ({counted(workers, 'worker')})."
     )
 
 
@@ -124,7 +124,10 @@ def describe_times(plan: Plan, rates: Rates, workers: int) -> str:
 
 
 def ridge_approach(dataset: DatasetPlan) -> str:
-    """Describe how the ridge paths of a dataset are solved; empty for none, or for a single tridiagonalisation."""
+    """Describe how the ridge paths of a dataset are solved.
+
+    The text is empty if there are none, or if each is solved by a single tridiagonalisation.
+    """
     fit = next((task for task in dataset.of(FitTask) if task.problem == "regression"), None)
     if fit is None:
         return ""

@@ -96,8 +96,8 @@ def print_outcome(console: Console, outcome: Outcome) -> None:
     print_line(
         console,
         f"Done in {outcome.seconds:.1f} s. The report is {root}/{REPORT}, and the tables are in {root}/results: "
-        "rows.csv (one row per method and trial), summary.md, comparison.md, weights.csv, path.csv, notes.csv and "
-        "more.\n"
+        "rows.csv (one row per dataset, task, method and trial), summary.md, comparison.md, weights.csv, path.csv, "
+        "notes.csv and more.\n"
         f"See also: `pipeline status {here}`.{retry}",
     )
 

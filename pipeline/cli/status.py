@@ -31,7 +31,7 @@ def print_status(console: Console, root: Storage) -> None:
     """Print the finished tasks by stage, the remaining tasks with reasons, and the summary if there is one."""
     manifest = read_manifest(root)
     plan = manifest.plan()
-    lines, left = _tasks(plan, manifest) if plan else (["the run has just started; its data are not stored yet"], 1)
+    lines, left = _tasks(plan, manifest) if plan else (["the data of the run are not stored yet"], 1)
     if not manifest.is_current:
         lines.append(
             f"The run was written by an earlier version (format {manifest.format}); `pipeline resume {quoted(root)}` "
@@ -72,7 +72,7 @@ def _tasks(plan: Plan, manifest: Manifest) -> tuple[list[str], int]:
     totals = Counter(task.stage for task in plan.tasks)
     missing = names - reports.keys() - blocked.keys()
     left, outdated, superseded = len(missing), missing & set(report.outdated), missing & set(report.superseded)
-    damaged = missing & {problem.entry for problem in report.problems}
+    damaged = missing & {finding.entry for finding in report.findings}
     removed = missing & set(report.removed)
     parts = ", ".join(f"{stage} {done[stage]:,} of {totals[stage]:,}" for stage in STAGES if totals[stage])
     lines = [f"{sum(done.values()):,} of {sum(totals.values()):,} tasks are done: {parts}."]
@@ -93,14 +93,14 @@ def _tasks(plan: Plan, manifest: Manifest) -> tuple[list[str], int]:
             lines.append(
                 f"The remaining time is about {format_seconds(seconds)} with {counted(workers or 1, 'worker')}."
             )
-    lines += [str(problem) for problem in report.problems[:MAX_NAMED]]
+    lines += [str(finding) for finding in report.findings[:MAX_NAMED]]
     if failed:
         them = "it" if len(failed) == 1 else "them"
         retry = f"; `pipeline resume {quoted(manifest.root)} --retry-failed` retries {them}"
         is_useful = any(found.may_succeed_later for found in reports.values())
         lines.append(f"{len(failed):,} failed{retry if is_useful else ' because of the data or the config'}:")
         lines += [f"  {name}: {why}" for name, why in list(failed.items())[:MAX_NAMED]]
-    return lines, left + len(report.problems)
+    return lines, left + len(report.findings)
 
 
 def _compared_times(plan: Plan, manifest: Manifest) -> str:

@@ -6,7 +6,7 @@ from rich.table import Table
 
 from kernel_pipeline.results.best_methods import best_methods
 from kernel_pipeline.results.paired_tests import LEVEL
-from kernel_pipeline.results.summary import summary_grids
+from kernel_pipeline.results.summary import summary_tables
 
 MARK = "*"
 EXPLANATION = (
@@ -22,20 +22,22 @@ def print_summary(console: Console, summary: pd.DataFrame, comparison: pd.DataFr
     distinguished from the best one. Without comparisons, there are neither marks nor sentences.
     """
     found = [] if comparison is None else best_methods(summary, comparison)
-    marked = {(best.metric, best.dataset, method) for best in found for method in (best.method, *best.undistinguished)}
-    for grid in summary_grids(summary):
-        console.print(f"\n{grid.title}", highlight=False, soft_wrap=True)
-        table = Table(show_lines=True)
-        table.add_column("method")
-        for dataset in grid.datasets:
-            table.add_column(dataset, justify="right")
-        for method in grid.methods:
-            marks = [MARK if (grid.metric, dataset, method) in marked else "" for dataset in grid.datasets]
-            cells = zip(grid.row(method), marks, strict=True)
-            table.add_row(method, *(cell.shown(mark) for cell, mark in cells))
-        console.print(table)
-        if grid.footnote:
-            console.print(grid.footnote, highlight=False, soft_wrap=True, markup=False)
+    marked = {
+        (best.metric, best.dataset, method) for best in found for method in (best.method, *best.indistinguishable)
+    }
+    for table in summary_tables(summary):
+        console.print(f"\n{table.title}", highlight=False, soft_wrap=True)
+        shown = Table(show_lines=True)
+        shown.add_column("method")
+        for dataset in table.datasets:
+            shown.add_column(dataset, justify="right")
+        for method in table.methods:
+            marks = [MARK if (table.metric, dataset, method) in marked else "" for dataset in table.datasets]
+            cells = zip(table.row(method), marks, strict=True)
+            shown.add_row(method, *(cell.shown(mark) for cell, mark in cells))
+        console.print(shown)
+        if table.footnote:
+            console.print(table.footnote, highlight=False, soft_wrap=True, markup=False)
     if found:
         console.print(EXPLANATION, highlight=False, soft_wrap=True)
     for best in found:

@@ -1,4 +1,4 @@
-"""Define the console of commands, which escapes control characters in text of run directories and data files."""
+"""Define the console of commands, which escapes control characters in text from run directories and data files."""
 
 from typing import Any
 

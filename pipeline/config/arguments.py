@@ -12,15 +12,15 @@ VERIFY = ("quick", "full")
 
 
 def check_config(config: object) -> None:
-    """Reject a config of another type than a name, a path, a dict or a `Config`."""
+    """Reject a config that is not a name, a path, a dict or a `Config`."""
     if not isinstance(config, str | Path | Mapping | Config):
         _reject("config", config, "the name of a shipped config, the path of a TOML file, a dict or a kp.Config")
 
 
 def check_settings(settings: object) -> None:
-    """Reject settings that are not a dict of dotted keys."""
+    """Reject settings that are not a dict with dotted keys."""
     if settings is not None and not (isinstance(settings, Mapping) and all(isinstance(key, str) for key in settings)):
-        _reject("settings", settings, "a dict of values by their dotted keys, such as {'protocol.folds': 3}")
+        _reject("settings", settings, "a dict with dotted keys, such as {'protocol.folds': 3}")
 
 
 def check_path(name: str, path: object, allowed: str = "a path") -> None:

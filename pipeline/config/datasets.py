@@ -6,7 +6,7 @@ from pydantic import Field, WithJsonSchema, field_validator, model_validator
 
 from kernel_pipeline.config.families import (
     KernelEntry,
-    KernelFamily,
+    KernelField,
     check_distinct,
     family_of,
     known_names,
@@ -42,8 +42,8 @@ Positive = Annotated[
     list[str] | None,
     Field(min_length=1, description="labels that become +1, all others become -1; default: the larger of two labels"),
 ]
-Scaling = Literal["none", "standard", "minmax"]
-Imputing = Literal["mean", "median", "most-frequent"]
+ScalingMethod = Literal["none", "standard", "minmax"]
+ImputationStrategy = Literal["mean", "median", "most-frequent"]
 FitOn = Literal["all", "train"]
 
 
@@ -62,7 +62,7 @@ class DatasetBase(StrictModel):
     name: Name = Field(description="name of the dataset in the tables and in the store")
     task: Problems
     rows: int | None = Field(None, ge=1, description="size of a random sample of the rows; default: all rows")
-    kernels: list[KernelFamily] = Field(
+    kernels: list[KernelField] = Field(
         min_length=1,
         description="families of base kernels; if a rank-one family is combined with others, each of its columns "
         "becomes a Gram matrix (at most 500 columns)",
@@ -110,12 +110,12 @@ class DatasetBase(StrictModel):
         return value
 
     @property
-    def scaling(self) -> Scaling:
+    def scaling(self) -> ScalingMethod:
         """Return how feature columns are scaled."""
         return "none"
 
     @property
-    def imputing(self) -> Imputing | None:
+    def imputing(self) -> ImputationStrategy | None:
         """Return how missing values of features are replaced; None if they are not."""
         return None
 
@@ -160,10 +160,10 @@ class DatasetBase(StrictModel):
 class NumbersDataset(DatasetBase):
     """Base class of sources whose features are dense columns of numbers."""
 
-    scale: Scaling = Field("none", description="how feature columns are scaled")
+    scale: ScalingMethod = Field("none", description="how feature columns are scaled")
 
     @property
-    def scaling(self) -> Scaling:
+    def scaling(self) -> ScalingMethod:
         """Return how feature columns are scaled."""
         return self.scale
 
@@ -210,9 +210,9 @@ class TableDataset(NumbersDataset):
     missing: Literal["error", "drop", "mean", "median", "most-frequent"] = Field(
         "error",
         description="what to do with rows that have an empty cell in the target or in a column that a kernel uses, or "
-        "text without a number: 'error' raises an error, 'drop' drops them; 'mean', 'median' and 'most-frequent' "
-        "impute features from their column, except that one-hot encoded text is always imputed with the most frequent "
-        "text, and drop rows without a label",
+        "text to which 'encode' assigns no number: 'error' raises an error, 'drop' drops them; 'mean', 'median' and "
+        "'most-frequent' impute features from their column, except that one-hot encoded text is always imputed with "
+        "the most frequent text, and drop rows without a label",
     )
     missing_values: list[str | Annotated[float, Field(allow_inf_nan=False)]] | None = Field(
         None,
@@ -227,7 +227,7 @@ class TableDataset(NumbersDataset):
         return self
 
     @property
-    def imputing(self) -> Imputing | None:
+    def imputing(self) -> ImputationStrategy | None:
         """Return how missing values of features are replaced; None if they are not."""
         return None if self.missing == "error" or self.missing == "drop" else self.missing
 

@@ -83,7 +83,7 @@ KernelEntry = Family | ViewSpec
 """Entry of `kernels`: a family, or a view if the entry has keys of a view."""
 
 
-class KernelEntries(Tagged):
+class FamilyOrView(Tagged):
     """Annotation of a field that holds a family or a view of one.
 
     If a parameter of a family has the same name as a key of a view, the parameter takes precedence.
@@ -126,7 +126,7 @@ class KernelEntries(Tagged):
         return super().dump(value.family) | {key: inner for key, inner in keys.items() if inner is not None}
 
 
-KernelFamily = Annotated[KernelEntry, KernelEntries()]
+KernelField = Annotated[KernelEntry, FamilyOrView()]
 
 
 def family_of(entry: KernelEntry) -> Family:

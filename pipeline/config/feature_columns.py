@@ -47,14 +47,14 @@ class FeatureColumns:
             return [number] if 0 <= number < len(self.names) else []
         return [index for index, known in enumerate(self.numbers) if known == number]
 
-    def values(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """Return the fields for JSON, without those that are empty."""
         fields = {"names": self.names, "sources": self.sources, "numbers": self.numbers}
         return {key: list(value) for key, value in fields.items() if value or key == "names"}
 
     @classmethod
-    def read(cls, values: object) -> Self:
-        """Return the columns from the output of `values`.
+    def from_json(cls, values: object) -> Self:
+        """Return the columns from the output of `to_json`.
 
         Raises
         ------

@@ -33,7 +33,7 @@ LATER_KEYS: dict[str, Any] = {
     "storage.keep_combined": False,
     "storage.keep_up_to": "20 GiB",
 }
-"""Keys that were added in later versions, and the values that configs without them have.
+"""Keys that were added in later versions, and the values that correspond to the behaviour of earlier versions.
 
 These values are not part of a digest, so that existing configs keep their digest, by which run directories are named.
 """

@@ -57,7 +57,7 @@ class CrossValidation(StrictModel):
         return self.repeats * self.folds
 
 
-class Storage(StrictModel):
+class StorageSettings(StrictModel):
     """Size of the tiles of Gram matrices, whether these are stored, and the location of all arrays."""
 
     tile: int = Field(512, ge=1, le=8192, description="side length of a tile, which is one zarr chunk for all kernels")
@@ -97,7 +97,7 @@ class Config(StrictModel):
     baselines: bool = Field(True, json_schema_extra=lambda schema: schema.update(description=_about_baselines()))
     protocol: CrossValidation = CrossValidation()
     fit: FitTable = Field(default_factory=lambda: fit_model()())
-    storage: Storage = Storage()
+    storage: StorageSettings = StorageSettings()
     dataset: list[Dataset] = Field(min_length=1)
 
     @model_validator(mode="before")
@@ -118,7 +118,8 @@ class Config(StrictModel):
         """Return a note if class weights are set, but all tasks are regressions."""
         if self.fit.class_weight is None or any("classification" in dataset.task for dataset in self.dataset):
             return ()
-        return (f"[fit] class_weight = {self.fit.class_weight!r} is not used, since no task is a classification",)
+        unused = f"[fit] class_weight = {self.fit.class_weight!r} is not used"
+        return (f"{unused}, since no dataset has the task 'classification'",)
 
     @field_validator("methods")
     @classmethod

@@ -243,6 +243,6 @@ def _in_range(first: int, last: int, features: FeatureColumns) -> tuple[list[int
 def _numbering(features: FeatureColumns) -> str:
     numbers = features.numbers or range(len(features.names))
     return (
-        f"numbers count the columns of the source from 0, and features are among {min(numbers)} to {max(numbers)}, "
-        "without the target and dropped columns"
+        "numbers count the columns of the source from 0, and the features are columns "
+        f"{min(numbers)} to {max(numbers)}, except for the target and dropped columns"
     )

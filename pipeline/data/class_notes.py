@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from kernel_pipeline.data.number_text import written_label
+from kernel_pipeline.data.number_text import format_label
 from kernel_pipeline.tasks.arrays import Floats
 
 FEW_SAMPLES = 10
@@ -48,6 +48,6 @@ def class_notes(labels: pd.Series | pd.DataFrame, target: Floats) -> tuple[str, 
 
 def _name(labels: pd.Series) -> str:
     """Return the label of a class, or its labels if there are several."""
-    found = [repr(label) for label in sorted(set(labels.map(written_label)))]
+    found = [repr(label) for label in sorted(set(labels.map(format_label)))]
     more = f" and {len(found) - MAX_NAMED_LABELS} more" if len(found) > MAX_NAMED_LABELS else ""
     return ", ".join(found[:MAX_NAMED_LABELS]) + more

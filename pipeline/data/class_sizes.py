@@ -74,7 +74,7 @@ def _fixes(classes: Sequence[Sequence[str]], label: str, common: Sequence[str]) 
 
 
 def similar_label(label: str, others: Sequence[str]) -> str | None:
-    """Return the label that was probably meant: it differs by case or spaces, or by a few letters but no digit.
+    """Return the label that was probably meant, or None: it differs in case, spaces, or a few letters but no digit.
 
     >>> similar_label("Pass", ["fail", "pass"]), similar_label("no  show", ["noshow", "show"])
     ('pass', 'noshow')

@@ -1,4 +1,4 @@
-"""Encode single columns of a table as numbers: fitted to the rows of a dataset, and applied to these or to new rows."""
+"""Encode single columns of a table as numbers; encodings are fitted to a dataset and applied to it or to new rows."""
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
@@ -7,13 +7,16 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from kernel_pipeline.data.number_text import written_label
+from kernel_pipeline.data.number_text import format_label
 from kernel_pipeline.errors import DataError
 
 MISSING_WORDS = frozenset(
     {"", "?", "NA", "N/A", "n/a", "#N/A", "#NA", "<NA>", "nan", "NaN", "-nan", "-NaN", "null", "NULL", "None"}
 )
-"""Strings in feature columns that represent a missing value, as in pandas; in a target they are labels."""
+"""Strings in feature columns that represent a missing value, similar to the defaults of pandas.
+
+In a target they are labels, unless the reader of the file format has already replaced them.
+"""
 
 Encode = str | Mapping[str, float] | None
 """The key `encode` of a dataset: "onehot", a mapping from words or letters to numbers, or None."""
@@ -26,7 +29,7 @@ class ColumnEncoding:
     column: Hashable
     kind: Literal["number", "onehot", "words", "letters", "unused"]
     texts: tuple[Any, ...] = ()
-    """The texts, or numbers, of a one-hot encoding, each of which is a column of zeros and ones."""
+    """The categories of a one-hot encoding, text or numbers; each becomes a column of zeros and ones."""
     names: tuple[str, ...] = ()
     """Names of these columns."""
     length: int = 1
@@ -78,7 +81,7 @@ def fit_column(values: pd.Series, has_text: bool, is_categorical: bool, encode: 
     column: Hashable = values.name
     if is_categorical or (has_text and encode == "onehot"):
         texts = tuple(pd.Categorical(values).categories)
-        written = map(written_label, texts) if pd.api.types.is_numeric_dtype(values) else map(str, texts)
+        written = map(format_label, texts) if pd.api.types.is_numeric_dtype(values) else map(str, texts)
         return ColumnEncoding(column, "onehot", texts, tuple(f"{column}_{text}" for text in written))
     if not has_text or not isinstance(encode, Mapping):
         return ColumnEncoding(column, "number")

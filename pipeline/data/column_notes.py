@@ -15,19 +15,19 @@ INDEX_NAMES = ("id", "index", "row", "rownames", "row_id")
 UNNAMED = "unnamed: "
 """Beginning of the names that pandas gives to columns without one, in lower case."""
 MIN_INDEX_ROWS = 10
-"""Minimum number of rows for which distinct values are considered an index; fewer may be a coincidence."""
-MIN_DISTINCT = 0.9
-"""A text column with at least this fraction of different texts looks like an index."""
-MANY_TEXTS = 0.5
-"""A one-hot encoded column with at least this number of features per row has many different texts."""
-MIN_MANY_TEXTS = 20
+"""Minimum number of rows for which distinct values are considered an index; with fewer, they may be a coincidence."""
+MIN_DISTINCT_FRACTION = 0.9
+"""A text column with at least this fraction of distinct values looks like an index."""
+MIN_CATEGORIES_PER_ROW = 0.5
+"""A one-hot encoded column with at least this number of features per row is noted."""
+MIN_CATEGORIES = 20
 """Minimum number of features of such a column."""
 MAX_NAMED_COLUMNS = 5
 """Maximum number of columns that a note lists."""
 
 
 def index_notes(features: pd.DataFrame, encoded: EncodedFeatures, used: Booleans, dataset: TableDataset) -> list[str]:
-    """Return a note about each used column that looks like an index or has many texts, unless `index` is false.
+    """Return a note about each used column that looks like an index or has many categories, unless `index` is false.
 
     Parameters
     ----------
@@ -51,12 +51,12 @@ def index_notes(features: pd.DataFrame, encoded: EncodedFeatures, used: Booleans
         drop = f"drop = {[*dataset.drop, column]}"
         if reason := _index_reason(features[column], dataset.encode == "onehot"):
             fix = f"set {drop} to leave it out"
-            if dataset.index is None and not notes:  # the key names one column
+            if dataset.index is None and not notes:  # `index` can leave out one column only
                 fix = f"set index = {column!r} to leave it out, or index = false to keep it without this note"
             notes.append(f"column {column!r} looks like an index ({reason}), but is used as a feature; {fix}")
-        elif column in one_hot and sizes[column] >= max(MIN_MANY_TEXTS, MANY_TEXTS * len(features)):
+        elif column in one_hot and sizes[column] >= max(MIN_CATEGORIES, MIN_CATEGORIES_PER_ROW * len(features)):
             notes.append(
-                f"column {column!r} has {features[column].nunique():,} different texts in {len(features):,} rows and "
+                f"column {column!r} has {features[column].nunique():,} different values in {len(features):,} rows and "
                 f"becomes {sizes[column]:,} of {sizes.total():,} features; leave it out with {drop} if it identifies "
                 "rows"
             )
@@ -93,10 +93,10 @@ def similar_text_notes(encoded: EncodedFeatures, used: Booleans) -> list[str]:
     used
         Which of the columns of numbers the kernels use.
     """
-    sources = {origin for origin, is_used in zip(encoded.origins, used, strict=True) if is_used}
+    used_origins = {origin for origin, is_used in zip(encoded.origins, used, strict=True) if is_used}
     notes = []
     for encoding in encoded.encodings:
-        if encoding.kind != "onehot" or encoding.column not in sources:
+        if encoding.kind != "onehot" or encoding.column not in used_origins:
             continue
         seen: dict[str, str] = {}
         for text in map(str, encoding.texts):
@@ -136,18 +136,18 @@ def _index_reason(values: pd.Series, one_hot: bool) -> str:
     """Return why a column looks like an index; empty if it does not."""
     name = str(values.name).strip().casefold()
     if _is_consecutive(values):
-        return "it numbers the rows"
+        return "its sorted values increase in steps of one"
     if name in INDEX_NAMES or name.startswith(UNNAMED):
         return "judging by its name"
     if one_hot and len(values) >= MIN_INDEX_ROWS and not pd.api.types.is_numeric_dtype(values):
         distinct = values.nunique()
-        if distinct >= MIN_DISTINCT * len(values):
-            return f"it has {distinct:,} different texts in {len(values):,} rows"
+        if distinct >= MIN_DISTINCT_FRACTION * len(values):
+            return f"it has {distinct:,} different values in {len(values):,} rows"
     return ""
 
 
 def _is_consecutive(values: pd.Series) -> bool:
-    """Return whether a column consists of distinct integers in steps of one, in any order."""
+    """Return whether the values of a column, once sorted, increase in steps of one."""
     if len(values) < MIN_INDEX_ROWS or not pd.api.types.is_numeric_dtype(values) or values.dtype == bool:
         return False
     numbers = values.to_numpy(np.float64)

@@ -79,16 +79,16 @@ class _UnusableColumn:
 
 
 def _unusable_feature(features: EncodedFeatures, usable: Booleans, row: int) -> _UnusableColumn:
-    """Describe the first feature of a row that is unusable, in terms of the source."""
+    """Describe the first unusable feature of a row, by the column and the cell of the source."""
     index = int(np.argmin(usable[row]))
     column = features.origins[index]
     derived = [origin == column for origin in features.origins]
-    what = _describe(features.source[column].iloc[row], features.frame.iloc[row, index])
+    what = _describe(features.table[column].iloc[row], features.frame.iloc[row, index])
     return _UnusableColumn(f"column {column!r} {what}", int((~usable[:, derived].all(axis=1)).sum()))
 
 
 def _unusable_label(labels: pd.DataFrame, usable: Booleans, row: int) -> _UnusableColumn:
-    """Describe the first label of a row that is unusable."""
+    """Describe the first unusable label of a row."""
     index = int(np.argmin(usable[row]))
     what = _describe(labels.iloc[row, index], labels.iloc[row, index])
     return _UnusableColumn(f"target column {labels.columns.tolist()[index]!r} {what}", int((~usable[:, index]).sum()))
@@ -111,7 +111,9 @@ def _describe(cell: object, number: object) -> str:
         return "is empty"
     if not isinstance(cell, str) or not pd.isna(number):  # type: ignore[call-overload]
         return f"has no usable number (found {cell})"
-    return f"has no value (found {cell!r})" if cell in MISSING_WORDS else f"has text without a number ({cell!r})"
+    if cell in MISSING_WORDS:
+        return f"has no value (found {cell!r})"
+    return f"has text to which encode assigns no number ({cell!r})"
 
 
 def _fixes(missing: str, has_features: bool) -> str:

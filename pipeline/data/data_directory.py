@@ -33,7 +33,7 @@ def data_path(folder: Path, path: str) -> Path:
         return folder / path
 
 
-def existing(path: Path, kind: Literal["file", "folder"], dataset: str) -> Path:
+def require_path(path: Path, kind: Literal["file", "folder"], dataset: str) -> Path:
     """Return the path of a file or folder, which must exist.
 
     Raises
@@ -54,8 +54,8 @@ def existing(path: Path, kind: Literal["file", "folder"], dataset: str) -> Path:
     found = _describe_search(path)
     end = "" if found.endswith("?") else "."
     raise DataError(
-        f"dataset {dataset!r}: there is no {kind} {path}: {found}{end} Put it there, or choose another data directory: "
-        f"--data-dir DIR, or the environment variable {DATA_DIR_VARIABLE}"
+        f"dataset {dataset!r}: there is no {kind} {path}: {found}{end} Put the {kind} at this path, or choose another "
+        f"data directory: --data-dir DIR, or the environment variable {DATA_DIR_VARIABLE}"
     )
 
 

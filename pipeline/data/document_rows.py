@@ -56,10 +56,10 @@ class WordCounting:
 
 @dataclass(frozen=True)
 class DocumentRows:
-    """Encoder of documents: the counts of known words, weighted if the vocabulary is fitted to all documents.
+    """Encoder of documents as counts of known words, weighted if the vocabulary is fitted to all documents.
 
-    Words that the documents of the model do not contain are ignored, and a document without any known word has zeros in
-    all columns.
+    Words that do not occur in the documents that the model was fitted to are ignored, and a document without any known
+    word has zeros in all columns.
     """
 
     counting: WordCounting
@@ -79,7 +79,7 @@ class DocumentRows:
 
     @property
     def has_column_names(self) -> bool | None:
-        """Whether the columns of the source have names, which is the case if its text column has one."""
+        """Whether the columns of the source have names, which is the case if its text column has one; else False."""
         return isinstance(self.column, str)
 
     def only(self, indices: Integers) -> "DocumentRows":
@@ -94,7 +94,7 @@ class DocumentRows:
         return replace(chosen, vocabulary=replace(vocabulary, columns=np.arange(len(vocabulary.columns))))
 
     def encode(self, rows: Any) -> NewRows:
-        """Return the features of new documents: a list of texts, or a data frame with the text column."""
+        """Return the features of new documents, given as a list of texts or as a data frame with the text column."""
         texts = self._texts(rows)
         counts = self.counting.count_known(texts, self.words)
         features = counts if self.vocabulary is None else self.vocabulary.apply(counts)

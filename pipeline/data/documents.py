@@ -12,7 +12,7 @@ import pandas as pd
 import scipy.sparse
 
 from kernel_pipeline.config.text_datasets import CountedWordsDataset
-from kernel_pipeline.data.data_directory import existing
+from kernel_pipeline.data.data_directory import require_path
 from kernel_pipeline.data.raw_table import RawTable
 from kernel_pipeline.data.sparse_columns import canonical
 from kernel_pipeline.data.vocabulary import Vocabulary, VocabularyOptions, fit_vocabulary
@@ -43,7 +43,7 @@ class Documents:
     """Encoder of new documents, if these are text."""
 
 
-def from_documents(
+def table_from_documents(
     documents: Documents,
     dataset: CountedWordsDataset,
     *,
@@ -51,7 +51,7 @@ def from_documents(
     positive: list[str] | None = None,
     class_labels: pd.Series | None = None,
 ) -> RawTable:
-    """Choose the documents that contain at least one word, and the columns of the most frequent words.
+    """Build a table of the documents that contain at least one word, with columns for the most frequent words.
 
     The choice and the weights of words are based on all documents, or left to the caller if they are to be fitted to
     the training set of each trial.
@@ -75,7 +75,7 @@ def from_documents(
     )
     if dataset.fit_on == "train" and dataset.fitted_steps():
         return table
-    vocabulary = fit_words(counts, options, dataset.name)
+    vocabulary = fit_nonempty_vocabulary(counts, options, dataset.name)
     return replace(
         table,
         features=canonical(vocabulary.apply(counts)),
@@ -89,7 +89,7 @@ def from_documents(
 def read_lines(path: Path, dataset: str) -> list[bytes]:
     """Read the lines of a file, which must not be empty; files that end in .gz are decompressed."""
     try:
-        content = existing(path, "file", dataset).read_bytes()
+        content = require_path(path, "file", dataset).read_bytes()
         lines = (gzip.decompress(content) if path.suffix == ".gz" else content).splitlines()
     except (OSError, EOFError, zlib.error) as error:
         raise DataError(f"dataset {dataset!r}: cannot read {path}: {error}") from None
@@ -125,7 +125,7 @@ def _usable(documents: Documents, dataset: CountedWordsDataset, missing: str) ->
     return usable
 
 
-def fit_words(
+def fit_nonempty_vocabulary(
     counts: scipy.sparse.csr_array, options: VocabularyOptions, name: str, rows: Integers | None = None
 ) -> Vocabulary:
     """Fit a vocabulary to some documents of a dataset, or to all of them.

@@ -11,10 +11,10 @@ import pandas as pd
 from kernel_pipeline.data.column_encoding import ColumnEncoding, as_numbers, fit_column, present_values
 from kernel_pipeline.data.number_text import (
     MOSTLY_NUMBERS,
+    format_label,
     has_decimal_comma,
     has_thousands_separators,
     is_mostly_numbers,
-    written_label,
 )
 from kernel_pipeline.tasks.arrays import Booleans, Integers
 
@@ -49,7 +49,7 @@ class EncodedFeatures:
     frame: pd.DataFrame
     origins: list[Hashable]
     """For each column, the column of the table from which it was derived."""
-    source: pd.DataFrame
+    table: pd.DataFrame
     """The table before its text was encoded."""
     encodings: list[ColumnEncoding]
     """How each column of the table was encoded, to encode new rows in the same way."""
@@ -63,10 +63,10 @@ class EncodedFeatures:
         """Return the columns of the table that are one-hot encoded."""
         return [encoding.column for encoding in self.encodings if encoding.kind == "onehot"]
 
-    def categories(self) -> list[list[int]]:
+    def one_hot_groups(self) -> list[list[int]]:
         """Return the indices of the columns that encode each one-hot encoded column.
 
-        >>> encode_features(pd.DataFrame({"x": [1, 2], "color": ["red", "blue"]}), "onehot").categories()
+        >>> encode_features(pd.DataFrame({"x": [1, 2], "color": ["red", "blue"]}), "onehot").one_hot_groups()
         [[1, 2]]
         """
         groups = ([index for index, origin in enumerate(self.origins) if origin == column] for column in self.one_hot)
@@ -130,6 +130,6 @@ def _is_mistake(values: pd.Series, numbers: pd.Series, encode: str | Mapping[str
     """Return whether text in a column of numbers is probably a mistake, rather than one of several categories."""
     if isinstance(values.dtype, pd.CategoricalDtype):  # the file declares the categories
         return False
-    if isinstance(encode, Mapping) and values[numbers.notna()].map(written_label).isin(list(encode)).any():
+    if isinstance(encode, Mapping) and values[numbers.notna()].map(format_label).isin(list(encode)).any():
         return False
     return is_mostly_numbers(values)

@@ -7,9 +7,9 @@ from typing import Any, Protocol
 import numpy as np
 import scipy.sparse
 
-from kernel_pipeline.config.datasets import DatasetBase, Imputing
+from kernel_pipeline.config.datasets import DatasetBase, ImputationStrategy
 from kernel_pipeline.config.views import used_columns
-from kernel_pipeline.data.documents import few_words_note, fit_words
+from kernel_pipeline.data.documents import few_words_note, fit_nonempty_vocabulary
 from kernel_pipeline.data.encoding import MAX_MAGNITUDE
 from kernel_pipeline.data.imputation import Imputation, imputation_note, incomplete_columns
 from kernel_pipeline.data.new_rows import RowEncoder
@@ -53,7 +53,7 @@ class FittedFeatures:
     names: list[str]
     """Names of the columns."""
     fitted_steps: tuple[str, ...] = ()
-    """The steps that depend on the data, as in the config."""
+    """The settings whose steps are fitted to data, as in the config, such as "scale = 'standard'"."""
     by_trial: tuple[FittedSteps, ...] = ()
     """Steps fitted to the training set of each trial; empty if steps are fitted to all samples or are not needed."""
     notes: tuple[str, ...] = ()
@@ -76,7 +76,7 @@ def fit_features(
     Parameters
     ----------
     table
-        The source of the dataset.
+        The usable rows of the source.
     chosen
         Rows of the table that are used.
     permutation
@@ -92,7 +92,7 @@ def fit_features(
         If a column has no values to fit on.
     """
     if table.vocabulary is not None:
-        return _fit_words(table, dataset, chosen[permutation], training)
+        return _fit_trial_vocabularies(table, dataset, chosen[permutation], training)
     features, steps = table.features[chosen], tuple(dataset.fitted_steps())
     notes: tuple[str, ...] = ()
     if not isinstance(features, np.ndarray):
@@ -115,13 +115,15 @@ def fit_features(
     return FittedFeatures(values, table.names, steps, notes=notes, encoder=table.encoder, steps=to_all)
 
 
-def _imputation_notes(features: Floats, table: RawTable, dataset: DatasetBase, strategy: Imputing) -> tuple[str, ...]:
+def _imputation_notes(
+    features: Floats, table: RawTable, dataset: DatasetBase, strategy: ImputationStrategy
+) -> tuple[str, ...]:
     """Return a note about the values that are imputed in columns that kernels use, if there are any."""
     used = list(used_columns(dataset, table.feature_columns))
-    sources = table.sources or table.names
+    origins = table.origins or table.names
     if not np.isnan(features[:, used]).any():
         return ()
-    return (imputation_note(features[:, used], strategy, [sources[index] for index in used]),)
+    return (imputation_note(features[:, used], strategy, [origins[index] for index in used]),)
 
 
 def _unaffected_note(dataset: DatasetBase, steps: Sequence[str]) -> tuple[str, ...]:
@@ -134,12 +136,12 @@ def _unaffected_note(dataset: DatasetBase, steps: Sequence[str]) -> tuple[str, .
 def _fit_table(
     features: Floats, table: RawTable, dataset: DatasetBase, incomplete: Sequence[int], which: str
 ) -> TableSteps:
-    """Fit the steps of numeric columns to some samples, which messages describe as `which`."""
+    """Fit the steps of numeric columns to some samples; `which` describes these samples in messages."""
     imputation = None
     if dataset.imputing:
         # Fitted to all columns, since new rows may have missing values in any of them.
-        imputation = Imputation.fit(features, dataset.imputing, range(features.shape[1]), table.categories)
-        imputation.check(incomplete, table.sources or table.names, f"dataset {dataset.name!r}", which)
+        imputation = Imputation.fit(features, dataset.imputing, range(features.shape[1]), table.one_hot_groups)
+        imputation.check(incomplete, table.origins or table.names, f"dataset {dataset.name!r}", which)
         features = imputation.apply(features)
     return TableSteps(imputation, None if dataset.scaling == "none" else Scaling.fit(features, dataset.scaling))
 
@@ -162,16 +164,18 @@ def _fit_trial(
     return steps
 
 
-def _fit_words(table: RawTable, dataset: DatasetBase, rows: Integers, training: Sequence[Integers]) -> FittedFeatures:
+def _fit_trial_vocabularies(
+    table: RawTable, dataset: DatasetBase, rows: Integers, training: Sequence[Integers]
+) -> FittedFeatures:
     """Fit a vocabulary to the training set of each trial; the kernels are the words of all vocabularies."""
     assert table.vocabulary is not None
     counts = scipy.sparse.csr_array(table.features[rows])
-    fitted = [fit_words(counts, table.vocabulary, dataset.name, samples) for samples in training]
+    fitted = [fit_nonempty_vocabulary(counts, table.vocabulary, dataset.name, samples) for samples in training]
     columns, placed = place_vocabularies(fitted)
     sizes = [len(vocabulary.columns) for vocabulary in fitted]
     note = (
         f"fit_on = 'train': the vocabularies of the trials have {min(sizes):,} to {max(sizes):,} words, "
-        f"{len(columns):,} in all; a word has weight 0 in a trial whose vocabulary lacks it"
+        f"{len(columns):,} different words in total; a word has weight 0 in a trial whose vocabulary lacks it"
     )
     return FittedFeatures(
         values=counts[:, columns],

@@ -56,8 +56,8 @@ def assign_folds(
     # The rows outside of a fixed test set are assigned to folds.
     outside = chosen if table.test is None else chosen[~table.test[chosen]]
     target = targets[problem][: len(outside)]
-    if table.folds is not None:
-        permutation, fold = _contiguous(_given_folds(table.folds.iloc[outside], folds, name))
+    if table.given_folds is not None:
+        permutation, fold = _contiguous(_given_folds(table.given_folds.iloc[outside], folds, name))
     elif table.groups is not None:
         _check_groups(table.groups.iloc[outside], table.groups.iloc[chosen[len(outside) :]], name)
         permutation, fold = _contiguous(
@@ -69,9 +69,9 @@ def assign_folds(
             return permutation, fold
     permutation = np.concatenate([permutation, np.arange(len(outside), len(chosen))])
     fold = np.concatenate([fold, np.full(len(chosen) - len(outside), folds)])
-    rotation = trials(folds, fixed_test=table.test is not None)
+    repeat_trials = trials(folds, fixed_test=table.test is not None)
     for each_problem, values in targets.items():
-        _check_training_sets(_classes(values, each_problem)[permutation], fold, rotation, name)
+        _check_training_sets(_classes(values, each_problem)[permutation], fold, repeat_trials, name)
     return permutation, fold
 
 
@@ -90,9 +90,9 @@ def repeated_folds(
 
     Returns
     -------
-    permutation, folds
+    permutation, fold_by_repeat
         `permutation[i]` is the index in `chosen` of the sample at position i of the order in which the folds of the
-        first repeat are contiguous; `folds[r, i]` is its fold in repeat r, (R, m).
+        first repeat are contiguous; `fold_by_repeat[r, i]` is its fold in repeat r, (R, m).
     """
     permutation, fold = assign_folds(table, chosen, targets, folds, name)
     varied = len(chosen) if table.test is None else int((~table.test[chosen]).sum())
@@ -111,21 +111,26 @@ def repeated_folds(
     return permutation, np.stack(found)
 
 
-def repeat_notes(folds: Integers) -> tuple[str, ...]:
-    """Return a note if several repeats have the same folds, which happens if there are few groups."""
-    different = len(np.unique(folds, axis=0))
-    if different == len(folds):
+def repeat_notes(fold_by_repeat: Integers) -> tuple[str, ...]:
+    """Return a note if several repeats have the same folds, which happens if there are few groups.
+
+    >>> repeat_notes(np.array([[0, 1, 2], [0, 1, 2]]))
+    ('the 2 repeats have only 1 distinct assignment of samples to folds, since there are few groups',)
+    """
+    repeats, distinct = len(fold_by_repeat), len(np.unique(fold_by_repeat, axis=0))
+    if distinct == repeats:
         return ()
-    return (f"only {different} of {len(folds)} repeats have different folds, since there are few groups",)
+    found = counted(distinct, "distinct assignment")
+    return (f"the {repeats} repeats have only {found} of samples to folds, since there are few groups",)
 
 
-def largest_train(fold: Integers, rotation: list[Trial]) -> int:
+def largest_train(fold: Integers, repeat_trials: list[Trial]) -> int:
     """Return the size of the largest training set.
 
     >>> largest_train(np.array([0, 0, 0, 1, 2]), trials(3))
     3
     """
-    return max(int(np.isin(fold, trial.train).sum()) for trial in rotation)
+    return max(int(np.isin(fold, trial.train).sum()) for trial in repeat_trials)
 
 
 def _contiguous(assigned: Integers) -> tuple[Integers, Integers]:
@@ -159,7 +164,7 @@ def _classes(target: Floats, problem: str) -> Integers:
 
 
 def _given_folds(labels: pd.Series, folds: int, name: str) -> Integers:
-    """Return the number of each given fold, in the order of the labels."""
+    """Return the index of the given fold of each sample; folds are numbered in the order of their labels."""
     values = pd.to_numeric(labels.astype(object)) if is_numbers(labels) else labels.map(str)
     known, codes = np.unique(values.to_numpy(), return_inverse=True)
     if len(known) != folds:
@@ -193,10 +198,10 @@ def _set_folds(count: int) -> str:
     return f"set [protocol] folds = {count}, or " if MIN_FOLDS <= count <= MAX_FOLDS else ""
 
 
-def _check_training_sets(classes: Integers, fold: Integers, rotation: list[Trial], name: str) -> None:
+def _check_training_sets(classes: Integers, fold: Integers, repeat_trials: list[Trial], name: str) -> None:
     """Raise a `DataError` if a training set lacks a class."""
     count = int(classes.max()) + 1
-    for number, trial in enumerate(rotation):
+    for number, trial in enumerate(repeat_trials):
         present = len(np.unique(classes[np.isin(fold, trial.train)]))
         if present < count:
             raise DataError(

@@ -1,4 +1,4 @@
-"""Build a `RawTable` from a data frame with columns of several types."""
+"""Build a `RawTable` from a data frame, and find its columns."""
 
 from collections.abc import Hashable, Mapping, Sequence
 
@@ -20,14 +20,14 @@ MAX_LISTED = 20
 """Maximum number of column names in an error message."""
 
 
-def from_frame(
+def table_from_numbers(
     frame: pd.DataFrame,
     name: str,
     *,
     target: int | str | Sequence[int | str] = -1,
     positive: list[str] | None = None,
 ) -> RawTable:
-    """Choose the target of a data frame whose other columns are numbers.
+    """Build a table from a data frame in which all columns other than the target are numbers.
 
     Parameters
     ----------
@@ -78,9 +78,9 @@ def build_table(
     return RawTable(
         features=encoded.frame[complete].to_numpy(np.float64),
         names=[printable(str(column)) for column in encoded.frame.columns],
-        sources=encoded.origins,
+        origins=encoded.origins,
         numbers=column_numbers(frame, encoded.origins),
-        categories=encoded.categories(),
+        one_hot_groups=encoded.one_hot_groups(),
         target=labels[complete],
         rows=np.flatnonzero(complete),
         left_out=int((~complete).sum()),

@@ -2,15 +2,15 @@
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import Literal, Self
+from typing import Self
 
 import numpy as np
 
+from kernel_pipeline.config.datasets import ImputationStrategy
 from kernel_pipeline.errors import DataError
 from kernel_pipeline.tasks.arrays import Booleans, Floats
 from kernel_pipeline.tasks.listing import list_first
 
-Strategy = Literal["mean", "median", "most-frequent"]
 MAX_NAMED_COLUMNS = 5
 """Maximum number of columns that a note lists."""
 
@@ -26,9 +26,9 @@ class Imputation:
     def fit(
         cls,
         features: Floats,
-        strategy: Strategy,
+        strategy: ImputationStrategy,
         columns: Sequence[int],
-        categories: Sequence[Sequence[int]] = (),
+        one_hot_groups: Sequence[Sequence[int]] = (),
     ) -> Self:
         """Compute the values from some samples.
 
@@ -40,7 +40,7 @@ class Imputation:
             As in scikit-learn's `SimpleImputer`; of several values that are most frequent, the smallest is used.
         columns
             Columns whose missing values are replaced, in these or in other samples.
-        categories
+        one_hot_groups
             Groups of columns of zeros and ones that encode one text column each. Such columns are imputed together, by
             the most frequent text.
 
@@ -57,7 +57,7 @@ class Imputation:
             present = features[~np.isnan(features[:, column]), column]
             if len(present):
                 values[column] = _typical(present, strategy)
-        for group in categories:
+        for group in one_hot_groups:
             members = [column for column in group if column in imputed]
             present = features[~np.isnan(features[:, members]).any(axis=1)][:, members]
             if members and len(present):
@@ -93,12 +93,12 @@ def incomplete_columns(features: Floats) -> list[int]:
     return np.flatnonzero(np.isnan(features).any(axis=0)).tolist()
 
 
-def imputation_note(features: Floats, strategy: Strategy, sources: Sequence[Hashable]) -> str:
+def imputation_note(features: Floats, strategy: ImputationStrategy, origins: Sequence[Hashable]) -> str:
     """Return a note that counts the cells of the source that are imputed.
 
     Parameters
     ----------
-    sources
+    origins
         For each column of the features, the name of the column of the source from which it was derived.
 
     Examples
@@ -107,19 +107,19 @@ def imputation_note(features: Floats, strategy: Strategy, sources: Sequence[Hash
     >>> imputation_note(features, "mean", ["age", "sex", "sex"])
     "missing = 'mean': 2 of 4 feature values are imputed, in columns 'age' (1), 'sex' (1)"
     """
-    gaps: dict[Hashable, Booleans] = {}
+    is_missing: dict[Hashable, Booleans] = {}
     for column in incomplete_columns(features):
         empty = np.isnan(features[:, column])
-        gaps[sources[column]] = empty | gaps.get(sources[column], False)
-    counts = {name: int(empty.sum()) for name, empty in gaps.items()}
+        is_missing[origins[column]] = empty | is_missing.get(origins[column], False)
+    counts = {name: int(empty.sum()) for name, empty in is_missing.items()}
     named = list_first([f"{name!r} ({count:,})" for name, count in counts.items()], MAX_NAMED_COLUMNS)
     return (
-        f"missing = {strategy!r}: {sum(counts.values()):,} of {len(features) * len(set(sources)):,} feature values are "
+        f"missing = {strategy!r}: {sum(counts.values()):,} of {len(features) * len(set(origins)):,} feature values are "
         f"imputed, in columns {named}"
     )
 
 
-def _typical(present: Floats, strategy: Strategy) -> float:
+def _typical(present: Floats, strategy: ImputationStrategy) -> float:
     """Return the value that replaces missing ones of a column, given the others."""
     match strategy:
         case "mean":

@@ -16,7 +16,7 @@ from kernel_pipeline.tasks.kernels.spectrum import (
     Spectrum,
     clip_eigenvalues,
     dense_spectrum,
-    is_definite_above,
+    is_positive_definite,
     lanczos_spectrum,
 )
 from kernel_pipeline.text import counted, format_bytes
@@ -40,7 +40,7 @@ Read = Callable[[Integers, Integers], Floats]
 
 
 @dataclass
-class Entries:
+class EntrySummary:
     """Results of one pass over the entries of a matrix; positions are row and column numbers of the source."""
 
     smallest: float = np.inf
@@ -84,7 +84,9 @@ class CheckedKernel:
     """Properties of a matrix that passed all checks."""
 
     smallest: float
+    """Smallest entry."""
     largest: float
+    """Largest entry."""
     digest: str
     """Digest of all its entries."""
     clipped: Spectrum | None = None
@@ -132,9 +134,9 @@ def clipped_kernel(read: Read, used: Integers) -> Floats:
     return clip_eigenvalues(_read_whole(read, used))
 
 
-def _read_entries(read: Read, used: Integers) -> Entries:
+def _read_entries(read: Read, used: Integers) -> EntrySummary:
     """Read every block and its mirror image once."""
-    entries = Entries()
+    entries = EntrySummary()
     blocks = [used[start : start + BLOCK] for start in range(0, len(used), BLOCK)]
     for rows, columns in combinations_with_replacement(blocks, 2):
         block = read(rows, columns)
@@ -148,7 +150,7 @@ def _read_entries(read: Read, used: Integers) -> Entries:
     return entries
 
 
-def _check_entries(entries: Entries, name: str, tolerance: float) -> None:
+def _check_entries(entries: EntrySummary, name: str, tolerance: float) -> None:
     if entries.not_finite:
         row, column = entries.first_not_finite
         raise DataError(
@@ -164,14 +166,16 @@ def _check_entries(entries: Entries, name: str, tolerance: float) -> None:
     if entries.asymmetry > tolerance * entries.magnitude:
         row, column = entries.asymmetric_at
         raise DataError(
-            f"{name} is not symmetric: row {row}, column {column} (counted from 0) and its mirror image differ by "
-            f"{entries.asymmetry:.3g}, {entries.asymmetry / entries.magnitude:.3g} of the largest entry; up to "
-            f"{tolerance:g} counts as rounding. A kernel between two different sets of samples cannot be used; "
-            "otherwise, save (K + K.T) / 2"
+            f"{name} is not symmetric: the entry in row {row}, column {column} (counted from 0) and its mirror image "
+            f"differ by {entries.asymmetry:.3g}, which is {entries.asymmetry / entries.magnitude:.3g} times the "
+            f"largest absolute value; up to {tolerance:g} counts as rounding. A kernel between two different sets of "
+            "samples cannot be used; otherwise, save (K + K.T) / 2"
         )
 
 
-def _indefinite_spectrum(read: Read, used: Integers, entries: Entries, tolerance: float, step: int) -> Spectrum | None:
+def _indefinite_spectrum(
+    read: Read, used: Integers, entries: EntrySummary, tolerance: float, step: int
+) -> Spectrum | None:
     """Return the spectrum of a kernel that is not positive semi-definite, even up to rounding; None for others.
 
     If the kernel fits into memory, a Cholesky factorisation accepts most kernels, and all eigenvalues of the others are
@@ -184,7 +188,7 @@ def _indefinite_spectrum(read: Read, used: Integers, entries: Entries, tolerance
         spectrum = lanczos_spectrum(lambda vector: _multiply(read, used, vector, step), m)
     else:
         # The mean of all entries times m is a Rayleigh quotient, so it is not above the largest eigenvalue.
-        if is_definite_above(_read_whole(read, used), tolerance * max(entries.total / m, 0.0)):
+        if is_positive_definite(_read_whole(read, used), tolerance * max(entries.total / m, 0.0)):
             return None
         spectrum = dense_spectrum(_read_whole(read, used))
     return None if spectrum.is_semidefinite(tolerance) else spectrum
@@ -213,11 +217,13 @@ def _multiply(read: Read, used: Integers, vector: Floats, step: int) -> Floats:
 
 
 def _not_semidefinite(name: str, spectrum: Spectrum, tolerance: float) -> str:
-    exactly = "is" if spectrum.negative is not None else "is at most (Lanczos iteration)"
+    smallest = f"is {spectrum.smallest:.3g}"
+    if spectrum.negative is None:
+        smallest = f"is at most {spectrum.smallest:.3g} (estimated by a Lanczos iteration)"
     magnitude = max(spectrum.largest, -spectrum.smallest)
     text = (
-        f"{name} is not positive semi-definite: its smallest eigenvalue {exactly} {spectrum.smallest:.3g}, "
-        f"{-spectrum.smallest / magnitude:.3g} of the largest in absolute value ({magnitude:.3g})"
+        f"{name} is not positive semi-definite: its smallest eigenvalue {smallest}; its absolute value is "
+        f"{-spectrum.smallest / magnitude:.3g} times the largest one ({magnitude:.3g})"
     )
     if _has_no_positive_part(spectrum, tolerance):
         return f"{text}; no eigenvalue is positive. Save -K if its sign is wrong; otherwise, correct the kernel"

@@ -11,7 +11,7 @@ from typing import IO, Any, Self
 
 import numpy as np
 
-from kernel_pipeline.data.data_directory import existing
+from kernel_pipeline.data.data_directory import require_path
 from kernel_pipeline.data.source_files import file_state
 from kernel_pipeline.data.table_size import exceeded_memory
 from kernel_pipeline.errors import DataError, PipelineError, TooLargeError
@@ -63,7 +63,7 @@ class KernelFile:
     """Whether a kernel that is not positive semi-definite is replaced by its positive part."""
 
     @classmethod
-    def find(
+    def from_path(
         cls,
         path: Path,
         where: str,
@@ -89,7 +89,7 @@ class KernelFile:
         DataError
             If there is no such file, or it does not contain kernels of this size.
         """
-        existing(path, "folder" if path.suffix == ZARR else "file", dataset)
+        require_path(path, "folder" if path.suffix == ZARR else "file", dataset)
         if path.suffix not in OPENERS:
             raise DataError(f"{where}: the name of the file must end in {' or '.join(OPENERS)}")
         with _explain_errors(path, where):

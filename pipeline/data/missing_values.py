@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from kernel_pipeline.data.number_text import written_label
+from kernel_pipeline.data.number_text import format_label
 
 
 def mark_missing(frame: pd.DataFrame, words: Sequence[str | float]) -> pd.DataFrame:
@@ -18,18 +18,18 @@ def mark_missing(frame: pd.DataFrame, words: Sequence[str | float]) -> pd.DataFr
     >>> mark_missing(frame, ["n.d.", -999]).to_numpy().tolist()
     [[7.1, 45.0], [nan, nan]]
     """
-    texts = [written_label(word) for word in words]
+    texts = [format_label(word) for word in words]
     numbers = pd.to_numeric(pd.Series(texts, dtype=object), errors="coerce").dropna().tolist()
     columns = {}
     for column in frame:
         values = frame[column]
         is_numeric = pd.api.types.is_numeric_dtype(values)
-        gaps = values.isin(numbers) if is_numeric else values.map(written_label).isin(texts) & values.notna()
-        columns[column] = _as_numbers(values.mask(gaps)) if gaps.any() else values
+        is_missing = values.isin(numbers) if is_numeric else values.map(format_label).isin(texts) & values.notna()
+        columns[column] = _to_numbers_if_possible(values.mask(is_missing)) if is_missing.any() else values
     return pd.DataFrame(columns, index=frame.index)
 
 
-def _as_numbers(values: pd.Series) -> pd.Series:
+def _to_numbers_if_possible(values: pd.Series) -> pd.Series:
     """Return a column as numbers if all values that are present are numbers, and otherwise unchanged."""
     numbers = pd.to_numeric(values.astype(object), errors="coerce")
     return values if (numbers.isna() & values.notna()).any() else numbers.astype("float64")

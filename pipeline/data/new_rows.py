@@ -32,7 +32,7 @@ class RowEncoder(Protocol):
 
     @property
     def has_column_names(self) -> bool | None:
-        """Whether the columns of the source have names; None if it has no columns."""
+        """Whether the columns of the source have names; None if the question does not arise, as for sparse rows."""
 
     def encode(self, rows: Any) -> NewRows:
         """Return the features of new rows.

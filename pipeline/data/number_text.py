@@ -11,23 +11,23 @@ MOSTLY_NUMBERS = 0.8
 """A column in which at least this fraction of the values are numbers is not a column of text."""
 
 
-def written_label(label: object) -> str:
-    """Return a label as text, as in a config: 2.0 is written as 2."""
+def format_label(label: object) -> str:
+    """Format a label as in a config: 2.0 becomes "2", and surrounding spaces are removed."""
     return str(int(label)) if isinstance(label, float) and label.is_integer() else str(label).strip()
 
 
 def has_decimal_comma(values: pd.Series) -> pd.Series:
-    """Return which values are text that is a number with a decimal comma."""
+    """Return which values, written as text, are numbers with a decimal comma."""
     return values.astype(object).map(str).str.fullmatch(DECIMAL_COMMA)
 
 
 def has_decimal_point(values: pd.Series) -> pd.Series:
-    """Return which values are text that is a number with a decimal point."""
+    """Return which values, written as text, are numbers with a decimal point."""
     return values.astype(object).map(str).str.fullmatch(DECIMAL_POINT)
 
 
 def has_thousands_separators(values: pd.Series) -> pd.Series:
-    """Return which values are text that is a number with thousands separators.
+    """Return which values, written as text, are numbers with thousands separators.
 
     >>> has_thousands_separators(pd.Series(["1.395,33", "1,395.33", "12'000", "1,5", "1395"])).tolist()
     [True, True, True, False, False]
@@ -48,7 +48,7 @@ def with_decimal_points(values: pd.Series) -> pd.Series:
 
 
 def is_mostly_numbers(values: pd.Series) -> bool:
-    """Return whether most values that are present (`MOSTLY_NUMBERS`) are numbers, with a decimal point or comma.
+    """Return whether at least the fraction `MOSTLY_NUMBERS` of present values are numbers; a decimal comma is allowed.
 
     >>> is_mostly_numbers(pd.Series(["7,1", "6,8", None, "n.d.", "7", "7"])), is_mostly_numbers(pd.Series(["a", "1"]))
     (True, False)

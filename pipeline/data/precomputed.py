@@ -20,6 +20,7 @@ from kernel_pipeline.errors import DataError
 from kernel_pipeline.tasks.arrays import FLOAT_BYTES, Floats, Integers
 from kernel_pipeline.tasks.kernels.family import GramFamily, kernel_names
 from kernel_pipeline.tasks.kernels.precomputed import PrecomputedFamily, StoredFamily, exact_shift
+from kernel_pipeline.text import counted
 
 STRIP_BYTES = 256 << 20
 """Size of the rows that are reordered at a time. A zarr array is read once for each strip of this size."""
@@ -40,7 +41,9 @@ def find_kernel_files(dataset: DatasetBase, folder: Path, table: RawTable) -> li
             where = f"dataset {dataset.name!r}: kernels[{number}].path: {path.name}"
             rows, clip = len(table.rows) + table.left_out, family.psd == "clip"
             files.append(
-                KernelFile.find(path, where, dataset.name, rows, table.left_out, clip, header_hint=table.header_hint)
+                KernelFile.from_path(
+                    path, where, dataset.name, rows, table.left_out, clip, header_hint=table.header_hint
+                )
             )
     return files
 
@@ -76,8 +79,8 @@ class PrecomputedKernels:
     """Row number in the source of each sample."""
 
     @classmethod
-    def check(cls, files: Sequence[KernelFile], order: Integers, no_other_kernels: bool = False) -> Self:
-        """Read all kernels once and check them.
+    def from_files(cls, files: Sequence[KernelFile], order: Integers, no_other_kernels: bool = False) -> Self:
+        """Read all kernels once, check them, and return them.
 
         Parameters
         ----------
@@ -121,9 +124,9 @@ class PrecomputedKernels:
         """Return a note about each clipped kernel, given the families of the dataset, which name the kernels."""
         names = kernel_names([family for family in families if isinstance(family, StoredFamily)])
         return tuple(
-            f"kernel {name}: psd = 'clip' set its {clipped.negative} negative eigenvalue(s) to 0; their sum was "
-            f"{clipped.negative_part:.3g} of that of all eigenvalues, in absolute values, and the smallest was "
-            f"{clipped.smallest:.3g} (the largest is {clipped.largest:.3g})"
+            f"kernel {name}: psd = 'clip' set {counted(clipped.negative or 0, 'negative eigenvalue')} to 0; the sum of "
+            f"their absolute values was {clipped.negative_share:.3g} times that of all eigenvalues, and the smallest "
+            f"was {clipped.smallest:.3g} (the largest is {clipped.largest:.3g})"
             for name, kernel in zip(names, self.kernels, strict=True)
             if (clipped := kernel.found.clipped)
         )

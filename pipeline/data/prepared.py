@@ -68,12 +68,12 @@ class PreparedDataset:
     by_trial: tuple[FittedSteps, ...] = ()
     """Steps that are fitted to the training set of each trial; empty if they are fitted to all samples."""
     fitted_steps: tuple[str, ...] = ()
-    """Steps that depend on the data, as in the config."""
+    """The settings whose steps are fitted to data, as in the config, such as "scale = 'standard'"."""
     encoder: RowEncoder | None = None
     """Encoder of new rows as features before all steps; None if the source does not support new rows."""
     steps: FittedSteps | None = None
     """Steps that are fitted to all samples and applied to `features` already; None if there are none."""
-    folds: Integers | None = None
+    fold_by_repeat: Integers | None = None
     """Fold of each sample in each repeat, (repeats, m); None for one repeat."""
 
     def features_of(self, trial: int | None) -> Features:
@@ -91,8 +91,8 @@ class PreparedDataset:
         for trial in range(len(self.by_trial)) if self.by_trial else [None]:
             _update_digest(digest, *_parts(self.features_of(trial)))
         _update_digest(digest, *self.targets.values(), self.order, self.fold)
-        if self.folds is not None:
-            _update_digest(digest, self.folds)
+        if self.fold_by_repeat is not None:
+            _update_digest(digest, self.fold_by_repeat)
         return digest.hexdigest()
 
     @cached_property
@@ -128,7 +128,7 @@ def _update_digest(digest: "hashlib._Hash", *arrays: NDArray[Any]) -> None:
         digest.update(str(array.shape).encode() + np.ascontiguousarray(array).tobytes())
 
 
-def load_samples(config: Config, dataset: DatasetBase, folder: Path) -> PreparedDataset:
+def prepare_dataset(config: Config, dataset: DatasetBase, folder: Path) -> PreparedDataset:
     """Read a dataset from its source and prepare it.
 
     Parameters
@@ -165,46 +165,47 @@ def _prepare(config: Config, dataset: DatasetBase, table: RawTable, files: list[
     if dataset.uses_features and not _varies(table.features[chosen]):
         raise DataError(f"dataset {dataset.name!r}: every feature column is constant; there is nothing to learn from")
     protocol, several = config.protocol, config.protocol.repeats > 1
-    permutation, folds = repeated_folds(
+    permutation, fold_by_repeat = repeated_folds(
         table, chosen, targets, protocol.folds, dataset.name, config.seed, protocol.repeats
     )
-    rotation = trials(protocol.folds, dataset.fixed_test)
-    training = [np.flatnonzero(np.isin(fold, trial.train)) for fold in folds for trial in rotation]
-    per_repeat = len(rotation) if several else None
+    repeat_trials = trials(protocol.folds, dataset.fixed_test)
+    training = [np.flatnonzero(np.isin(fold, trial.train)) for fold in fold_by_repeat for trial in repeat_trials]
+    per_repeat = len(repeat_trials) if several else None
     fitted = fit_features(table, dataset, chosen, permutation, training, per_repeat)
     order = table.rows[chosen[permutation]]
-    precomputed = PrecomputedKernels.check(files, order, not dataset.uses_features) if files else None
+    precomputed = PrecomputedKernels.from_files(files, order, not dataset.uses_features) if files else None
     families = gram_families(
         dataset, table.feature_columns if has_views(dataset) else None, precomputed.shifts if precomputed else ()
     )
-    notes = [*table.notes, *fitted.notes, *_target_notes(table, dataset), *_test_notes(table), *repeat_notes(folds)]
+    notes = [*table.notes, *fitted.notes, *_target_notes(table, dataset), *_test_notes(table)]
+    notes += repeat_notes(fold_by_repeat)
     if "classification" in targets:
         notes += class_notes(_labels(table, chosen, "classification"), targets["classification"])
     if precomputed:
         notes += precomputed.notes(families)
     if families:
         notes += check_on_samples(families, samples_by_trial(fitted, training), table.names, dataset.name, per_repeat)
-    uneven = any(part is not None for part in (table.groups, table.folds, table.test))
+    uneven = any(part is not None for part in (table.groups, table.given_folds, table.test))
     return PreparedDataset(
         name=dataset.name,
         features=fitted.values,
         kernels=kernel_names(families) if families else rank_one_names(dataset.kernels[0], fitted.names),
         targets={problem: values[permutation] for problem, values in targets.items()},
         order=order,
-        fold=folds[0],
+        fold=fold_by_repeat[0],
         left_out=table.left_out,
         classes=next((target.classes for target in reversed(encoded.values()) if target.classes), ()),
         outputs=next((target.outputs for target in encoded.values() if target.outputs), ()),
         notes=tuple(map(printable, notes)),
         columns=table.feature_columns if families else None,
         has_views=bool(families) and has_views(dataset),
-        largest_train=max(largest_train(fold, rotation) for fold in folds) if uneven else None,
+        largest_train=max(largest_train(fold, repeat_trials) for fold in fold_by_repeat) if uneven else None,
         precomputed=precomputed,
         by_trial=fitted.by_trial,
         fitted_steps=fitted.fitted_steps,
         encoder=fitted.encoder,
         steps=fitted.steps,
-        folds=folds if several else None,
+        fold_by_repeat=fold_by_repeat if several else None,
     )
 
 
@@ -218,8 +219,10 @@ def _keep_rank_one_columns(table: RawTable, dataset: DatasetBase) -> RawTable:
         table,
         features=table.features[:, indices],
         names=[table.names[index] for index in indices],
-        sources=table.sources and [table.sources[index] for index in indices],
-        categories=[[indices.index(index) for index in group if index in indices] for group in table.categories],
+        origins=table.origins and [table.origins[index] for index in indices],
+        one_hot_groups=[
+            [indices.index(index) for index in group if index in indices] for group in table.one_hot_groups
+        ],
         numbers=indices if table.numbers is None else [int(table.numbers[index]) for index in indices],
         encoder=table.encoder and table.encoder.only(np.array(indices)),
     )
@@ -273,8 +276,8 @@ def _sample(table: RawTable, dataset: DatasetBase, config: Config) -> Integers:
     rows = dataset.rows or available
     if table.test is not None and not test.any():
         raise DataError(
-            f"dataset {name!r}: the test set that test or test_path gives has no usable row; mark "
-            "rows that have a label as the test set, or remove this key"
+            f"dataset {name!r}: the test set (key test or test_path) has no usable row; mark rows that have a label as "
+            "the test set, or remove this key"
         )
     if rows > available:
         raise DataError(

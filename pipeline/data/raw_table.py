@@ -40,7 +40,7 @@ class RawTable:
     """Labels for classification, if they differ from `target`."""
     groups: pd.Series | None = None
     """Group of each of the m rows, if the samples of a group stay in one fold."""
-    folds: pd.Series | None = None
+    given_folds: pd.Series | None = None
     """Label of the fold of each of the m rows, if the folds are given; not used for rows of a fixed test set."""
     test: Booleans | None = None
     """Whether each of the m rows belongs to the test set, if that is fixed."""
@@ -48,12 +48,12 @@ class RawTable:
     """Notes for the user about how the source was read, one sentence each."""
     header_hint: str = ""
     """What to do if the first row contains the names of the columns; empty if it does not seem to."""
-    sources: Sequence[Hashable] | None = None
+    origins: Sequence[Hashable] | None = None
     """Name of the source column from which each of the d columns was derived; None if the names are equal."""
     numbers: Sequence[int] | Integers | None = None
     """Number of the source column of each of the d columns, counted as in `target` and `drop`; None for 0, 1, 2, ..."""
-    categories: Sequence[Sequence[int]] = ()
-    """Groups of columns that encode one text column each, with a column of zeros and ones per text."""
+    one_hot_groups: Sequence[Sequence[int]] = ()
+    """Indices of the columns of zeros and ones, one per category, that encode each one-hot encoded source column."""
     vocabulary: VocabularyOptions | None = None
     """How to choose and weight words, if `features` are the counts of all words."""
     encoder: RowEncoder | None = None
@@ -63,7 +63,7 @@ class RawTable:
     def feature_columns(self) -> FeatureColumns:
         """Names and source columns of the features; not stored, since there may be millions of them."""
         numbers = range(len(self.names)) if self.numbers is None else map(int, self.numbers)
-        return FeatureColumns.of(self.names, self.names if self.sources is None else self.sources, tuple(numbers))
+        return FeatureColumns.of(self.names, self.names if self.origins is None else self.origins, tuple(numbers))
 
 
 Reader = Callable[[Any, Path, int], RawTable]

@@ -13,10 +13,10 @@ from kernel_pipeline.data.sparse_rows import SparseRows, aligned_columns
 from kernel_pipeline.errors import DataError
 
 
-def from_sparse_columns(
+def table_from_sparse(
     columns: SparseColumns, path: Path, dataset: str, missing: str, positive: list[str] | None
 ) -> RawTable:
-    """Keep the rows that contain finite numbers only.
+    """Build a table of the rows that contain finite numbers only.
 
     Raises
     ------

@@ -16,7 +16,10 @@ from kernel_pipeline.tasks.arrays import Integers
 
 @dataclass(frozen=True)
 class SparseRows:
-    """Encoder of rows with numbered columns; columns that the data of the model do not have are ignored."""
+    """Encoder of rows with numbered columns.
+
+    Columns that do not occur in the data that the model was fitted to are ignored.
+    """
 
     numbers: Integers
     """Numbers of the columns in the file, ascending."""
@@ -38,7 +41,7 @@ class SparseRows:
         return replace(self, chosen=np.asarray(indices) if self.chosen is None else self.chosen[indices])
 
     def encode(self, rows: Any) -> NewRows:
-        """Return the features of new rows: the content of a file, or a sparse matrix or array of all columns."""
+        """Return the features of new rows, given as the content of a file, or as a matrix or array of all columns."""
         if not isinstance(rows, SparseColumns):
             values = rows.to_numpy(np.float64) if isinstance(rows, pd.DataFrame) else rows
             whole = scipy.sparse.csr_array(values, dtype=np.float64)
@@ -56,7 +59,7 @@ class SparseRows:
 
 
 def aligned_columns(rows: SparseColumns, numbers: Integers) -> scipy.sparse.csr_array:
-    """Return the columns of the given numbers, ascending; columns that the rows lack are empty."""
+    """Return the columns with the given numbers, which must ascend; columns that the rows lack are empty."""
     known = np.isin(rows.columns, numbers)
     place = np.full(rows.features.shape[1], -1)
     place[known] = np.searchsorted(numbers, rows.columns[known])

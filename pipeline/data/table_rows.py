@@ -11,14 +11,14 @@ from kernel_pipeline.data.column_encoding import ColumnEncoding, as_numbers, pre
 from kernel_pipeline.data.encoding import MAX_MAGNITUDE, EncodedFeatures
 from kernel_pipeline.data.missing_values import mark_missing
 from kernel_pipeline.data.new_rows import NewRows, RowForm
-from kernel_pipeline.data.number_text import has_decimal_comma, with_decimal_points, written_label
+from kernel_pipeline.data.number_text import format_label, has_decimal_comma, with_decimal_points
 from kernel_pipeline.errors import DataError
 from kernel_pipeline.tasks.arrays import Booleans, Integers
 from kernel_pipeline.tasks.listing import list_first
 from kernel_pipeline.text import counted
 
 MAX_LISTED = 10
-"""Maximum number of columns or texts in a message."""
+"""Maximum number of columns or categories in a message."""
 
 
 @dataclass(frozen=True)
@@ -26,8 +26,9 @@ class TableRows:
     """Encoder of the rows of a table.
 
     The columns of the target, and those that no kernel uses, may be present or absent. All other columns of the source
-    must be present, and no further columns are allowed. If the columns of the source or of the new rows have no names,
-    they are identified by their position; those of the target may be left out.
+    must be present, and no further columns are allowed. If the columns of the new rows have no names, they are
+    identified by their position: the rows must then have all columns of the source, all but those of the target, or
+    only those that kernels use.
     """
 
     columns: tuple[Hashable, ...]
@@ -62,15 +63,15 @@ class TableRows:
     @property
     def has_column_names(self) -> bool | None:
         """Whether the columns of the source have names."""
-        return any(isinstance(label, str) for label in self.features)
+        return any(isinstance(label, str) for label in self.required)
 
     @property
-    def features(self) -> list[Hashable]:
-        """Return the labels of the source columns whose features are used by a kernel."""
+    def required(self) -> list[Hashable]:
+        """Labels of the source columns that new rows must have, since a kernel uses them."""
         return [encoding.column for encoding in self.encodings if encoding.kind != "unused"]
 
     def encode(self, rows: Any) -> NewRows:
-        """Return the features of new rows, a data frame or an array."""
+        """Return the features of new rows, given as a data frame or an array."""
         frame = self._labelled(rows if isinstance(rows, pd.DataFrame) else pd.DataFrame(np.asarray(rows)))
         if self.decimal_comma:
             numbers = [encoding.column for encoding in self.encodings if _has_numbers(encoding)]
@@ -86,8 +87,8 @@ class TableRows:
                 continue
             values = present_values(frame[encoding.column], self.encode_key)
             if encoding.kind == "onehot":
-                values = _as_texts(values, encoding.texts)
-                notes += _unknown_texts(values, encoding)
+                values = _as_categories(values, encoding.texts)
+                notes += _unknown_categories(values, encoding)
             self._check(values, encoding)
             parts.append(encoding.encode(values, self.encode_key).to_numpy(np.float64))
         features = np.concatenate(parts, axis=1) if parts else np.empty((len(frame), 0))
@@ -98,7 +99,7 @@ class TableRows:
         """Return the feature columns of new rows, by their labels in the source."""
         frame = frame.reset_index(drop=True)
         if self.absent_is_zero:
-            return frame.reindex(columns=self.features, fill_value=0.0)
+            return frame.reindex(columns=self.required, fill_value=0.0)
         given: list[Hashable] = list(frame.columns)
         if repeated := [label for place, label in enumerate(given) if label in given[:place]]:
             raise DataError(f"the new rows have several columns called {repeated[0]!r}; rename all but one")
@@ -108,20 +109,22 @@ class TableRows:
             by_text = {str(label): label for label in self.columns}
             frame = frame.set_axis([by_text.get(str(label), label) for label in given], axis=1)
         known = set(self.columns)
-        lacking = [label for label in self.features if label not in frame.columns]
+        lacking = [label for label in self.required if label not in frame.columns]
         extra = [label for label in frame.columns if label not in known]
         if lacking or extra:
-            found = [f"{what} {_listed(labels)}" for what, labels in (("lack", lacking), ("add", extra)) if labels]
+            unknown = f"have the unknown column{'s' if len(extra) > 1 else ''}"
+            differences = (("lack", lacking), (unknown, extra))
+            found = [f"{what} {_listed(labels)}" for what, labels in differences if labels]
             raise DataError(
                 f"the new rows do not have the columns of the source: they {' and '.join(found)}. Required "
-                f"columns: {_listed(self.features)}. Columns that are allowed, but not used: {_listed(self.unused)}"
+                f"columns: {_listed(self.required)}. Columns that are allowed, but not used: {_listed(self.unused)}"
             )
-        return frame[self.features]
+        return frame[self.required]
 
     def _by_position(self, count: int) -> list[Hashable]:
         """Return the labels of columns that are identified by their position."""
         without_targets = [label for label in self.columns if label not in self.targets]
-        for labels in (list(self.columns), without_targets, self.features):
+        for labels in (list(self.columns), without_targets, self.required):
             if count == len(labels):
                 return labels
         raise DataError(
@@ -134,8 +137,9 @@ class TableRows:
         if encoding.kind == "number" and (text := text_cells(values)).any():
             row = int(np.argmax(text))
             raise DataError(
-                f"column {encoding.column!r} contains text in {_place(row)}, {str(values.iloc[row])!r}; it must "
-                f"contain numbers only, as in the data of the model. {self._text_fix(values.iloc[[row]])}"
+                f"column {encoding.column!r} contains the text {str(values.iloc[row])!r} in {_place(row)}; it must "
+                "contain numbers only, as in the data that the model was fitted to. "
+                f"{self._text_fix(values.iloc[[row]])}"
             )
         if encoding.kind == "letters":
             wrong = values.notna() & (values.astype("string").str.strip().str.len() != encoding.length)
@@ -151,8 +155,8 @@ class TableRows:
         if has_decimal_comma(cell).all():
             text = str(cell.iloc[0]).strip()
             return (
-                f"Write {text.replace(',', '.')} with a decimal point, since the config of the model does not have "
-                "decimal = ','; in Python, pd.read_csv(..., decimal=',') reads such a file"
+                f"Write {text.replace(',', '.')} with a decimal point, since the config with which the model was "
+                "fitted does not have decimal = ','; in Python, pd.read_csv(..., decimal=',') reads such a file"
             )
         empty = "" if self.missing == "error" else "leave the cell empty if its value is missing, "
         return f"Write a number, {empty}or leave the row out"
@@ -171,7 +175,8 @@ class TableRows:
             raise DataError(
                 f"column {origin!r} has no usable number in {_place(row)}: found "
                 f"{float(features[row, place])}; this is the case in {int((~whole).sum())} of {len(whole)} rows. The "
-                f"config of the model has missing = {self.missing!r}: fill the cells, or leave these rows out"
+                f"config with which the model was fitted has missing = {self.missing!r}: fill the cells, or leave "
+                "these rows out"
             )
         return whole
 
@@ -221,7 +226,7 @@ def build_encoder(
 
 
 def _has_numbers(encoding: ColumnEncoding) -> bool:
-    """Return whether the cells of a column are numbers in the data of the model."""
+    """Return whether the cells of a column are numbers in the data that the model was fitted to."""
     texts = encoding.texts
     return encoding.kind == "number" or (encoding.kind == "onehot" and all(map(_is_number, texts)))
 
@@ -231,28 +236,28 @@ def _is_number(cell: object) -> bool:
 
 
 def _place(row: int) -> str:
-    """Describe a row in a message, with the base of its number, since the rows of predictions are counted from 0."""
+    """Describe a row in a message, stating that rows are counted from 1, since those of predictions start at 0."""
     return f"row {row + 1} of the new rows (counted from 1)"
 
 
-def _as_texts(values: pd.Series, texts: tuple[Any, ...]) -> pd.Series:
-    """Return cells in the form of known texts, which may be numbers: read text as numbers, or write numbers as text."""
-    if all(map(_is_number, texts)):
+def _as_categories(values: pd.Series, known: tuple[Any, ...]) -> pd.Series:
+    """Return cells in the form of the known categories: read text as numbers, or write numbers as text."""
+    if all(map(_is_number, known)):
         return values.where(as_numbers(values).isna(), as_numbers(values))
-    if not all(isinstance(text, str) for text in texts):
+    if not all(isinstance(category, str) for category in known):
         return values
     pairs = zip(values.astype(object), values.isna(), strict=True)
-    cells = [cell if isinstance(cell, str) or empty else written_label(cell) for cell, empty in pairs]
+    cells = [cell if isinstance(cell, str) or empty else format_label(cell) for cell, empty in pairs]
     return pd.Series(cells, index=values.index, name=values.name, dtype=object)
 
 
-def _unknown_texts(values: pd.Series, encoding: ColumnEncoding) -> list[str]:
-    """Return a note about texts that the data of the model do not contain."""
+def _unknown_categories(values: pd.Series, encoding: ColumnEncoding) -> list[str]:
+    """Return a note about values that do not occur in the data that the model was fitted to."""
     unknown = values[values.notna() & ~values.isin(encoding.texts)]
     if not len(unknown):
         return []
     return [
-        f"column {encoding.column!r} contains texts that are not in the data of the model, in "
+        f"column {encoding.column!r} contains values that are not in the data that the model was fitted to, in "
         f"{counted(len(unknown), 'row')}: {_listed(list(dict.fromkeys(unknown)))}; each of them is encoded as zeros"
     ]
 

@@ -29,10 +29,10 @@ MAX_LISTED = 10
 """Maximum number of values or columns in an error message."""
 
 
-def from_table(
+def table_from_frame(
     frame: pd.DataFrame, dataset: TableDataset, notes: tuple[str, ...] = (), test_from: int | None = None
 ) -> RawTable:
-    """Choose the columns of a data frame according to the keys of its dataset.
+    """Build a table from a data frame, with the features, target and folds that the keys of its dataset select.
 
     Parameters
     ----------
@@ -59,8 +59,8 @@ def from_table(
     features, labels = split_columns(frame, name, dataset.target, dataset.drop, reserved, dataset.uses_features)
     encoded = encode_features(features, dataset.encode, name, _find_categorical(frame, features, dataset))
     used = _find_used(frame, encoded, dataset)
-    sources = {origin for origin, is_used in zip(encoded.origins, used, strict=True) if is_used}
-    if refused := {column: found for column, found in encoded.refused.items() if column in sources}:
+    used_origins = {origin for origin, is_used in zip(encoded.origins, used, strict=True) if is_used}
+    if refused := {column: found for column, found in encoded.refused.items() if column in used_origins}:
         listed = ListedInConfig(dataset.drop, dataset.categorical or (), dataset.missing_values or ())
         raise text_error(refused, name, listed)
     table = build_table(
@@ -76,7 +76,7 @@ def from_table(
     )
     index = repeated_index_note(frame[roles["index"]], dataset) if "index" in roles else ()
     columns = [*index, *index_notes(features, encoded, used, dataset), *similar_text_notes(encoded, used)]
-    unused = unused_note([column for column in features if column not in sources])
+    unused = unused_note([column for column in features if column not in used_origins])
     return replace(with_folds(table, frame, dataset, test_from), notes=(*notes, *columns, *unused))
 
 
@@ -119,7 +119,7 @@ def append_rows(frame: pd.DataFrame, more: pd.DataFrame, dataset: TableDataset, 
         what = f"no column {', '.join(map(repr, absent[:MAX_LISTED]))}" if absent else counted(more.shape[1], "column")
         found = ", ".join(map(repr, more.columns[:MAX_LISTED])) + (", ..." if more.shape[1] > MAX_LISTED else "")
         raise DataError(
-            f"dataset {dataset.name!r}: test_path: {path} has {what}, unlike the file that path names, which has "
+            f"dataset {dataset.name!r}: test_path: {path} has {what}, unlike the file given by the key path, which has "
             f"{counted(frame.shape[1], 'column')}; both files must have the same columns, the target included. Columns "
             f"of {path.name}: {found}"
         )
@@ -158,7 +158,7 @@ def with_folds(table: RawTable, frame: pd.DataFrame, dataset: TableDataset, test
     table
         Rows of the data frame, without these columns.
     frame, dataset, test_from
-        As in `from_table`.
+        As in `table_from_frame`.
     """
     roles = find_roles(frame, dataset)
     chosen = {key: frame[roles[key]].iloc[table.rows] for key in FOLD_KEYS if key in roles}
@@ -167,16 +167,16 @@ def with_folds(table: RawTable, frame: pd.DataFrame, dataset: TableDataset, test
         test = _marked(chosen["test"], dataset.name)
     usable = np.ones(len(table.rows), dtype=bool)
     for key, values in chosen.items():
-        gaps = values.isna().to_numpy()
+        is_missing = values.isna().to_numpy()
         if key == "folds" and test is not None:
-            gaps = gaps & ~test  # the test set is a fold of its own
-        if gaps.any() and dataset.missing != "drop":
+            is_missing = is_missing & ~test  # the test set is a fold of its own
+        if is_missing.any() and dataset.missing != "drop":
             raise DataError(
-                f"dataset {dataset.name!r}: column {values.name!r}, which {key} names, is empty in data row "
-                f"{int(table.rows[np.argmax(gaps)]) + 1}; this is the case in {int(gaps.sum())} of {len(gaps)} rows. "
-                "Fix the file, or drop these rows: missing = 'drop'"
+                f"dataset {dataset.name!r}: column {values.name!r}, given by the key {key}, is empty in data row "
+                f"{int(table.rows[np.argmax(is_missing)]) + 1}; this is the case in {int(is_missing.sum())} of "
+                f"{len(is_missing)} rows. Fix the file, or drop these rows: missing = 'drop'"
             )
-        usable &= ~gaps
+        usable &= ~is_missing
     kept = {key: values[usable] for key, values in chosen.items()}
     return replace(
         table,
@@ -186,7 +186,7 @@ def with_folds(table: RawTable, frame: pd.DataFrame, dataset: TableDataset, test
         left_out=table.left_out + int((~usable).sum()),
         test=None if test is None else test[usable],
         groups=kept.get("groups"),
-        folds=kept.get("folds"),
+        given_folds=kept.get("folds"),
     )
 
 

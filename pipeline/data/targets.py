@@ -7,10 +7,10 @@ import numpy as np
 import pandas as pd
 
 from kernel_pipeline.data.number_text import (
+    format_label,
     has_decimal_comma,
     has_thousands_separators,
     is_mostly_numbers,
-    written_label,
 )
 from kernel_pipeline.errors import DataError
 from kernel_pipeline.tasks.arrays import Floats
@@ -31,7 +31,7 @@ class EncodedTarget:
     values: Floats
     """Encoded labels, (m,), or (m, number of columns) for several outputs and for more than two classes."""
     classes: tuple[tuple[str, ...], ...] = ()
-    """The labels of each class, in the order of the classes; empty for a target of numbers."""
+    """The labels of each class, in the order of the classes; empty for a regression on numbers."""
     outputs: tuple[str, ...] = ()
     """Names of the columns of several outputs."""
 
@@ -68,9 +68,9 @@ def encode_target(
     numeric = bool(numbers.notna().all())
     if problem == "regression" and numeric and positive is None:
         return EncodedTarget(_varying(numbers, "the target", name))
-    written = (numbers if numeric else labels).map(written_label)
+    written = (numbers if numeric else labels).map(format_label)
     values = numbers.drop_duplicates().sort_values().tolist() if numeric else sorted(written.unique().tolist())
-    classes = _classes([written_label(value) for value in values], positive, name)
+    classes = _classes([format_label(value) for value in values], positive, name)
     if problem == "regression" and len(classes) > 2:
         raise DataError(
             f"dataset {name!r}: a regression target must consist of numbers or of labels of two classes; "
@@ -114,13 +114,13 @@ def _first_text(labels: pd.Series, numbers: pd.Series) -> str:
     """Describe the first label of the source that is not a number, and what to do about it."""
     text = labels[numbers.isna()].sort_index()  # the samples are in random order
     column = "it" if labels.name is None else f"column {labels.name!r}"
-    found = f"{column} contains {written_label(text.iloc[0])!r} in data row {int(text.index[0]) + 1}"
+    found = f"{column} contains {format_label(text.iloc[0])!r} in data row {int(text.index[0]) + 1}"
     if has_decimal_comma(text).all():
         return f"{found}. If the comma is the decimal separator, set decimal = ','"
     if has_thousands_separators(text).all():
         return f"{found}. Remove the thousands separators from the file"
     if is_mostly_numbers(labels):
-        words = list(dict.fromkeys(map(written_label, text)))[:MAX_LISTED_LABELS]
+        words = list(dict.fromkeys(map(format_label, text)))[:MAX_LISTED_LABELS]
         return f"{found}. Correct the file; if text stands for a missing value in a table, set missing_values = {words}"
     return f"{found}. Set task = 'classification', or name another target column: target = ..."
 

@@ -8,7 +8,7 @@ import pandas as pd
 
 from kernel_pipeline.config.text_datasets import RawTextDataset
 from kernel_pipeline.data.complete_rows import complete_rows, usable_cells
-from kernel_pipeline.data.documents import from_documents
+from kernel_pipeline.data.documents import table_from_documents
 from kernel_pipeline.data.encoding import encode_features
 from kernel_pipeline.data.frames import find_column, split_columns
 from kernel_pipeline.data.raw_table import RawTable
@@ -20,7 +20,7 @@ MAX_NAMED_COLUMNS = 5
 """Maximum number of columns that a note lists."""
 
 
-def from_text_column(
+def table_from_text_column(
     frame: pd.DataFrame,
     dataset: RawTextDataset,
     path: Path,
@@ -32,7 +32,7 @@ def from_text_column(
     positive: list[str] | None,
     reserved: Sequence[Hashable] = (),
 ) -> RawTable:
-    """Count the words of one column; columns other than this one and the target are not used.
+    """Build a table of the word counts of one column; columns other than this one and the target are not features.
 
     Parameters
     ----------
@@ -59,19 +59,22 @@ def from_text_column(
             "target = 'COLUMN' (without this key, it is the last column)"
         )
     if column not in features:
-        key = f"drop = {drop} contains" if column not in reserved else "index, groups, folds or test names"
+        key = f"drop = {drop} contains"
+        if column in reserved:
+            key = "one of the keys index, groups, folds and test names"
         raise DataError(
             f"dataset {dataset.name!r}: {key} the text column {column!r}; remove it from this key, or set text to "
             "another column"
         )
     texts = _texts(features[column], text, dataset.name)
-    no_gaps = encode_features(frame[[]], None)  # a cell without text is a document without words
-    complete = complete_rows(no_gaps, usable_cells(no_gaps.frame, missing), labels, missing, dataset.name)
+    # Only labels are checked here; an empty text is a document without words.
+    no_features = encode_features(frame[[]], None)
+    complete = complete_rows(no_features, usable_cells(no_features.frame, missing), labels, missing, dataset.name)
     labels = labels.reset_index(drop=True)[complete]
     documents = count_words([texts[row] for row in labels.index], labels, dataset, path, "row")
     if documents.encoder is not None:
         documents = replace(documents, encoder=replace(documents.encoder, column=column))
-    table = from_documents(documents, dataset, missing=missing, positive=positive)
+    table = table_from_documents(documents, dataset, missing=missing, positive=positive)
     notes = _unused_note([name for name in features if name != column], column)
     return replace(table, left_out=table.left_out + int((~complete).sum()), notes=notes + table.notes)
 

@@ -42,13 +42,13 @@ def _example(column: Hashable, found: RefusedColumn) -> str:
     """Describe the first cell of a column that contains text."""
     cell, row, others = str(found.text.iloc[0]), int(found.text.index[0]) + 1, len(found.text) - 1
     if not found.mostly_numbers or found.has_decimal_commas:
-        return f"column {column!r} contains text, {cell!r} in data row {row}"
+        return f"column {column!r} contains text: {cell!r} in data row {row}"
     more = f" and text in {counted(others, 'more row')}" if others else ""
     return f"column {column!r} consists of numbers, except for {cell!r} in data row {row}{more}"
 
 
 def _fixes(refused: Mapping[Hashable, RefusedColumn], listed: ListedInConfig) -> list[str]:
-    """Return the ways to correct the file or the config, one sentence each, without the final full stop."""
+    """Return the ways to correct the file or the config, without the final full stop of each."""
     commas = [column for column, found in refused.items() if found.has_decimal_commas]
     thousands = [column for column, found in refused.items() if found.has_thousands_separators and column not in commas]
     numbers = [*commas, *thousands]

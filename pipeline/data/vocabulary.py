@@ -75,7 +75,7 @@ def fit_vocabulary(
     """
     known = counts if rows is None else counts[rows]
     documents = np.bincount(known.indices, minlength=known.shape[1])
-    # As in CountVectorizer, the frequency of a binary word is the number of its documents.
+    # As in CountVectorizer, the frequency of a word with binary counts is the number of documents that contain it.
     totals = np.asarray(_weighted(known, options.weighting).sum(axis=0))
     required = options.min_df if options.min_df >= 1 else options.min_df * known.shape[0]
     kept = np.flatnonzero(documents >= required)

@@ -30,7 +30,8 @@ class KernelCombiner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEs
         Additional kernels: matrices over all samples, by name. The first column of X must then hold the row of each
         sample in the matrices; the other columns, if there are any, are features.
     task : {"auto", "classification", "regression"}, default="auto"
-        Meaning of the target. With "auto", integers and text in one column are classes.
+        Meaning of the target. With "auto", text and whole numbers (also as floats, such as 1.0) in one column are
+        classes.
 
     Attributes
     ----------

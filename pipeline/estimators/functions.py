@@ -48,7 +48,8 @@ def alignment_statistics(
     kernels
         Families of base kernels, as in a config. By default, seven Gaussians around the median heuristic.
     task
-        "classification" or "regression"; with "auto", integers and text in one column are classes.
+        "classification" or "regression"; with "auto", text and whole numbers (also as floats) in one column
+        are classes.
 
     Examples
     --------

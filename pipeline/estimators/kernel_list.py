@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from pydantic import TypeAdapter, ValidationError
 
-from kernel_pipeline.config.families import KernelEntry, KernelFamily, check_distinct, precomputed_families
+from kernel_pipeline.config.families import KernelEntry, KernelField, check_distinct, precomputed_families
 from kernel_pipeline.config.feature_columns import FeatureColumns
 from kernel_pipeline.config.methods import MethodEntry
 from kernel_pipeline.config.validation_errors import describe_errors
@@ -18,7 +18,7 @@ from kernel_pipeline.tasks.arrays import Floats
 from kernel_pipeline.tasks.kernels.family import GramFamily, kernel_names
 from kernel_pipeline.tasks.kernels.gaussian import GaussianFamily, median_gamma
 from kernel_pipeline.tasks.kernels.precomputed import StoredFamily, exact_shift
-from kernel_pipeline.tasks.kernels.spectrum import is_definite_above
+from kernel_pipeline.tasks.kernels.spectrum import is_positive_definite
 from kernel_pipeline.tasks.weights.method import METHODS, Method, WeightRule
 
 # The default kernels have gamma = 2 ** (c - HALF_WIDTH), ..., 2 ** (c + HALF_WIDTH), where 2 ** c is the power of two
@@ -110,7 +110,7 @@ def check_matrices(precomputed: Mapping[str, Any] | None) -> dict[str, Floats]:
         asymmetry = float(np.abs(matrix - matrix.T).max())
         if asymmetry > ROUNDING * float(np.abs(matrix).max()):
             raise ValueError(f"precomputed[{name!r}]: is not symmetric; entries differ by {asymmetry:.1e}")
-        if matrix.any() and not is_definite_above(matrix.copy(), ROUNDING * abs(float(np.trace(matrix)))):
+        if matrix.any() and not is_positive_definite(matrix.copy(), ROUNDING * abs(float(np.trace(matrix)))):
             raise ValueError(f"precomputed[{name!r}]: is not positive semi-definite")
         found[name] = matrix
     return found
@@ -123,7 +123,7 @@ def _method_adapter() -> TypeAdapter[Any]:
 
 @cache
 def _kernels_adapter() -> TypeAdapter[Any]:
-    return TypeAdapter(dict[str, list[KernelFamily]])
+    return TypeAdapter(dict[str, list[KernelField]])
 
 
 def _validated(name: str, value: object, adapter: TypeAdapter[Any]) -> Any:

@@ -34,8 +34,9 @@ def kernel_similarity(
     """Compute the centered alignments (CKA) of the kernels of all pairs of views, exactly, over all samples.
 
     All kernels are computed tile by tile in one pass, and no Gram matrix is formed. Memory is needed for the features
-    of two spans of samples (128 MB, or 512 rows of all views), a block of all kernels (1 MB, or 16 x 16 entries of
-    each), and three numbers per sample and view.
+    of two spans of samples (with the default `tile_size`, at most 128 MB, or 512 rows of all views if these need
+    more), a block of all kernels (1 MB, or 16 x 16 entries of each kernel if these need more), and three numbers per
+    sample and view.
 
     Parameters
     ----------

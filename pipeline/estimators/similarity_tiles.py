@@ -82,9 +82,9 @@ class MatrixKernel:
             start = rows.start if span.start < height else columns.start - height
             return slice(start + span.start, start + span.stop)
 
-        def fill(above: slice, left: slice, out: Floats) -> None:
-            out[0] = self.source.read(place(above), place(left))
-            if above == left and not np.allclose(out[0], out[0].T, atol=0):
+        def fill(block_rows: slice, block_columns: slice, out: Floats) -> None:
+            out[0] = self.source.read(place(block_rows), place(block_columns))
+            if block_rows == block_columns and not np.allclose(out[0], out[0].T, atol=0):
                 raise ValueError(f"{self.name}: must be finite and symmetric")
 
         return fill

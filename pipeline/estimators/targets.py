@@ -32,7 +32,7 @@ def numeric_labels(y: Any) -> Floats:
 
 
 def labels_of_task(y: Any, task: str) -> Floats:
-    """Return the label columns of a target; with task "auto", integers and text in one column are classes.
+    """Return the label columns of a target; with task "auto", text and whole numbers in one column are classes.
 
     >>> labels_of_task(np.array([0.5, 1.5]), "auto").tolist()
     [[0.5], [1.5]]

@@ -134,20 +134,21 @@ def _(
 ) -> FittedPredictor:
     kernels = RankOneKernels.of(columns)
     weights, certificate = method.weights(RankOneStatistics(kernels, center_labels(labels)))
-    parts, intercepts, fit_certificate = (_fit_factors if few_columns else _fit_combined)(kernels, weights, labels, fit)
-    predictor = column_predictor(kernels, offset, weights, parts, intercepts)
+    fit_weighted = _fit_factors if few_columns else _fit_combined
+    column_coefficients, intercepts, fit_certificate = fit_weighted(kernels, weights, labels, fit)
+    predictor = column_predictor(kernels, offset, weights, column_coefficients, intercepts)
     return FittedPredictor(predictor, certificate, fit_certificate)
 
 
 def column_predictor(
-    kernels: RankOneKernels, offset: Floats, weights: Floats, parts: Floats, intercepts: Floats
+    kernels: RankOneKernels, offset: Floats, weights: Floats, coefficients: Floats, intercepts: Floats
 ) -> ColumnPredictor:
     """Return a predictor, given coefficients of the centered and scaled columns, (p, functions)."""
     used = np.flatnonzero(weights)
     scale = np.sqrt(kernels.trace[used])
     # Columns are centered with the means of the training samples, which are stored for the scaled columns.
     offsets = offset[used] + kernels.means[used] * scale
-    return ColumnPredictor(weights, used, offsets, parts[used] / scale[:, None], intercepts)
+    return ColumnPredictor(weights, used, offsets, coefficients[used] / scale[:, None], intercepts)
 
 
 def _fit_factors(kernels: RankOneKernels, weights: Floats, labels: Floats, fit: FitSettings) -> Functions:
@@ -167,10 +168,10 @@ def _fit_factors(kernels: RankOneKernels, weights: Floats, labels: Floats, fit: 
         certificates, limit = gaps.tolist(), MAX_GAP
     index = fit.index
     _check(certificates[index], limit)
-    parts = np.zeros((kernels.count, found.shape[1]))
+    coefficients = np.zeros((kernels.count, found.shape[1]))
     used = np.flatnonzero(weights)
-    parts[used] = np.sqrt(np.abs(weights[used]))[:, None] * (factors.held_out @ found[:, :, index])
-    return parts, intercepts[:, index], certificates[index]
+    coefficients[used] = np.sqrt(np.abs(weights[used]))[:, None] * (factors.held_out @ found[:, :, index])
+    return coefficients, intercepts[:, index], certificates[index]
 
 
 def _fit_combined(kernels: RankOneKernels, weights: Floats, labels: Floats, fit: FitSettings) -> Functions:

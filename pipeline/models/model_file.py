@@ -23,7 +23,7 @@ FORMAT = 1
 
 
 def save_model(model: FittedModel, path: Path) -> None:
-    """Write a model to a file, which replaces an existing one as a whole.
+    """Write a model to a file; an existing file is replaced atomically.
 
     Raises
     ------
@@ -50,8 +50,8 @@ def save_model(model: FittedModel, path: Path) -> None:
 def load_model(path: str | Path) -> FittedModel:
     """Read a model from a file.
 
-    Only types of this package and of numpy that models consist of are created; a file with any other type is refused
-    before anything is created.
+    Only the types that `trusted_types` lists are created; a file with any other type is refused before anything is
+    created.
 
     Raises
     ------

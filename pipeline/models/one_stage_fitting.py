@@ -14,7 +14,7 @@ from kernel_pipeline.tasks.errors import NotSolvedError, NoWeightsError
 from kernel_pipeline.tasks.kernels.base_kernels import BaseKernels, GramKernels
 from kernel_pipeline.tasks.kernels.family import GramFamily, prepare_families
 from kernel_pipeline.tasks.kernels.rank_one import RankOneKernels
-from kernel_pipeline.tasks.learners.learned import Learned
+from kernel_pipeline.tasks.learners.learned import OneStageSolution
 from kernel_pipeline.tasks.learners.one_stage import OneStageMethod, Parameters
 from kernel_pipeline.tasks.statistics.statistics import alignment
 from kernel_pipeline.tasks.statistics.sums import compute_tile
@@ -51,15 +51,16 @@ def _(
 ) -> FittedPredictor:
     kernels = RankOneKernels.of(columns)
     weights, learned = _learn(kernels, labels, method, fit.value, fit.path)
-    parts = weights * kernels.projections(learned.coefficients)
+    column_coefficients = weights * kernels.projections(learned.coefficients)
     intercepts = np.array([learned.intercept])
-    predictor = column_predictor(kernels, offset, weights / weights.sum(), parts[:, None], intercepts)
+    shares = weights / weights.sum()
+    predictor = column_predictor(kernels, offset, shares, column_coefficients[:, None], intercepts)
     return FittedPredictor(predictor, learned.certificate, learned.certificate)
 
 
 def _learn(
     kernels: BaseKernels, labels: Floats, method: OneStageMethod, value: Parameters, path: Sequence[Parameters]
-) -> tuple[Floats, Learned]:
+) -> tuple[Floats, OneStageSolution]:
     """Learn along the path up to a value; return the weights of all kernels and the solution for this value.
 
     Each solution starts from the previous one, so that the result is that of a sweep.
@@ -72,8 +73,9 @@ def _learn(
         learned = method.learn_path(kernels.only(varying), np.ascontiguousarray(labels[:, 0]), upto)[-1]
     if not learned.certificate <= method.max_certificate:
         raise NotSolvedError(
-            f"{method.method_id} requires a certificate of at most {method.max_certificate:g}, and that of {value} is "
-            f"{learned.certificate:.1e}; choose another regularisation value"
+            f"{method.method_id} found no sufficiently accurate solution for {value}: its certificate (relative "
+            f"duality gap or KKT residual) is {learned.certificate:.1e}, and at most {method.max_certificate:g} is "
+            "allowed; choose another regularisation value"
         )
     weights = np.zeros(kernels.count)
     weights[varying] = learned.weights

@@ -1,4 +1,7 @@
-"""List the types that files of models may contain."""
+"""List the types that files of models may contain.
+
+The names of these types, of their modules and of their fields are part of the format of model files.
+"""
 
 from typing import Any
 

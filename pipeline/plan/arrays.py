@@ -6,7 +6,7 @@ from itertools import groupby
 from typing import Any
 
 from kernel_pipeline.store.array_metadata import ArrayPlan
-from kernel_pipeline.store.array_spec import ArraySpec, Kernels, Per, Sizes
+from kernel_pipeline.store.array_spec import ArraySpec, FamilyKind, Per, Sizes
 from kernel_pipeline.store.dataset_info import DatasetInfo
 from kernel_pipeline.store.paths import fitted_group, repeat_group
 from kernel_pipeline.store.schema import ARRAYS
@@ -30,7 +30,7 @@ class ArrayOwners:
     combined: MethodKeys = ()
     """Method keys whose combined kernels are stored."""
     single: Sequence[str] = ()
-    """Problems for which base kernels are fitted separately."""
+    """Problems for which a predictor is fitted with each base kernel separately."""
     in_parts: MethodKeys = ()
     """Method keys whose ridges are solved in parts."""
 
@@ -73,7 +73,7 @@ def planned_arrays(
     tuple of ArrayPlan
         The arrays, without values.
     """
-    kind = Kernels.GRAM if families else Kernels.RANK_ONE
+    kind = FamilyKind.GRAM if families else FamilyKind.RANK_ONE
     by_kind = owners.by_kind(info, sizes)
     attributes = {"kernels": list(info.kernels), "shift": list(kernel_shifts(families))}
     return tuple(
@@ -111,9 +111,9 @@ def _by_method(keys: MethodKeys) -> list[dict[str, str]]:
     return [{"problem": problem, "method": method} for problem, method in keys]
 
 
-def _by_owner(kind: Kernels) -> list[tuple[Per, list[ArraySpec]]]:
-    """Return the specs of a kind of kernels in order; consecutive specs with the same owner are grouped."""
-    chosen = (spec for spec in ARRAYS if kind in spec.kernels)
+def _by_owner(kind: FamilyKind) -> list[tuple[Per, list[ArraySpec]]]:
+    """Return the specs of a kind of families in order; consecutive specs with the same owner are grouped."""
+    chosen = (spec for spec in ARRAYS if kind in spec.family_kinds)
     return [(per, list(specs)) for per, specs in groupby(chosen, key=lambda spec: spec.per)]
 
 

@@ -1,7 +1,7 @@
 """Estimate the work of tasks that fit single kernels, and of reference methods."""
 
 from kernel_pipeline.plan.costs import (
-    SINGLE_SVM,
+    SINGLE_SVM_FACTOR,
     VECTOR_FLOPS,
     TaskSizes,
     base_work,
@@ -22,12 +22,12 @@ SINGLE_COLUMN_FLOPS = 5e6
 
 @task_work.register
 def _(task: EachKernelTask, sizes: TaskSizes) -> Work:
-    return base_work(task, sizes) + Work(len(task.kernels) * path_flops(task, sizes, task.values, SINGLE_SVM))
+    return base_work(task, sizes) + Work(len(task.kernels) * path_flops(task, sizes, task.values, SINGLE_SVM_FACTOR))
 
 
 @task_work.register
 def _(task: BestSingleTask, sizes: TaskSizes) -> Work:
-    return base_work(task, sizes) + Work(path_flops(task, sizes, task.values, SINGLE_SVM))
+    return base_work(task, sizes) + Work(path_flops(task, sizes, task.values, SINGLE_SVM_FACTOR))
 
 
 @task_work.register

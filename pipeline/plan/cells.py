@@ -24,8 +24,8 @@ class PlannedCell:
     sizes: Sizes
 
     @property
-    def tested(self) -> dict[str, Any]:
-        """Return the fields of tasks whose fit is tested: the metrics, and whether there is a final fit."""
+    def evaluation_fields(self) -> dict[str, Any]:
+        """Return the fields of tasks that are evaluated on the test fold: metrics, and whether there is a final fit."""
         return {"metrics": self.metrics, "refit": self.fit.has_final_fit}
 
     @property
@@ -38,7 +38,7 @@ class PlannedCell:
         return tuple(self.fit.path(self.target.problem, method))
 
     def fields(self, method: Method) -> dict[str, Any]:
-        """Return the fields of all tasks of the cell."""
+        """Return the fields that all tasks of the cell have in common."""
         return {
             **self.common,
             "target": self.target,

@@ -37,7 +37,7 @@ SOLVE_FLOPS, MIN_SOLVE_FLOPS = 60.0, 5e7
 POSITIVE_PART_FLOPS = 30.0
 # Time of libsvm on the paper's datasets, relative to its cost model, which was measured on a9a: with combined kernels,
 # and with single kernels, many of which separate the classes poorly.
-COMBINED_SVM, SINGLE_SVM = 3.0, 8.0
+COMBINED_SVM_FACTOR, SINGLE_SVM_FACTOR = 3.0, 8.0
 # Steps of a one-stage method per value of its path, each with one fit and one pass over all base kernels.
 STEPS_PER_VALUE = {"regression": 10.0, "classification": 20.0}
 # Steps per value of the path for rank-one families, measured on 4,000 columns of word counts.
@@ -60,6 +60,7 @@ class TaskSizes:
     train: int
     """Size of the largest training set."""
     folds: int
+    """Number of folds, including a fixed test set."""
     labels: int
     """Number of label columns of all problems."""
     stored_values: int = 0
@@ -101,7 +102,7 @@ def _(task: TilesTask, sizes: TaskSizes) -> Work:
 @task_work.register
 def _(task: ReduceTask, sizes: TaskSizes) -> Work:
     sums = FLOAT_BYTES * sizes.kernels * sizes.samples * (sizes.folds + 1) * task.batches
-    trials = 1 if task.fitted else task.folds
+    trials = 1 if task.fit_on else task.folds
     flops = 2.0 * sizes.kernels**2 * sizes.samples * trials * len(task.problems)
     return Work(flops, 0.0, sums, 4 * task.batches + 12 * trials * len(task.problems))
 
@@ -136,7 +137,7 @@ def _(task: RowFitTask, sizes: TaskSizes) -> Work:
     # The moments of the kernel take two passes over its rows, and predictions one over those of held-out samples.
     pairs = working_set_entries(n, values, classes, task.memory.cache_bytes) + 2 * n**2 + n * (sizes.samples - n)
     combined = 2.0 * VECTOR_FLOPS / 4 * sizes.kernels * pairs
-    solved = COMBINED_SVM * FLOPS_PER_NS * working_set_cost(n, values, classes)
+    solved = COMBINED_SVM_FACTOR * FLOPS_PER_NS * working_set_cost(n, values, classes)
     return computing_work(task, sizes, pairs) + Work(combined + solved)
 
 
@@ -156,7 +157,7 @@ def _(task: OneStageTask, sizes: TaskSizes) -> Work:
 
 @task_work.register
 def _(task: RankOneStatisticsTask, sizes: TaskSizes) -> Work:
-    trials = 1 if task.fitted else task.folds
+    trials = 1 if task.fit_on else task.folds
     flops = SPARSE_FACTOR * VECTOR_FLOPS * 2 * sizes.stored_values * trials * sizes.labels
     return Work(flops, 0.0, 2.0 * FLOAT_BYTES * sizes.stored_values, 4 + 12 * trials * len(task.targets))
 
@@ -221,16 +222,18 @@ def kernel_work(task: FitTask, sizes: TaskSizes) -> Work:
     return computing_work(task, sizes, pairs) + Work(combined)
 
 
-def path_flops(task: CellTask, sizes: TaskSizes, values: Sequence[float], svm: float = COMBINED_SVM) -> float:
+def path_flops(
+    task: CellTask, sizes: TaskSizes, values: Sequence[float], svm_factor: float = COMBINED_SVM_FACTOR
+) -> float:
     """Return the operations of a regularisation path on a kernel of the training samples, with its predictions.
 
     Parameters
     ----------
-    svm
+    svm_factor
         Time of libsvm relative to its cost model.
     """
     outputs = len(task.target.columns)
-    relative = svm if task.problem == "classification" else 1.0
+    relative = svm_factor if task.problem == "classification" else 1.0
     cost = relative * _path_cost(task.problem, sizes.train, tuple(values), outputs)
     if isinstance(task, FinalFitTask) and task.refit:  # one value, with the samples of one more fold
         larger = sizes.train + sizes.samples // max(1, sizes.folds)
@@ -255,7 +258,7 @@ def _one_stage_flops(problem: str, sizes: TaskSizes, steps: Mapping[str, float],
     pass_flops
         Operations of one pass over all base kernels.
     """
-    svm = COMBINED_SVM * FLOPS_PER_NS * libsvm_path_cost(sizes.train, 1, 2)
+    svm = COMBINED_SVM_FACTOR * FLOPS_PER_NS * libsvm_path_cost(sizes.train, 1, 2)
     fit = svm if problem == "classification" else 2.0 / 3.0 * sizes.train**3
     return steps[problem] * (fit + pass_flops)
 

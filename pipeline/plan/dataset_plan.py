@@ -9,7 +9,7 @@ from kernel_pipeline.plan.follow_ups import with_follow_ups
 from kernel_pipeline.plan.gram_storage import GramStorage
 from kernel_pipeline.plan.graph import Graph
 from kernel_pipeline.plan.large_fits import smaller_memory, temporary_bytes
-from kernel_pipeline.plan.memory import fitting_rows
+from kernel_pipeline.plan.memory import rows_within_memory
 from kernel_pipeline.plan.methods import UnsupportedMethod
 from kernel_pipeline.plan.training_sizes import training_samples
 from kernel_pipeline.stages.fits import FitTask
@@ -70,7 +70,7 @@ class DatasetPlan:
         """Return the size of the temporary files of all workers, given the bytes that each may use, if known."""
         return temporary_bytes(self.stages["fits"], workers, limit)
 
-    def memory_problem(self, limit: int, workers: int) -> str:
+    def memory_shortage(self, limit: int, workers: int) -> str:
         """Return why the largest task does not fit in the memory of a worker; empty if it does."""
         size, stage = max((size, stage) for stage, size in self.memory.items())
         if size <= limit:
@@ -78,7 +78,7 @@ class DatasetPlan:
         if stage in ("tiles", "combine"):
             smaller = "a smaller [storage] tile"
         else:
-            rows = fitting_rows(self.info.rows, size, limit)
+            rows = rows_within_memory(self.info.rows, size, limit)
             smaller = f"fewer rows ({self.info.rows} now{f'; about {rows:,} would fit' if rows else ''})"
             if memory := smaller_memory(self.of(FitTask), training_samples(self.info, self.folds), limit):
                 smaller += f", or solve the fits in parts (--set fit.memory='{memory}')"
@@ -89,7 +89,7 @@ class DatasetPlan:
             f"{format_bytes(size)} each, or {smaller}"
         )
 
-    def disk_problem(self, free: int, where: str) -> str:
+    def disk_shortage(self, free: int, where: str) -> str:
         """Return why the arrays do not fit on the disk; empty if they do."""
         if self.disk_bytes <= free:
             return ""

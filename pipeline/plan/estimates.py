@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import NamedTuple, TypeVar
 
-import kernel_pipeline.plan.baseline_costs  # registers the work of its tasks, like the next one
+import kernel_pipeline.plan.baseline_costs  # registers cost models of tasks, as does the next import
 import kernel_pipeline.plan.panel_costs  # noqa: F401
 from kernel_pipeline.plan.costs import TaskSizes, requested_work, task_work
 from kernel_pipeline.plan.dataset_plan import DatasetPlan
@@ -29,7 +29,7 @@ class TaskTime:
     requested: float = 0.0
     """Estimated seconds of the tasks that the task is expected to request, if it is open-ended."""
     spreads: bool = False
-    """Whether it runs alone, with the memory and the cores of all workers."""
+    """Whether it may run alone, with the memory and the cores of all workers; estimates assume that it does."""
 
 
 def task_sizes(dataset: DatasetPlan) -> TaskSizes:
@@ -60,8 +60,8 @@ def task_times(
     for dataset in plan.datasets:
         sizes = task_sizes(dataset)
         for task in dataset.known_tasks(finished):
-            asks = task.is_open_ended and task.name not in finished
-            requested = rates.seconds(requested_work(task, sizes)) if asks else 0.0
+            will_request = task.is_open_ended and task.name not in finished
+            requested = rates.seconds(requested_work(task, sizes)) if will_request else 0.0
             seconds = rates.seconds(task_work(task, sizes))
             found[task.name] = TaskTime(task.stage, seconds, requested, task.may_spread)
     return found
@@ -103,7 +103,7 @@ class RemainingTime:
     >>> remaining = RemainingTime(estimates, "abcde")
     >>> remaining.seconds(workers=2) is None
     True
-    >>> remaining.finish("a", 3.0)
+    >>> remaining.add_finished("a", 3.0)
     >>> remaining.seconds(workers=2)
     6.0
     """
@@ -121,17 +121,17 @@ class RemainingTime:
         """Return the remaining time of a plan, given the reports of finished tasks."""
         found = cls(task_times(plan, finished=finished), pending)
         for name, report in finished.items():
-            found.finish(name, report.seconds, report.failed)
+            found.add_finished(name, report.seconds, report.failed)
         return found
 
-    def request(self, times: Mapping[str, TaskTime]) -> None:
+    def add_requested(self, times: Mapping[str, TaskTime]) -> None:
         """Add the tasks that a finished task has requested, with their estimated times."""
         for name in times.keys() - self._estimates.keys():
             self._estimates[name] = times[name]
             self._pending.add(name)
             self._add_pending(times[name], 1.0)
 
-    def finish(self, name: str, seconds: float, failed: str = "") -> None:
+    def add_finished(self, name: str, seconds: float, failed: str = "") -> None:
         """Add a finished task. The time of a failed task is not used, and tasks that are not planned are ignored."""
         if (time := self._estimates.get(name)) is None:
             return

@@ -71,7 +71,7 @@ def column_fit_bytes(sizes: Sizes, columns: int, predictions: int) -> int:
 
 
 def feature_fit_bytes(sizes: Sizes, train: int, predictions: int) -> int:
-    """Return the bytes of the arrays of a fit of a linear kernel on all features of a table."""
+    """Return the bytes of the arrays of a fit of a linear kernel on all features of a dataset."""
     if has_few_features(sizes.feature, train):
         return column_fit_bytes(sizes, sizes.feature, predictions)
     # The features as they are read, centered and scaled; the kernel of the training samples, and its alignment.

@@ -12,7 +12,7 @@ from kernel_pipeline.plan.fit_arrays import non_solver_bytes
 from kernel_pipeline.plan.gram_cells import fit_tasks
 from kernel_pipeline.plan.gram_storage import choose_storage
 from kernel_pipeline.plan.large_fits import FitMemory
-from kernel_pipeline.plan.memory import GramWorkload, gram_projection
+from kernel_pipeline.plan.memory import GramMemoryInputs, gram_projection
 from kernel_pipeline.plan.methods import PlannedMethod, dataset_targets, max_predictions, single_kernel_problems
 from kernel_pipeline.plan.stage_plan import (
     StagePlan,
@@ -55,7 +55,7 @@ def gram_stages(
     fit_memory = _fit_memory(config, dataset, info, sizes, families)
     combined = [(problem, rule) for problem, rule in rules if not fit_memory.is_in_parts(problem, rule)]
     if config.fit.has_final_fit and len(combined) < len(rules):
-        raise fit_memory.no_final_fit(dataset.name, dataset.task)
+        raise fit_memory.final_fit_error(dataset.name, dataset.task)
     stored = [(problem, rule.method_id) for problem, rule in combined]
     gram = choose_storage(config.storage, kept_bytes(info, families, sizes, stored))
     common: dict[str, Any] = {
@@ -67,25 +67,25 @@ def gram_stages(
         "repeats": repeats,
     }
     cell = common | {"fixed_test": dataset.fixed_test}
-    fitted = fitted_sets(info, folds, dataset.fixed_test, repeats)
+    fit_on = fitted_sets(info, folds, dataset.fixed_test, repeats)
     permuted: dict[str, Any] = {"permutations": planned_permutations(config)}
     blocks = tuple(target.columns for target in dataset_targets(dataset.task, info)) if sizes.permutation else ()
-    fits = fit_tasks(config.fit, cell, planned_permutations(config), methods, fitted, sizes, gram.recompute, fit_memory)
+    fits = fit_tasks(config.fit, cell, planned_permutations(config), methods, fit_on, sizes, gram.recompute, fit_memory)
     stages: dict[str, tuple[Task, ...]] = {
         "tiles": tuple(
-            TilesTask(**common, **permuted, fitted=samples, number=n, tiles=tiles, label_blocks=blocks)
-            for samples in dict.fromkeys(fitted)
+            TilesTask(**common, **permuted, fit_on=samples, number=n, tiles=tiles, label_blocks=blocks)
+            for samples in dict.fromkeys(fit_on)
             for n, tiles in _batches(sizes, sizes.kernel)
         ),
         "reduce": tuple(
             _reduce_task(cell | permuted, part, dataset, info, sizes, folds)
             for part in statistics_parts(info, folds, dataset.fixed_test, repeats)
         ),
-        **_weights_and_combine(common, permuted, sizes, rules, [] if gram.recompute else combined, fitted),
+        **_weights_and_combine(common, permuted, sizes, rules, [] if gram.recompute else combined, fit_on),
         "fits": fits,
     }
-    work = _workload(config.fit, dataset.task, methods, sizes, families, gram.recompute, fit_memory, fits)
-    return StagePlan(stages=stages, memory=gram_projection(work), sizes=sizes, gram=gram)
+    inputs = _memory_inputs(config.fit, dataset.task, methods, sizes, families, gram.recompute, fit_memory, fits)
+    return StagePlan(stages=stages, memory=gram_projection(inputs), sizes=sizes, gram=gram)
 
 
 def _fit_memory(
@@ -93,14 +93,14 @@ def _fit_memory(
 ) -> FitMemory:
     """Return the memory of the fits of a dataset."""
     # Based on all problems, so that adding a method does not change the tasks of the others.
-    by_rules = max(
+    predictions = max(
         len(target.columns) * len(config.fit.path(target.problem)) for target in dataset_targets(dataset.task, info)
     )
     train = fitted_samples(info, config.protocol.folds, config.fit.has_final_fit)
-    return FitMemory(config.fit.memory, train, non_solver_bytes(sizes, by_rules, columns_in_views(families)))
+    return FitMemory(config.fit.memory, train, non_solver_bytes(sizes, predictions, columns_in_views(families)))
 
 
-def _workload(
+def _memory_inputs(
     fit: Fit,
     problems: Sequence[str],
     methods: Sequence[PlannedMethod],
@@ -109,11 +109,11 @@ def _workload(
     recompute: bool,
     fit_memory: FitMemory,
     fits: Sequence[Task],
-) -> GramWorkload:
+) -> GramMemoryInputs:
     """Return what the memory of the tasks of a dataset depends on."""
     rules = [planned.method for planned in methods if isinstance(planned.method, WeightRule)]
     singles = single_kernel_problems(methods)
-    return GramWorkload(
+    return GramMemoryInputs(
         sizes=sizes,
         train=fit_memory.train,
         problems=problems,
@@ -166,7 +166,7 @@ def _reduce_task(
     widths = tuple(len(target.columns) for target in dataset_targets(dataset.task, info))
     return ReduceTask(
         **common,
-        fitted=part.fitted,
+        fit_on=part.fit_on,
         repeat=part.repeat,
         problems=tuple(dataset.task),
         folds=folds,
@@ -181,25 +181,25 @@ def _weights_and_combine(
     sizes: Sizes,
     rules: Sequence[tuple[str, WeightRule]],
     combined: Sequence[tuple[str, WeightRule]],
-    fitted: Sequence[TrainingFolds | None],
+    fit_on: Sequence[TrainingFolds | None],
 ) -> dict[str, tuple[Task, ...]]:
     """Return the tasks of two-stage methods up to their combined kernels, by stage.
 
     Parameters
     ----------
     rules, combined
-        Method keys: all, and those whose combined kernels are stored.
+        Pairs of a problem and a two-stage method: all of them, and those whose combined kernels are stored.
     """
 
     def batches_of(chosen: Sequence[tuple[str, WeightRule]]) -> list[dict[str, Any]]:
         return [
-            {**common, "fitted": fitted[trials[0]], "problem": problem, "method": rule, "trials": trials}
+            {**common, "fit_on": fit_on[trials[0]], "problem": problem, "method": rule, "trials": trials}
             for problem, rule in chosen
             for trials in weight_batches(sizes)
         ]
 
     # The batches do not depend on the methods, so that adding a method does not change the tasks of the others.
-    together = 1 if sizes.per_trial else len(fitted) // sizes.repeat
+    together = 1 if sizes.per_trial else len(fit_on) // sizes.repeat
     batches = _batches(sizes, sizes.kernel + together * ASSUMED_METHODS)
     return {
         "weights": tuple(WeightsTask(**batch, **permuted) for batch in batches_of(rules)),

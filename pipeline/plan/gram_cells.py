@@ -39,19 +39,19 @@ def fit_tasks(
     common: dict[str, Any],
     permutations: Permutations | None,
     methods: Sequence[PlannedMethod],
-    fitted: Sequence[TrainingFolds | None],
+    fit_on: Sequence[TrainingFolds | None],
     sizes: Sizes,
     recompute: bool,
     fit_memory: FitMemory,
 ) -> tuple[Task, ...]:
-    """Return the tasks that fit all cells, by method and trial."""
+    """Return the tasks that fit all cells, ordered by method and trial."""
     tasks: list[Task] = []
     for planned in with_shared_fits(methods):
-        for trial, training in enumerate(fitted):
+        for trial, training in enumerate(fit_on):
             cell = GramCell(
                 fit=fit,
                 target=planned.target,
-                common=common | {"trial": trial, "fitted": training},
+                common=common | {"trial": trial, "fit_on": training},
                 permutations=permutations,
                 sizes=sizes,
                 combined_trials=_combined_trials(sizes, trial) if recompute else (),
@@ -63,7 +63,7 @@ def fit_tasks(
 
 @singledispatch
 def gram_tasks(method: Method, cell: GramCell) -> Iterator[Task]:
-    """Yield the tasks that fit one cell: a single task, or one per batch of base kernels that are fitted separately."""
+    """Yield the tasks that fit one cell: one task, two for a ridge path in panels, or one per batch of base kernels."""
     raise NotImplementedError(f"no tasks are registered for methods like {method.name!r}")
 
 
@@ -74,14 +74,19 @@ def _(method: ReferenceMethod, cell: GramCell) -> Iterator[Task]:
 
 @gram_tasks.register
 def _(method: OneStageMethod, cell: GramCell) -> Iterator[Task]:
-    yield OneStageTask(**cell.fields(method), **cell.tested, values=cell.path(method), permutations=cell.permutations)
+    yield OneStageTask(
+        **cell.fields(method),
+        **cell.evaluation_fields,
+        values=cell.path(method),
+        permutations=cell.permutations,
+    )
 
 
 @gram_tasks.register
 def _(method: SingleKernelMethod, cell: GramCell) -> Iterator[Task]:
     fields = cell.kernel_fields(method)
     if method.has_rows:
-        yield BestSingleTask(**fields, **cell.tested)
+        yield BestSingleTask(**fields, **cell.evaluation_fields)
         return
     for number, batch in enumerate(kernel_batches(cell.sizes.kernel, cell.sizes.kernel_batch)):
         yield EachKernelTask(**fields, number=number, first=batch.start, count=len(batch))
@@ -92,11 +97,12 @@ def _(method: WeightRule, cell: GramCell) -> Iterator[Task]:
     # The fits of kernels with negative weights compute the alignments of their positive part.
     fields = cell.kernel_fields(method) | {"permutations": cell.permutations if method.any_sign else None}
     if not cell.fit_memory.is_in_parts(cell.target.problem, method):
-        yield FitTask(**fields, **cell.tested, trials=cell.combined_trials)
+        yield FitTask(**fields, **cell.evaluation_fields, trials=cell.combined_trials)
     elif cell.target.problem == "classification":
-        yield RowFitTask(**fields, metrics=cell.metrics, memory=cell.fit_memory.rows())
+        yield RowFitTask(**fields, metrics=cell.metrics, memory=cell.fit_memory.row_memory())
     else:
-        panels = cell.fit_memory.panels(cell.common["tile_size"], len(fields["values"]) * len(cell.target.columns))
+        systems = len(fields["values"]) * len(cell.target.columns)
+        panels = cell.fit_memory.panel_memory(cell.common["tile_size"], systems)
         yield LargeRidgesTask(**fields | {"metric": ""}, memory=panels)  # solutions need no metric
         yield PanelFitTask(**fields, metrics=cell.metrics, memory=panels)
 

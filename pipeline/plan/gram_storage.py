@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kernel_pipeline.cluster.quantities import parse_memory
-from kernel_pipeline.config.sweep import Storage
+from kernel_pipeline.config.sweep import StorageSettings
 from kernel_pipeline.text import format_bytes
 
 
@@ -22,11 +22,13 @@ class GramStorage:
     """Why they are kept or recomputed, as the end of a sentence."""
 
 
-def choose_storage(storage: Storage, kept_bytes: int) -> GramStorage:
+def choose_storage(storage: StorageSettings, kept_bytes: int) -> GramStorage:
     """Choose what is stored for a dataset, given the disk space that its Gram matrices and combined kernels need.
 
-    >>> choose_storage(Storage(keep_up_to="1 GiB"), 3 << 30).recompute, choose_storage(Storage(), 3 << 30).recompute
-    (True, False)
+    >>> choose_storage(StorageSettings(keep_up_to="1 GiB"), 3 << 30).recompute
+    True
+    >>> choose_storage(StorageSettings(), 3 << 30).recompute
+    False
     """
     if storage.gram != "auto":
         return GramStorage(storage.gram == "recompute", kept_bytes, f"since [storage] gram = {storage.gram!r}")

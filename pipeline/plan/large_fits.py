@@ -18,16 +18,16 @@ from kernel_pipeline.stages.panel_fits import PanelFitTask, PanelTask
 from kernel_pipeline.stages.row_fits import RowFitTask
 from kernel_pipeline.stages.task import Task
 from kernel_pipeline.store.dataset_info import DatasetInfo
-from kernel_pipeline.tasks.arrays import FLOAT_BYTES as FLOAT
+from kernel_pipeline.tasks.arrays import FLOAT_BYTES
 from kernel_pipeline.tasks.learners.linear import has_few_features
 from kernel_pipeline.tasks.learners.panel_memory import PanelMemory
 from kernel_pipeline.tasks.learners.svm_rows import RowMemory
 from kernel_pipeline.tasks.weights.method import METHODS, Method
 
-# Memory of a fit in one piece, in float64 values per pair of training samples.
-NUMBERS_PER_PAIR = {"regression": 1.3, "classification": 2.2}
+# Memory of a fit in one piece, in float64 values per entry of the kernel of the training samples.
+VALUES_PER_ENTRY = {"regression": 1.3, "classification": 2.2}
 # Fraction of the limit that the arrays of a solver may always use.
-MIN_ARRAYS = 0.25
+MIN_SOLVER_FRACTION = 0.25
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class FitMemory:
     limit: str
     """Value of `[fit] memory`."""
     train: int
-    """Size of the largest training set."""
+    """Largest number of samples that a model is fitted to."""
     other_bytes: int = 0
     """Bytes that a worker process needs in addition to the arrays of a solver."""
 
@@ -47,7 +47,7 @@ class FitMemory:
         >>> FitMemory("1 GiB", 12_000).needed("regression")
         1497600000
         """
-        return int(FLOAT * NUMBERS_PER_PAIR[problem] * self.train**2)
+        return int(FLOAT_BYTES * VALUES_PER_ENTRY[problem] * self.train**2)
 
     @property
     def solver_limit(self) -> int:
@@ -59,7 +59,7 @@ class FitMemory:
         16
         """
         limit = parse_memory(self.limit)
-        return max(limit - self.other_bytes, int(MIN_ARRAYS * limit))
+        return max(limit - self.other_bytes, int(MIN_SOLVER_FRACTION * limit))
 
     def exceeds(self, problem: str) -> bool:
         """Return whether a fit in one piece needs more than the limit."""
@@ -69,7 +69,7 @@ class FitMemory:
         """Return whether the fits of a method are solved in parts."""
         return method.can_fit_in_parts and self.exceeds(problem)
 
-    def rows(self) -> RowMemory:
+    def row_memory(self) -> RowMemory:
         """Divide the memory of a support vector machine that is fitted from rows of the kernel.
 
         Raises
@@ -79,12 +79,12 @@ class FitMemory:
         """
         found = RowMemory.of(self.solver_limit, self.train)
         if found is None:
-            raise self._too_small(
-                RowMemory.smallest(self.train), f"a few rows of the kernel of {self.train:,} training samples"
+            raise self._too_small_error(
+                RowMemory.min_bytes(self.train), f"a few rows of the kernel of {self.train:,} training samples"
             )
         return found
 
-    def panels(self, tile_size: int, systems: int) -> PanelMemory:
+    def panel_memory(self, tile_size: int, systems: int) -> PanelMemory:
         """Divide the memory of a ridge path whose kernel is held in panels.
 
         Parameters
@@ -103,10 +103,10 @@ class FitMemory:
         found = PanelMemory.of(self.solver_limit, self.train, side, systems, self.other_bytes)
         if found is None:
             rows = f"a few rows of tiles of size {side} for {self.train:,} training samples"
-            raise self._too_small(PanelMemory.smallest(self.train, side), rows, ", or a smaller [storage] tile")
+            raise self._too_small_error(PanelMemory.min_bytes(self.train, side), rows, ", or a smaller [storage] tile")
         return found
 
-    def no_final_fit(self, dataset: str, problems: Sequence[str]) -> ConfigError:
+    def final_fit_error(self, dataset: str, problems: Sequence[str]) -> ConfigError:
         """Return the error for a final fit of a dataset whose fits are solved in parts."""
         size = format_memory(max(map(self.needed, problems)))
         return ConfigError(
@@ -121,11 +121,11 @@ class FitMemory:
         systems = [
             (fit.memory, len(fit.values) * len(fit.target.columns)) for fit in fits if isinstance(fit, PanelTask)
         ]
-        return max([*rows, *(panels.needed(count) for panels, count in systems)], default=0)
+        return max([*rows, *(panels.needed_bytes(count) for panels, count in systems)], default=0)
 
-    def _too_small(self, arrays: int, what: str, otherwise: str = "") -> ConfigError:
+    def _too_small_error(self, arrays: int, what: str, otherwise: str = "") -> ConfigError:
         """Return the error for a limit that is too small, given the bytes that the arrays of a solver need."""
-        size = format_memory(min(arrays + self.other_bytes, math.ceil(arrays / MIN_ARRAYS)))
+        size = format_memory(min(arrays + self.other_bytes, math.ceil(arrays / MIN_SOLVER_FRACTION)))
         return ConfigError(
             f"fit.memory = {self.limit!r} is too small to solve the fits in parts: {what} would not fit. Use at least "
             f"{size!r}, for example with --set fit.memory='{size}'{otherwise}"
@@ -166,10 +166,10 @@ def without_large_baselines(
         The methods that are used, and those that are left out.
     """
     kept, left_out = [], []
-    shares = any(METHODS[name].fits_each_kernel for name in listed)
+    has_single_fits = any(METHODS[name].fits_each_kernel for name in listed)  # which baselines can use as well
     for planned in methods:
         method, problem = planned.method, planned.target.problem
-        single = method.fits_each_kernel and not shares
+        single = method.fits_each_kernel and not has_single_fits
         linear = method.reads_features and not has_few_features(features, fit_memory.train)
         if method.name not in listed and (single or linear) and fit_memory.exceeds(problem):
             samples, limit = fit_memory.train, fit_memory.limit

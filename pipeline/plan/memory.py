@@ -41,12 +41,12 @@ SUMS = ("sums/products", "sums/labels", "sums/rows", "sums/diagonal")
 
 
 @dataclass(frozen=True, kw_only=True)
-class GramWorkload:
+class GramMemoryInputs:
     """What the memory of the tasks of a dataset with Gram families depends on."""
 
     sizes: Sizes
     train: int
-    """Size of the largest training set."""
+    """Largest number of samples that a model is fitted to."""
     problems: Sequence[str]
     square_problems: Sequence[str]
     """Problems whose fits hold the combined kernel of the training samples."""
@@ -82,52 +82,52 @@ class GramWorkload:
         return COPIES_READ * self.gram_chunk_bytes
 
 
-def gram_projection(work: GramWorkload) -> dict[str, int]:
-    """Return the peak bytes of a worker process while it runs one task of each stage."""
-    sizes, trials = work.sizes, _trials_together(work.sizes)
+def gram_projection(inputs: GramMemoryInputs) -> dict[str, int]:
+    """Return, for each stage, the peak bytes of a worker process that runs one of its tasks."""
+    sizes, trials = inputs.sizes, _trials_together(inputs.sizes)
     weights, labels = array_spec(WEIGHTS, "{method}").array_bytes(sizes), label_bytes(sizes)
     combined_chunk = array_spec(COMBINED, "{method}").chunk_bytes(sizes)
     needed = {
-        "tiles": tile_input_bytes(sizes, work.view_columns)
-        + COPIES_WRITTEN * (chunk_bytes(sizes, STATISTICS, SUMS) + (0 if work.recompute else work.gram_chunk_bytes))
+        "tiles": tile_input_bytes(sizes, inputs.view_columns)
+        + COPIES_WRITTEN * (chunk_bytes(sizes, STATISTICS, SUMS) + (0 if inputs.recompute else inputs.gram_chunk_bytes))
         + _regrouped_bytes(sizes)
         + labels,
         "reduce": labels + _reduce_bytes(sizes),
         "weights": COPIES_READ * trials * chunk_bytes(sizes, STATISTICS, (*SOLVER_ARRAYS, *PERMUTED))
         + COPIES_SOLVING * array_spec(STATISTICS, "M").chunk_bytes(sizes)
         + COPIES_WRITTEN * weights,
-        "combine": COPIES_READ * work.gram_chunk_bytes
+        "combine": COPIES_READ * inputs.gram_chunk_bytes
         + (trials + 2) * combined_chunk
-        + (work.rules + COPIES_READ) * weights,
-        "fits": labels + _gram_fit_bytes(work),
+        + (inputs.rules + COPIES_READ) * weights,
+        "fits": labels + _gram_fit_bytes(inputs),
     }
-    if work.recompute:
+    if inputs.recompute:
         del needed["combine"]
-    problems = work.problems if work.reads_base or work.any_sign else work.square_problems
-    projected = _projected(needed, problems, work.train)
-    if work.in_parts_bytes:  # `in_parts_bytes` includes the cache of support vector machines
-        in_parts = work.in_parts_bytes + non_solver_bytes(sizes, work.predictions, work.view_columns)
+    problems = inputs.problems if inputs.reads_base or inputs.any_sign else inputs.square_problems
+    projected = _projected(needed, problems, inputs.train)
+    if inputs.in_parts_bytes:  # `in_parts_bytes` includes the cache of support vector machines
+        in_parts = inputs.in_parts_bytes + non_solver_bytes(sizes, inputs.predictions, inputs.view_columns)
         projected["fits"] = max(projected["fits"], in_parts)
     return projected
 
 
-def _gram_fit_bytes(work: GramWorkload) -> int:
+def _gram_fit_bytes(inputs: GramMemoryInputs) -> int:
     """Return the bytes of the largest fit of a dataset with Gram families, without the labels."""
-    sizes, train, predictions, tile = work.sizes, work.train, work.predictions, work.tile_bytes
+    sizes, train, predictions, tile = inputs.sizes, inputs.train, inputs.predictions, inputs.tile_bytes
     combined_chunk = array_spec(COMBINED, "{method}").chunk_bytes(sizes)
-    fits = square_fit_bytes(sizes, train, work.square_problems, predictions)
+    fits = square_fit_bytes(sizes, train, inputs.square_problems, predictions)
     fits += (COPIES_COMBINED + _trials_together(sizes)) * combined_chunk
-    fits += stored_prediction_bytes(sizes) + (tile if work.recompute else 0)
-    if work.singles:  # the tiles of one batch of base kernels, of which the upper triangle is kept
+    fits += stored_prediction_bytes(sizes) + (tile if inputs.recompute else 0)
+    if inputs.singles:  # the tiles of one batch of base kernels, of which the upper triangle is kept
         kept = FLOAT_BYTES * sizes.kernel_batch * sizes.sample**2 // 2 if sizes.kernel_batch > 1 else 0
         statistics = COPIES_READ * chunk_bytes(sizes, STATISTICS, SOLVER_ARRAYS)
         statistics += COPIES_WRITTEN * array_spec(WEIGHTS, "{method}").array_bytes(sizes)
-        fits = max(fits + kept + (0 if work.recompute else tile), statistics)
-    if work.reads_features:
+        fits = max(fits + kept + (0 if inputs.recompute else tile), statistics)
+    if inputs.reads_features:
         fits = max(fits, feature_fit_bytes(sizes, train, predictions))
-    if work.any_sign:
+    if inputs.any_sign:
         fits = max(fits, tile + signed_bytes(sizes.sample, train, predictions))
-    if work.reads_base:
+    if inputs.reads_base:
         fits = max(fits, tile + base_kernel_bytes(sizes, train) + fit_bytes(sizes, train, predictions))
     return fits
 
@@ -135,12 +135,12 @@ def _gram_fit_bytes(work: GramWorkload) -> int:
 def rank_one_projection(
     sizes: Sizes, train: int, problems: Sequence[str], predictions: int, needs_m: bool
 ) -> dict[str, int]:
-    """Return the peak bytes of a worker process while it runs one task of each stage of a rank-one family.
+    """Return, for each stage of a rank-one family, the peak bytes of a worker process that runs one of its tasks.
 
     Parameters
     ----------
     train
-        Size of the largest training set.
+        Largest number of samples that a model is fitted to.
     predictions
         Largest number of predictions per sample of a path.
     needs_m
@@ -165,13 +165,22 @@ def rank_one_projection(
     return _projected(needed, problems, train)
 
 
-def fitting_rows(rows: int, size: int, limit: int) -> int:
-    """Return about how many rows would fit in a memory limit, given the bytes of a fit; 0 if no rows would fit.
+def rows_within_memory(rows: int, size: int, limit: int) -> int:
+    """Estimate the number of rows with which a task stays within a memory limit; 0 if no number does.
 
-    The memory of a fit grows with the square of the rows, apart from the memory that each process reserves.
+    The memory grows with the square of the rows, apart from the memory that each process reserves.
 
-    >>> fitting_rows(20_000, RESERVED + (16 << 30), RESERVED + (4 << 30)), fitting_rows(20_000, 2 * RESERVED, RESERVED)
-    (10000, 0)
+    Parameters
+    ----------
+    rows, size
+        Number of rows of the dataset, and the bytes that the task needs with all of them.
+
+    Examples
+    --------
+    >>> rows_within_memory(20_000, RESERVED + (16 << 30), RESERVED + (4 << 30))
+    10000
+    >>> rows_within_memory(20_000, 2 * RESERVED, RESERVED)
+    0
     """
     return int(rows * (max(0, limit - RESERVED) / max(1, size - RESERVED)) ** 0.5)
 
@@ -198,8 +207,8 @@ def _reduce_bytes(sizes: Sizes) -> int:
 def _regrouped_bytes(sizes: Sizes) -> int:
     """Return the bytes that the sums of a tile need if its samples are sorted by their folds in several repeats.
 
-    These are the sums of the further repeats, products of kernels by classes of samples, a copy of the tile, parts of
-    which are sorted, and permutations of the labels with their products.
+    These are the sums of the repeats, products of kernels over groups of samples that share their folds, a copy of the
+    tile with its sorted parts, and permutations of the labels with their products.
     """
     if sizes.repeat == 1 and not sizes.permutation:
         return 0

@@ -71,7 +71,7 @@ def plan_methods(
 
 
 def single_kernel_problems(methods: Sequence[PlannedMethod]) -> tuple[str, ...]:
-    """Return the problems for which base kernels are fitted separately."""
+    """Return the problems for which a predictor is fitted with each base kernel separately."""
     found = (planned.target.problem for planned in methods if planned.method.fits_each_kernel)
     return tuple(dict.fromkeys(found))
 

@@ -86,16 +86,15 @@ class Plan:
 
     def check_memory(self, limit: int, workers: int) -> None:
         """Raise a `TooLargeError` if a task does not fit in the memory of a worker."""
-        found = [dataset.memory_problem(limit, workers) for dataset in self.datasets]
-        problems = [problem for problem in found if problem]
-        if problems:
+        shortages = [text for dataset in self.datasets if (text := dataset.memory_shortage(limit, workers))]
+        if shortages:
             others = "\n`pipeline run` with --skip-too-large leaves out such datasets and runs the others"
-            raise TooLargeError("\n".join(problems) + (others if len(problems) < len(found) else ""))
+            raise TooLargeError("\n".join(shortages) + (others if len(shortages) < len(self.datasets) else ""))
 
     def check_disk(self, free: int, where: str) -> None:
         """Raise a `TooLargeError` if the arrays do not fit on the disk."""
-        if problem := self.disk_problem(free, where):
-            raise TooLargeError(problem)
+        if shortage := self.disk_shortage(free, where):
+            raise TooLargeError(shortage)
 
     def temporary_bytes(self, workers: int, limit: int | None) -> int:
         """Return the size of the temporary files of all workers, given the bytes that each may use, if known."""
@@ -107,12 +106,12 @@ class Plan:
         if needed > free:
             raise TooLargeError(
                 f"the fits that are solved in parts need temporary files of {format_bytes(needed)} for {workers} "
-                f"worker(s), but {where} has {format_bytes(free)} free. Choose another folder with the environment "
+                f"worker(s), but {where} has {format_bytes(free)} free. Choose another directory with the environment "
                 "variable TMPDIR, or use fewer workers (--workers), or more memory, so that the workers hold the "
                 "kernels in their memory"
             )
 
-    def disk_problem(self, free: int, where: str) -> str:
+    def disk_shortage(self, free: int, where: str) -> str:
         """Return why the arrays of all datasets do not fit on the disk; empty if they do."""
         if self.disk_bytes <= free:
             return ""

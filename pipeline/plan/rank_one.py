@@ -40,7 +40,7 @@ def rank_one_stages(config: Config, dataset: Dataset, info: DatasetInfo, methods
     folds, targets = config.protocol.folds, dataset_targets(dataset.task, info)
     common: dict[str, Any] = {"dataset": dataset.name, "fingerprint": info.fingerprint}
     common |= {"fixed_test": dataset.fixed_test, "repeats": config.protocol.repeats}
-    fitted = fitted_sets(info, folds, dataset.fixed_test, config.protocol.repeats)
+    fit_on = fitted_sets(info, folds, dataset.fixed_test, config.protocol.repeats)
     train = training_samples(info, folds)
     few_columns = len(info.kernels) < train
     sizes = Sizes(
@@ -60,7 +60,7 @@ def rank_one_stages(config: Config, dataset: Dataset, info: DatasetInfo, methods
     stages: dict[str, tuple[Task, ...]] = {
         "tiles": (),
         "reduce": tuple(
-            RankOneStatisticsTask(**common, fitted=part.fitted, repeat=part.repeat, targets=targets, folds=folds)
+            RankOneStatisticsTask(**common, fit_on=part.fit_on, repeat=part.repeat, targets=targets, folds=folds)
             for part in statistics_parts(info, folds, dataset.fixed_test, config.protocol.repeats)
         ),
         "weights": (),
@@ -68,13 +68,13 @@ def rank_one_stages(config: Config, dataset: Dataset, info: DatasetInfo, methods
         "fits": tuple(
             task
             for planned in with_shared_fits(methods)
-            for trial in range(len(fitted))
+            for trial in range(len(fit_on))
             for task in rank_one_tasks(
                 planned.method,
                 RankOneCell(
                     fit=config.fit,
                     target=planned.target,
-                    common=common | {"trial": trial, "fitted": fitted[trial]},
+                    common=common | {"trial": trial, "fit_on": fit_on[trial]},
                     permutations=planned_permutations(config),
                     sizes=sizes,
                     few_columns=few_columns,
@@ -111,7 +111,7 @@ def _(method: ReferenceMethod, cell: RankOneCell) -> Iterator[Task]:
 def _(method: OneStageMethod, cell: RankOneCell) -> Iterator[Task]:
     yield RankOneOneStageTask(
         **cell.fields(method),
-        **cell.tested,
+        **cell.evaluation_fields,
         values=cell.path(method),
         permutations=cell.permutations,
         few_columns=cell.few_columns,
@@ -122,7 +122,7 @@ def _(method: OneStageMethod, cell: RankOneCell) -> Iterator[Task]:
 def _(method: SingleKernelMethod, cell: RankOneCell) -> Iterator[Task]:
     fields = cell.kernel_fields(method)
     if method.has_rows:
-        yield RankOneBestSingleTask(**fields, **cell.tested, n_kernels=cell.sizes.kernel)
+        yield RankOneBestSingleTask(**fields, **cell.evaluation_fields, n_kernels=cell.sizes.kernel)
         return
     for number, batch in enumerate(kernel_batches(cell.sizes.kernel, cell.sizes.kernel_batch)):
         yield RankOneEachKernelTask(**fields, number=number, first=batch.start, count=len(batch))
@@ -132,7 +132,7 @@ def _(method: SingleKernelMethod, cell: RankOneCell) -> Iterator[Task]:
 def _(method: WeightRule, cell: RankOneCell) -> Iterator[Task]:
     yield RankOneFitTask(
         **cell.kernel_fields(method) | {"values": cell.path(method)},
-        **cell.tested,
+        **cell.evaluation_fields,
         permutations=cell.permutations,
         few_columns=cell.few_columns,
     )

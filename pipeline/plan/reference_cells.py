@@ -4,7 +4,7 @@ from kernel_pipeline.plan.cells import PlannedCell
 from kernel_pipeline.stages.references import ReferenceTask
 from kernel_pipeline.tasks.learners.reference import ReferenceMethod
 
-SHARED = ("dataset", "fingerprint", "fixed_test", "repeats", "fitted", "trial")
+SHARED = ("dataset", "fingerprint", "fixed_test", "repeats", "fit_on", "trial")
 
 
 def reference_task(method: ReferenceMethod, cell: PlannedCell, rank_one: bool = False) -> ReferenceTask:
@@ -18,7 +18,7 @@ def reference_task(method: ReferenceMethod, cell: PlannedCell, rank_one: bool = 
     fields = cell.fields(method)
     return ReferenceTask(
         **{key: fields[key] for key in (*SHARED, "target", "method", "metric")},
-        **cell.tested,
+        **cell.evaluation_fields,
         values=tuple(value for values in cell.path(method) for value in values),
         class_weight=cell.fit.class_weights(cell.target.problem) if method.is_regularised else None,
         rank_one=rank_one and method.reads_features,

@@ -30,8 +30,8 @@ class StatisticsPart:
     """What distinguishes a statistics task from the others of its dataset."""
 
     repeat: int
-    fitted: TrainingFolds | None = None
-    """Training set that data-dependent steps are fitted to; None for all samples."""
+    fit_on: TrainingFolds | None = None
+    """Training set to which data-dependent steps are fitted; None for all samples."""
 
 
 def fitted_sets(info: DatasetInfo, folds: int, fixed_test: bool, repeats: int = 1) -> list[TrainingFolds | None]:
@@ -42,7 +42,7 @@ def fitted_sets(info: DatasetInfo, folds: int, fixed_test: bool, repeats: int = 
 def statistics_parts(info: DatasetInfo, folds: int, fixed_test: bool, repeats: int = 1) -> list[StatisticsPart]:
     """Return what distinguishes the statistics tasks of a dataset."""
     if info.per_trial:
-        return [StatisticsPart(fitted.repeat, fitted) for fitted in training_folds(folds, fixed_test, repeats)]
+        return [StatisticsPart(fit_on.repeat, fit_on) for fit_on in training_folds(folds, fixed_test, repeats)]
     return [StatisticsPart(repeat) for repeat in range(repeats)]
 
 

@@ -41,7 +41,7 @@ class BestMethod:
     rivals: tuple[Rival, ...]
 
     @property
-    def undistinguished(self) -> tuple[str, ...]:
+    def indistinguishable(self) -> tuple[str, ...]:
         """Return the other methods that have errors and cannot be distinguished from the best one."""
         return tuple(rival.method for rival in self.rivals if not np.isnan(rival.error) and not rival.p_value < LEVEL)
 

@@ -1,4 +1,4 @@
-"""Collect the results of the cells of a finished run: their fits and their weights."""
+"""Collect the results of the cells of a run: their fits and their weights."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

@@ -29,10 +29,10 @@ def read_result(task: Task, entry: TaskReport, kind: type[R]) -> R:
     return found
 
 
-def result_problem(dataset: DatasetPlan, task: Task, entry: TaskReport) -> str:
-    """Return the reason why a task could not have written the result of its ledger entry; empty if valid.
+def invalid_result_reason(dataset: DatasetPlan, task: Task, entry: TaskReport) -> str:
+    """Return why the result in a ledger entry is invalid; empty if it is valid.
 
-    The entry of a task that failed has no result.
+    A failed task has no result, so its entry is valid.
     """
     if entry.failed:
         return ""

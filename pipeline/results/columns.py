@@ -40,18 +40,18 @@ class Column:
     unit: str = ""
     """Unit of the values; empty for text and for numbers without a unit."""
     meaning: str = ""
-    gaps: bool = False
+    nullable: bool = False
     """Whether values may be missing, because they are not defined or their cell failed."""
 
     @property
     def pandas_type(self) -> str | None:
         """Return the type of the column in a DataFrame; None for text."""
-        return PANDAS_TYPES.get((self.dtype, self.gaps))
+        return PANDAS_TYPES.get((self.dtype, self.nullable))
 
-    def found_in(self, names: Iterable[str]) -> "list[Column]":
-        """Return the column itself or, if its name ends with a placeholder, one column per name that matches it.
+    def expand(self, names: Iterable[str]) -> "list[Column]":
+        """Return one column per name that matches the placeholder of the column; without one, the column itself.
 
-        >>> [column.name for column in Column("score_<class>", "number").found_in(["score_a", "trial", "score_b"])]
+        >>> [column.name for column in Column("score_<class>", "number").expand(["score_a", "trial", "score_b"])]
         ['score_a', 'score_b']
         """
         prefix, placeholder, _ = self.name.partition("<")
@@ -86,7 +86,7 @@ def metric_columns() -> tuple[Column, ...]:
             meaning += "; empty for more than two classes"
         if metric.needs_probabilities:
             meaning += "; empty for support vector machines, whose decision values are not probabilities"
-        found.append(Column(metric.name, "number", unit, meaning, gaps=True))
+        found.append(Column(metric.name, "number", unit, meaning, nullable=True))
     return tuple(found)
 
 
@@ -106,17 +106,17 @@ def grid_columns() -> tuple[Column, ...]:
             if grid.name in COLUMNS:
                 raise ValueError(f"the grid {grid.name!r} of {method.name} has the name of a column; rename it")
             found.setdefault(
-                grid.name, Column(grid.name, "number", "", f"{method.name}: {grid.description}", gaps=True)
+                grid.name, Column(grid.name, "number", "", f"{method.name}: {grid.description}", nullable=True)
             )
     return tuple(found.values())
 
 
-def _register(name: str, dtype: ColumnType, unit: str, meaning: str, gaps: bool = False) -> None:
-    COLUMNS.register(name)(Column(name, dtype, unit, meaning, gaps))
+def _register(name: str, dtype: ColumnType, unit: str, meaning: str, nullable: bool = False) -> None:
+    COLUMNS.register(name)(Column(name, dtype, unit, meaning, nullable))
 
 
 def _number(name: str, unit: str, meaning: str) -> None:
-    _register(name, "number", unit, meaning, gaps=True)
+    _register(name, "number", unit, meaning, nullable=True)
 
 
 def _text(name: str, meaning: str) -> None:
@@ -163,15 +163,17 @@ _number(
 )
 
 # Fits and weights
-_number("regularisation", "", "regularisation value of the method: ridge, C, bound of the weights or gamma''")
-_register("n_kernels", "integer", "kernels", "number of base kernels", gaps=True)
-_register("n_active", "integer", "kernels", "number of base kernels whose weight is not zero", gaps=True)
+_number(
+    "regularisation", "", "regularisation value of the method: ridge, C, Lambda (l1-svm, l2-krr) or gamma2 (align-krr)"
+)
+_register("n_kernels", "integer", "kernels", "number of base kernels", nullable=True)
+_register("n_active", "integer", "kernels", "number of base kernels whose weight is not zero", nullable=True)
 _number(
     "certificate",
     "",
     "how far the solution is from optimal: relative duality gap, KKT residual or residual of a ridge fit",
 )
-_register("at_edge", "boolean", "", "whether the regularisation value is the first or last of its grid", gaps=True)
+_register("at_edge", "boolean", "", "whether the regularisation value is the first or last of its grid", nullable=True)
 
 # Theorems, evaluated on the training set
 _number("predictor_error", ERROR_UNIT, "error of the alignment predictor on the test fold")
@@ -216,7 +218,7 @@ _register(
     "integer",
     "",
     "1 if the error of `other` is smaller by the paper's t-test at level 0.1, else 0; empty if the test is not defined",
-    gaps=True,
+    nullable=True,
 )
 
 # Ranks over datasets
@@ -231,8 +233,12 @@ _number("p_nemenyi", "", "p-value of the Nemenyi test of equal average ranks of 
 # Predictions and weights
 _text("role", "validation or test: the fold that the sample is in")
 _register("row", "integer", "", "number of the row in the source, from 0")
-_number("true", ERROR_UNIT, "label: -1 or +1 for two classes, the number of the class, from 0, for more classes")
-_number("prediction", ERROR_UNIT, "prediction of the chosen fit, coded like the label")
+_number(
+    "true",
+    "same as labels",
+    "label of a regression; -1 or +1 for two classes; the number of the class, from 0, for more classes",
+)
+_number("prediction", "same as labels", "prediction of the chosen fit, coded like the label")
 _number("decision", "", "decision value for two classes; the prediction is +1 if it is at least 0")
 _number("decision_<class>", "", "one column for each of more than two classes: 1 for the predicted class, else 0")
 _text("true_class", "label of the true class; several labels that form one class are separated by commas")
@@ -253,7 +259,7 @@ _register(
     "integer",
     "",
     "sign of the covariance of the column with the label on the training set; only for rank-one kernels and one label",
-    gaps=True,
+    nullable=True,
 )
 
 # Timings

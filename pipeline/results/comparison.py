@@ -13,7 +13,8 @@ from kernel_pipeline.store.reports import OK
 
 GROUP = ["dataset", "task", "metric"]
 HEADING = ("methods", "trials", "difference", "90 % interval", "paired t-test", "corrected test", "Holm")
-NO_TEST = "--"
+DIAGONAL = "--"
+"""Entry of a method compared with itself; a test that is not defined is empty."""
 EXPLANATION = (
     "difference: mean of the error of the first method minus that of the second; paired t-test: one-sided, for a "
     "smaller error of the first method; corrected test: Nadeau and Bengio, two-sided; Holm: the corrected test, "
@@ -27,7 +28,7 @@ def compare_methods(rows: pd.DataFrame, test_ratios: Mapping[str, float]) -> pd.
     Parameters
     ----------
     rows
-        The table `rows`. A failed trial of one of two methods is left out of their comparison.
+        The table `rows`. A trial in which either method failed is left out of the comparison of the two.
     test_ratios
         Number of test samples per training sample, by dataset; NaN if the corrected test does not apply.
     """
@@ -151,4 +152,4 @@ def _matrices(entries: pd.DataFrame) -> Iterator[tuple[str, list[str], list[list
             (record["method"], record["other"]): "" if pd.isna(entry := record["other_is_better"]) else str(entry)
             for record in part.to_dict("records")
         }
-        yield title, methods, [[row, *(found.get((row, other), NO_TEST) for other in methods)] for row in methods]
+        yield title, methods, [[row, *(found.get((row, other), DIAGONAL) for other in methods)] for row in methods]

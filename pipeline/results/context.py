@@ -77,7 +77,7 @@ def conform(table: Table, frame: pd.DataFrame) -> pd.DataFrame:
     ValueError
         If a column is missing or unknown.
     """
-    columns = [found for column in table.columns for found in column.found_in(map(str, frame))]
+    columns = [found for column in table.columns for found in column.expand(map(str, frame))]
     names = [column.name for column in columns]
     if unknown := [str(name) for name in frame if name not in names]:
         raise ValueError(

@@ -130,11 +130,11 @@ def _majority_notes(
         return
     for method, found in learned.items():
         if len(found) == dataset.trials and _is_majority(found):
-            yield Note(dataset.name, f"it predicts {text}", problem, method)
+            yield Note(dataset.name, f"the method predicts {text}", problem, method)
 
 
 def _null_notes(dataset: DatasetPlan, finished: Mapping[str, TaskReport]) -> Iterator[Note]:
-    """Yield the notes about alignments that do not exceed their level for permuted labels."""
+    """Yield the notes about alignments that do not exceed their 95 % quantile for permuted labels."""
     within: dict[tuple[str, str], int] = {}
     known = {task.name for task in dataset.tasks} & finished.keys()
     for cell in dataset_cells(dataset, finished) if len(known) == len(dataset.tasks) else ():
@@ -142,9 +142,10 @@ def _null_notes(dataset: DatasetPlan, finished: Mapping[str, TaskReport]) -> Ite
     for (problem, method), count in within.items():
         if count:
             text = (
-                f"the alignment on the test fold is within its level for permuted labels in {count} of {dataset.trials}"
+                "the alignment on the test fold does not exceed its 95 % quantile for permuted labels in "
+                f"{count} of {dataset.trials} trials"
             )
-            yield Note(dataset.name, f"{text} trials (95 % quantile)", problem, method)
+            yield Note(dataset.name, text, problem, method)
 
 
 def _excluded(problem: str, paths: Sequence[PathResult], trials: int) -> str:
@@ -160,13 +161,13 @@ def _excluded(problem: str, paths: Sequence[PathResult], trials: int) -> str:
         return ""
     values = ", ".join(f"{value:g}" for value in sorted(set().union(*excluded)))
     name, quantity, remedy = (
-        ("ridges", "residual", "raise 'from' of [fit] krr")
+        ("ridges", "residual", "raise fit.krr.from")
         if regression
-        else ("values of C", "duality gap", "decrease 'to' of [fit] svm")
+        else ("values of C", "duality gap", "lower fit.svm.to")
     )
     return (
-        f"{name} are excluded from the choice in {sum(map(bool, excluded))} of {trials} trials, since the relative "
-        f"{quantity} of their solution is above {limit:g} ({values}); {remedy}"
+        f"the {name} {values} are excluded from the choice in {sum(map(bool, excluded))} of {trials} trials, since the "
+        f"relative {quantity} of their solutions is above {limit:g}; {remedy}"
     )
 
 

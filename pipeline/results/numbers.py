@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 SUPERSCRIPTS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 POWER = re.compile(r"\^(-?\d+)")
-SIGNIFICANT = 3
-"""Significant digits of the largest number of a column."""
+DIGITS = 3
+"""Decimals of a column whose largest number is from 0.01 to 10, and else significant digits of its largest number."""
 MAX_DECIMALS = 6
 
 
@@ -22,11 +22,11 @@ def decimals_for(values: Iterable[float | None]) -> int:
     sizes = [abs(value) for value in values if value is not None and math.isfinite(value) and value != 0]
     largest = max(sizes, default=1.0)
     if 0.01 <= largest < 10:
-        return SIGNIFICANT
-    return min(max(SIGNIFICANT - 1 - math.floor(math.log10(largest)), 0), MAX_DECIMALS)
+        return DIGITS
+    return min(max(DIGITS - 1 - math.floor(math.log10(largest)), 0), MAX_DECIMALS)
 
 
-def format_number(value: float | None, decimals: int = SIGNIFICANT) -> str:
+def format_number(value: float | None, decimals: int = DIGITS) -> str:
     """Return a number with fixed decimals and a minus sign; empty for an undefined one.
 
     >>> format_number(-0.1234), format_number(12345.6, 1), format_number(float("nan"))

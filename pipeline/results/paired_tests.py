@@ -1,8 +1,9 @@
 """Test whether the errors of two methods differ, from the errors of both in the same trials.
 
 The training sets of trials overlap, so the differences of two methods are correlated, and the variance of their mean is
-larger than `s^2 / J` for J trials with the variance s^2. The paper's paired t-test ignores this. Nadeau and Bengio,
-"Inference for the Generalization Error" (Machine Learning 52, 2003), replace 1/J by `1/J + n_test/n_train`.
+larger than `s^2 / J`, where s^2 is the variance of the differences over J trials. The paper's paired t-test ignores
+this. Nadeau and Bengio, "Inference for the Generalization Error" (Machine Learning 52, 2003), replace 1/J by
+`1/J + n_test/n_train`.
 """
 
 from collections.abc import Sequence

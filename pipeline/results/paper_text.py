@@ -12,11 +12,11 @@ from kernel_pipeline.results.paper_tables import ALIGNMENT, CORRELATION, ERROR, 
 T = TypeVar("T")
 K = TypeVar("K", bound=Hashable)
 ROUNDING = 1e-9
-"""Tolerance of limits in standard deviations: printed numbers are decimals, which have no exact binary form."""
+"""Tolerance when a deviation is compared with a limit, since most of the printed decimals have no exact binary form."""
 EXPLANATION = (
-    "Each entry has our number, that of the paper with its standard deviation (in parentheses), and the difference in "
-    "units of this standard deviation. In matrices, 1 means that the method of the column has a significantly smaller "
-    "error than the method of the row; * marks entries that differ from the paper"
+    "Each entry shows the number of this run, that of the paper with its standard deviation (in parentheses), and the "
+    "difference in units of this standard deviation. In matrices, 1 means that the method of the column has a "
+    "significantly smaller error than the method of the row; * marks entries that differ from the paper"
 )
 TITLES = {
     CORRELATION: "correlation of the alignment and the accuracy of single kernels",
@@ -28,7 +28,7 @@ ORDERS = {CORRELATION: "correlations", ERROR: "errors", ALIGNMENT: "alignments"}
 
 
 @dataclass(frozen=True)
-class TextGrid:
+class TextTable:
     """One table as text."""
 
     title: str
@@ -38,7 +38,7 @@ class TextGrid:
     """Number of leading columns that contain names."""
 
 
-def paper_grids(numbers: Sequence[ComparedNumber]) -> list[TextGrid]:
+def comparison_tables(numbers: Sequence[ComparedNumber]) -> list[TextTable]:
     """Arrange compared numbers as in the paper: methods by datasets, and one matrix per dataset and problem."""
 
     def group(number: ComparedNumber) -> tuple[int, str, str, str]:
@@ -47,16 +47,17 @@ def paper_grids(numbers: Sequence[ComparedNumber]) -> list[TextGrid]:
         return number.paper.table, key.problem, key.measure, dataset
 
     return [
-        _grid(f"Table {table}, {', '.join(filter(None, (dataset, problem)))}: {TITLES[measure]}", part)
+        _table(f"Table {table}, {', '.join(filter(None, (dataset, problem)))}: {TITLES[measure]}", part)
         for (table, problem, measure, dataset), part in _grouped(numbers, group)
     ]
 
 
 def agreement(numbers: Sequence[ComparedNumber]) -> list[str]:
-    """Return sentences that count the numbers that agree with the paper, and list those that do not.
+    """Return sentences that state how many numbers agree with the paper, and list those that do not.
 
-    A number agrees if it is within one or two of the paper's standard deviations, and an order of two methods or an
-    entry of a matrix if it is the same. Numbers that are not defined in the run are counted separately.
+    Errors and alignments are counted within one and within two of the paper's standard deviations, and those beyond two
+    are listed. The order of two methods, or an entry of a matrix, agrees if it is the same in both. Numbers that are
+    not defined in the run are counted separately.
     """
     lines: list[str] = []
     for (table, measure), part in _grouped(numbers, lambda number: (number.paper.table, number.paper.key.measure)):
@@ -84,20 +85,21 @@ def _deviations(numbers: Sequence[ComparedNumber]) -> str:
         if abs(number.deviations) > 2 + ROUNDING
     ]
     text = f"{within[0]} of {len(numbers)} are within one standard deviation of the paper, {within[1]} within two"
-    return f"{text}. Outside: {', '.join(outside)}." if outside else f"{text}."
+    return f"{text}. More than two: {', '.join(outside)}." if outside else f"{text}."
 
 
 def _orders(orders: Sequence[ComparedOrder]) -> str:
     same = sum(order.agrees for order in orders)
-    places = _grouped(orders, lambda order: (order.key.dataset, order.key.problem))
-    whole = sum(all(order.agrees for order in part) for _, part in places)
+    groups = _grouped(orders, lambda order: (order.key.dataset, order.key.problem))
+    whole = sum(all(order.agrees for order in part) for _, part in groups)
     others = [
         f"{order.key.dataset} {order.key.problem} {order.key.method} < {order.key.other}"
         for order in orders
         if not order.agrees
     ]
     text = (
-        f"{same} of {len(orders)} pairs are as in the paper, all pairs on {whole} of {len(places)} datasets and tasks"
+        f"{same} of {len(orders)} pairs have the same order as in the paper; on {whole} of {len(groups)} combinations "
+        "of a dataset and a task, all pairs do"
     )
     return f"{text}. Different: {', '.join(others)}." if others else f"{text}."
 
@@ -105,7 +107,8 @@ def _orders(orders: Sequence[ComparedOrder]) -> str:
 def _entries(numbers: Sequence[ComparedNumber]) -> str:
     same = sum(number.agrees is True for number in numbers)
     others = [
-        f"{_dataset_and_problem(number)} {number.paper.key.method}, {number.paper.key.other} (ours {number.ours:.0f})"
+        f"{_dataset_and_problem(number)} {number.paper.key.method}, {number.paper.key.other} "
+        f"(this run: {number.ours:.0f})"
         for number in numbers
         if not number.agrees
     ]
@@ -117,7 +120,7 @@ def _dataset_and_problem(number: ComparedNumber) -> str:
     return f"{number.paper.key.dataset} {number.paper.key.problem}"
 
 
-def _grid(title: str, numbers: Sequence[ComparedNumber]) -> TextGrid:
+def _table(title: str, numbers: Sequence[ComparedNumber]) -> TextTable:
     is_matrix = numbers[0].paper.key.measure == OTHER_IS_BETTER
 
     def column(number: ComparedNumber) -> str:
@@ -126,7 +129,7 @@ def _grid(title: str, numbers: Sequence[ComparedNumber]) -> TextGrid:
     rows = list(dict.fromkeys(number.paper.key.method for number in numbers))
     columns = rows if is_matrix else list(dict.fromkeys(map(column, numbers)))
     shown = {(number.paper.key.method, column(number)): _shown(number) for number in numbers}
-    return TextGrid(
+    return TextTable(
         title,
         heading=["", *columns],
         rows=[[row, *(shown.get((row, name), "--" if row == name else "") for name in columns)] for row in rows],

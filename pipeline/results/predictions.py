@@ -66,5 +66,5 @@ def _held_out(dataset: DatasetPlan, fold: Integers, trial: int) -> tuple[NDArray
 def _read(store: RunStore, cell: Cell) -> Floats:
     task = cell.task
     name = f"{task.dataset}/{task.problem}/{task.method_id}"
-    values: Floats = store.read(PREDICTIONS, name, task.trial, undefined=True)
+    values: Floats = store.read(PREDICTIONS, name, task.trial, allow_nan=True)
     return values

@@ -22,7 +22,7 @@ class RunComparison:
     """Number of cells that only the second run has."""
 
     @property
-    def equal(self) -> int:
+    def n_equal(self) -> int:
         """Return the number of cells with exactly equal measures; two undefined ones are equal."""
         equal = pd.Series(True, index=self.cells.index)
         for measure in MEASURES:
@@ -30,7 +30,7 @@ class RunComparison:
             equal &= (first == second) | (first.isna() & second.isna())
         return int(equal.sum())
 
-    def largest(self, measure: str) -> float:
+    def max_abs_difference(self, measure: str) -> float:
         """Return the largest absolute difference of a measure; NaN if it is not defined in any cell."""
         return float(self.cells[f"{measure}_difference"].abs().max())
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from kernel_pipeline.results.view import Results
 from kernel_pipeline.stages.task import STAGES
 
-FOLLOW_UPS = "further tasks"
-"""Label of the tasks that open-ended tasks requested, which belong to no stage of the plan."""
+FOLLOW_UPS = "requested tasks"
+"""Label of the tasks that open-ended tasks requested during the run, and which are therefore not in the plan."""
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ MAX_VALUES = 20_000_000
 
 
 def read_rows(root: Storage) -> pd.DataFrame:
-    """Read the rows of a run; rows in metrics that are not registered are left out.
+    """Read the rows of a run; rows whose metric is not registered are left out.
 
     Tables of earlier versions, which had one repeat, have no column `repeat`; it is added.
     """
@@ -71,13 +71,13 @@ def read_table(root: Storage, key: str, required: Sequence[Column]) -> pd.DataFr
     if len(header) > MAX_COLUMNS or values > MAX_VALUES:
         found = f"it has {len(header):,} columns and {values:,} values"
         raise _refused(root, key, f"{found}; at most {MAX_COLUMNS:,} and {MAX_VALUES:,} are allowed")
-    given: dict[str, Any] = {
+    dtypes: dict[str, Any] = {
         name: column.pandas_type
         for name, column in COLUMNS.items()
-        if column.gaps and column.dtype in ("integer", "boolean") and name.encode() in header
+        if column.nullable and column.dtype in ("integer", "boolean") and name.encode() in header
     }
     try:
-        table = pd.read_csv(io.BytesIO(content), dtype=given)
+        table = pd.read_csv(io.BytesIO(content), dtype=dtypes)
     except (ValueError, RecursionError) as error:
         raise _refused(root, key, str(error)) from None
     if missing := [column.name for column in required if column.name not in table]:

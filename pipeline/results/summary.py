@@ -13,7 +13,7 @@ from kernel_pipeline.tasks.metrics import METRICS
 MEASURES = ("error", "alignment_test", "alignment_train")
 FAILED = "failed"
 UNDEFINED = "-"
-FITTED_ON = {"train": "to the training folds of each trial", "all": "to all samples, those of the test folds included"}
+FITTED_ON = {"train": "to the training folds of each trial", "all": "to all samples, including those of the test folds"}
 """What steps that depend on the data are fitted to, by the value of `fit_on`."""
 CAPTION = "above, alignment on the test fold below; mean ± standard deviation over {trials} trials"
 
@@ -35,62 +35,62 @@ def summarise(rows: pd.DataFrame) -> pd.DataFrame:
 
 def markdown(summary: pd.DataFrame) -> bytes:
     """Return a summary as Markdown, one table per metric."""
-    return "\n".join(map(_markdown, summary_grids(summary))).encode()
+    return "\n".join(map(_markdown, summary_tables(summary))).encode()
 
 
 def latex(summary: pd.DataFrame) -> bytes:
     """Return a summary as LaTeX, one table per metric."""
-    return "\n".join(map(_latex, summary_grids(summary))).encode()
+    return "\n".join(map(_latex, summary_tables(summary))).encode()
 
 
 @dataclass(frozen=True)
-class GridCell:
-    """One cell of a grid: mean and standard deviation of the error and of the alignment, as text."""
+class SummaryCell:
+    """One cell of a summary table: mean and standard deviation of the error and of the alignment, as text."""
 
     error: str
     alignment: str
     is_best: bool
 
     def shown(self, mark: str = "") -> str:
-        """Return the cell in the markup of rich, for a terminal, with a mark before the error."""
+        """Return the cell as markup of the library rich for the terminal, with a mark before the error."""
         error = f"{mark} {self.error}".lstrip()
         return f"[bold]{error}[/bold]\n{self.alignment}" if self.is_best else f"{error}\n{self.alignment}"
 
 
-LEFT_OUT = GridCell("-", "", is_best=False)
+LEFT_OUT = SummaryCell("-", "", is_best=False)
 
 
 @dataclass(frozen=True)
-class Grid:
+class SummaryTable:
     """Results of all methods (rows) on all datasets (columns) in one metric."""
 
     title: str
     metric: str
     methods: list[str]
     datasets: list[str]
-    cells: dict[tuple[str, str], GridCell]
+    cells: dict[tuple[str, str], SummaryCell]
     footnote: str = ""
 
-    def row(self, method: str) -> list[GridCell]:
-        """Return the grid cells of a method, which may be left out for some datasets."""
+    def row(self, method: str) -> list[SummaryCell]:
+        """Return the cells of a method, which may be left out for some datasets."""
         return [self.cells.get((method, dataset), LEFT_OUT) for dataset in self.datasets]
 
 
-def summary_grids(summary: pd.DataFrame) -> list[Grid]:
-    """Arrange a summary by method and dataset, one grid per metric."""
-    grids = []
+def summary_tables(summary: pd.DataFrame) -> list[SummaryTable]:
+    """Arrange a summary by method and dataset, one table per metric."""
+    tables = []
     for metric in summary["metric"].unique():
         records = summary[summary["metric"] == metric].to_dict("records")
         datasets = list(dict.fromkeys(str(record["dataset"]) for record in records))
         smallest = summary[summary["metric"] == metric].groupby("dataset")["error_mean"].min().to_dict()
-        grids.append(
-            Grid(
+        tables.append(
+            SummaryTable(
                 title=f"{_title(metric)} {CAPTION.format(trials=max(record['trials'] for record in records))}",
                 metric=str(metric),
                 methods=list(dict.fromkeys(str(record["method"]) for record in records)),
                 datasets=datasets,
                 cells={
-                    (str(record["method"]), str(record["dataset"])): GridCell(
+                    (str(record["method"]), str(record["dataset"])): SummaryCell(
                         error=_plus_minus(record["error_mean"], record["error_sd"], FAILED),
                         alignment=_plus_minus(record["alignment_test_mean"], record["alignment_test_sd"], UNDEFINED),
                         is_best=record["error_mean"] == smallest[str(record["dataset"])],
@@ -100,7 +100,7 @@ def summary_grids(summary: pd.DataFrame) -> list[Grid]:
                 footnote=_footnote(datasets, records),
             )
         )
-    return grids
+    return tables
 
 
 def _footnote(datasets: list[str], records: list[dict[Hashable, Any]]) -> str:
@@ -129,34 +129,34 @@ def _plus_minus(mean: float, deviation: float, placeholder: str) -> str:
     return f"{mean:{style}}" if pd.isna(deviation) else f"{mean:{style}} ± {deviation:{style}}"
 
 
-def _markdown(grid: Grid) -> str:
+def _markdown(table: SummaryTable) -> str:
     lines = [
-        f"{grid.title}.",
+        f"{table.title}.",
         "",
-        "| method | " + " | ".join(grid.datasets) + " |",
-        "|---" * (len(grid.datasets) + 1) + "|",
+        "| method | " + " | ".join(table.datasets) + " |",
+        "|---" * (len(table.datasets) + 1) + "|",
     ]
-    for method in grid.methods:
-        cells = grid.row(method)
+    for method in table.methods:
+        cells = table.row(method)
         lines.append(f"| {method} | " + " | ".join(f"{cell.error}<br>{cell.alignment}" for cell in cells) + " |")
-    lines += ["", grid.footnote] if grid.footnote else []
+    lines += ["", table.footnote] if table.footnote else []
     return "\n".join(lines) + "\n"
 
 
-def _latex(grid: Grid) -> str:
+def _latex(table: SummaryTable) -> str:
     def math(text: str) -> str:
         return "$" + text.replace("±", r"\pm") + "$" if "±" in text else text
 
     lines = [
-        f"% {grid.title}",
-        *([f"% {grid.footnote}"] if grid.footnote else []),
-        r"\begin{tabular}{l" + "c" * len(grid.datasets) + "}",
+        f"% {table.title}",
+        *([f"% {table.footnote}"] if table.footnote else []),
+        r"\begin{tabular}{l" + "c" * len(table.datasets) + "}",
         r"\hline",
-        " & ".join(["", *map(latex_text, grid.datasets)]) + r" \\",
+        " & ".join(["", *map(latex_text, table.datasets)]) + r" \\",
         r"\hline",
     ]
-    for method in grid.methods:
-        cells = grid.row(method)
+    for method in table.methods:
+        cells = table.row(method)
         lines += [
             " & ".join([latex_text(method), *(math(cell.error) for cell in cells)]) + r" \\",
             " & ".join(["", *(math(cell.alignment) for cell in cells)]) + r" \\",

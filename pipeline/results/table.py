@@ -45,7 +45,10 @@ class Table(ABC):
     main_format: ClassVar[Literal["csv", "parquet"]] = "csv"
     """Format of the file that is always written; both formats can be written part by part."""
     version: ClassVar[int] = 1
-    """Version of a table that is not part of this package; increase it when the table changes for the same results."""
+    """Version of a table that is not part of this package.
+
+    Increase it when a change of the code gives another table for the same results.
+    """
 
     @property
     @abstractmethod

@@ -93,11 +93,11 @@ class Results:
 
     @cached_property
     def methods(self) -> dict[str, Method]:
-        """Return the methods that have rows, by the name that they have in tables, in the order of the plan."""
+        """Return the methods that have rows, by their name in tables: those of the config, then the added baselines."""
         return {method.method_id: method for method in self._context.plan.config.used_methods if method.has_rows}
 
     def method_number(self, method: str) -> int:
-        """Return the position of a method in the config, by which figures choose its colour and marker."""
+        """Return the position of a method in `methods`, by which figures choose its colour and marker."""
         names = list(self.methods)
         return names.index(method) if method in names else len(names)
 
@@ -124,7 +124,7 @@ class Results:
         return self._stages.get(task, "")
 
     def mean_weights(self, dataset: str, problem: str) -> dict[str, Floats]:
-        """Return the mean weights over the trials that have weights, by method; other methods are left out."""
+        """Return the mean weights of each method over its trials with weights; methods without weights are left out."""
         return {
             method: np.mean([self._trial_weights(dataset, problem, method, trial) for trial in trials], axis=0)
             for method, trials in self._weighted_trials(dataset, problem).items()

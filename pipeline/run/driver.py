@@ -78,7 +78,7 @@ class Run:
         """Entries that were finished and have to be recomputed, by name."""
         self._inputs = InputDigests()
         self.damaged: set[str] = set()
-        """Names of entries that were finished and turned out to be damaged."""
+        """Names of finished entries that have to be recomputed, since they are damaged, superseded or missing."""
         self._removed: set[str] = set()
         """Names of entries whose files were removed on purpose and are needed again."""
         self._to_retry: set[str] | None = None
@@ -99,12 +99,12 @@ class Run:
             names = [failed_and_dependents(dataset, recorded.tasks) for dataset in self.plan.datasets]
             self._to_retry = set().union(*names)
         report = check(self.plan, recorded, self.store.root, full, self._to_retry or ())
-        for problem in report.problems:
-            log.warning("%s; %s is computed again", problem, problem.entry)
-            self.store.root.remove_directory(problem.key)
+        for finding in report.findings:
+            log.warning("%s; %s is computed again", finding, finding.entry)
+            self.store.root.remove_directory(finding.key)
         for name in report.superseded:
-            log.warning("%s was computed from data that have changed since; it is computed again", name)
-        self.damaged |= {*report.superseded, *(problem.entry for problem in report.problems)}
+            log.warning("%s was computed from results that have changed since; it is computed again", name)
+        self.damaged |= {*report.superseded, *(finding.entry for finding in report.findings)}
         self.finished, self._lost, self._inputs = report.valid, report.lost, report.inputs
         self._removed = set(report.removed)
         return report
@@ -120,7 +120,7 @@ class Run:
         return {task.name for task in self.plan.known_tasks(tasks)} - tasks.keys() - blocked
 
     def pending_repairs(self) -> set[str]:
-        """Return the names of the pending tasks that were damaged, and of the pending tasks that they depend on."""
+        """Return the names of the pending tasks in `damaged`, and of the pending tasks that they depend on."""
         pending, names = self.pending(), set()
         for dataset in self.plan.datasets:
             known = dataset.known_tasks(self.finished.tasks)
@@ -161,7 +161,7 @@ class Run:
         """Mark tasks as not finished if their inputs were recomputed with another result."""
         for dataset in self.plan.datasets:
             for name in superseded_tasks(dataset, self.finished.tasks, self._inputs):
-                log.warning("%s was computed from data that have changed during the run; it is computed again", name)
+                log.warning("%s was computed from results that have changed during the run; it is computed again", name)
                 self._lost[name] = self.finished.tasks.pop(name)
                 self.damaged.add(name)
 
@@ -198,9 +198,9 @@ class Run:
         with (
             Interrupt(notify, self.options.owns_process) as interrupt,
             open_workers(self.options, logs) as cluster,
-            self._reported_tasks(todo, cluster.workers),
+            self._reported_tasks(todo, cluster.max_workers),
         ):
-            self.emit(ClusterOpened(cluster.workers, cluster.dashboard))
+            self.emit(ClusterOpened(cluster.max_workers, cluster.dashboard))
             schedule, plugins = self.schedule(todo), plugin_packages(self.plan.config)
             with closing(WorkerCheck(cluster, self.store, self._probe_file(), logs, plugins)) as check_workers:
                 Execution(
@@ -231,7 +231,7 @@ class Run:
 
     @contextmanager
     def _reported_tasks(self, todo: set[str], workers: int) -> Iterator[None]:
-        """Emit the events that begin and end the execution of tasks."""
+        """Emit `TasksStarted` before the tasks are executed, and `TasksStopped` afterwards."""
         finished = (self._stages[name] for name in self.finished.tasks if name in self._stages)
         self._workers = workers
         self._remaining = RemainingTime.of(self.plan, self.finished.tasks, todo)
@@ -245,10 +245,10 @@ class Run:
     def _record_tasks(self, reports: list[TaskReport]) -> None:
         self.record(reports)
         if any(report.task in self._open_ended for report in reports):
-            self._remaining.request(task_times(self.plan, finished=self.finished.tasks))
+            self._remaining.add_requested(task_times(self.plan, finished=self.finished.tasks))
         for report in reports:
             stage = self._stages.get(report.task, "")
-            self._remaining.finish(report.task, report.seconds, report.failed)
+            self._remaining.add_finished(report.task, report.seconds, report.failed)
             remaining = self._remaining.seconds(self._workers)
             self.emit(TaskFinished(report.task, stage, report.seconds, report.failed, remaining))
 
@@ -263,7 +263,7 @@ class Run:
         return next((key, digest) for key, digest in digests.items() if key.endswith("/zarr.json"))
 
     def record(self, entries: Sequence[LedgerEntry]) -> None:
-        """Append entries to the ledger, as long as the lock is held."""
+        """Append entries to the ledger; raise an error if the lock was lost or the directory was moved."""
         if entries:
             self.ledger.journal.check_not_moved()
             self._fence.check()

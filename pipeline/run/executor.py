@@ -21,7 +21,7 @@ from kernel_pipeline.run.background_calls import call_in_background
 from kernel_pipeline.run.interrupt import Interrupt
 from kernel_pipeline.run.retries import GiveUp, Retries, StopRun, batch_name
 from kernel_pipeline.run.schedule import Schedule, TaskBatch
-from kernel_pipeline.run.sent_batches import Reports, SentBatches
+from kernel_pipeline.run.sent_batches import ReportsFuture, SentBatches
 from kernel_pipeline.run.worker import stop_starting_tasks
 from kernel_pipeline.run.worker_pool import LOST, WorkerPool
 from kernel_pipeline.stages.task import Task
@@ -29,10 +29,10 @@ from kernel_pipeline.store.arrays import RunStore
 from kernel_pipeline.store.inputs import Total
 from kernel_pipeline.store.reports import TaskReport
 
-BATCHES_PER_WORKER = 3
-"""Number of runnable batches per worker at the scheduler; a queue hides the latency of the driver."""
-AHEAD_PER_WORKER = 3
-"""Number of batches per worker that are sent before the tasks that they need are finished."""
+BATCHES_PER_THREAD = 3
+"""Number of runnable batches at the scheduler per thread of a worker; the queue hides the latency of the driver."""
+AHEAD_PER_THREAD = 3
+"""Number of batches per thread of a worker that are sent before the tasks that they need are finished."""
 
 
 @contextmanager
@@ -135,13 +135,13 @@ class Execution:
         waiting = sum(map(self._schedule.is_waiting, running.values()))
         can_run = len(running) - waiting
         batches: list[TaskBatch] = []
-        while can_run + len(batches) < capacity * BATCHES_PER_WORKER:
+        while can_run + len(batches) < capacity * BATCHES_PER_THREAD:
             batch = self._schedule.take(idle=can_run + len(batches) < capacity)
             if batch is None:
                 break
             batches += self._set_aside([batch])
         self._send(batches)
-        self._send_ahead(capacity * AHEAD_PER_WORKER - waiting)
+        self._send_ahead(capacity * AHEAD_PER_THREAD - waiting)
         if self._spread and not running and self._pool.limits is not None:
             self._send_alone(self._spread.popleft())
 
@@ -209,14 +209,15 @@ class Execution:
             partial(self._client.run, stop_starting_tasks, self._sent.id, workers=chosen, on_error="ignore")
         )
 
-    def _process(self, ended: list[Reports]) -> None:
+    def _process(self, ended: list[ReportsFuture]) -> None:
         """Record, in one step, the reports of all batches that have ended, and handle the batches that failed."""
         done: list[TaskReport] = []
         is_lost = False
         ended, fetched = self._sent.fetch(ended)
         for future in ended:
             key, batch = str(future.key), self._sent.remove(future)
-            if key not in fetched and future.status in ("lost", "pending"):  # its worker died with the reports
+            if key not in fetched and future.status in ("lost", "pending"):
+                # The worker died before the reports were fetched.
                 self._run_again(batch)
                 future.release()
                 continue

@@ -2,14 +2,14 @@
 
 from collections.abc import Collection, Container, Iterator
 
-from kernel_pipeline.results.outputs import is_output
-from kernel_pipeline.run.verification import Problem
+from kernel_pipeline.results.registered_files import is_registered_file
+from kernel_pipeline.run.verification import Finding
 from kernel_pipeline.store.files import is_temporary
 from kernel_pipeline.store.keys import array_of, dataset_of
 from kernel_pipeline.store.paths import FIGURES, GROUPS, RESULTS
 from kernel_pipeline.store.storage import Storage
 
-FOREIGN = "belongs to no finished task"
+FOREIGN = "is not recorded in the ledger"
 
 
 def stored_files(root: Storage, arrays: Storage) -> Iterator[str]:
@@ -22,8 +22,8 @@ def stored_files(root: Storage, arrays: Storage) -> Iterator[str]:
 
 def foreign_files(
     root: Storage, arrays: Storage, named: Collection[str], unfinished: bool = False, abandoned: Container[str] = ()
-) -> list[Problem]:
-    """Return the files among arrays and tables that no line of the ledger names.
+) -> list[Finding]:
+    """Return the files among arrays, tables and figures that no line of the ledger names.
 
     Parameters
     ----------
@@ -33,15 +33,15 @@ def foreign_files(
         Whether tasks are pending or have failed. These tasks may have left chunks of known arrays, and an earlier,
         complete state of the run may have left tables. Neither is reported, since both will be written again.
     abandoned
-        Names of datasets that may have left files behind, since a change of the config was not completed.
+        Names of datasets whose files may be left over from a change of the config that was not completed.
     """
-    may_be_output = unfinished and named
+    may_have_tables = unfinished and named
     return [
-        Problem(key, FOREIGN, "")
+        Finding(key, FOREIGN, "")
         for key in sorted(stored_files(root, arrays))
         if key not in named
         and not (unfinished and f"{array_of(key)}/zarr.json" in named)
-        and not (may_be_output and is_output(key))
+        and not (may_have_tables and is_registered_file(key))
         and dataset_of(key) not in abandoned
     ]
 

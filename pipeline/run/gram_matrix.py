@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from kernel_pipeline.data.prepared import load_samples
+from kernel_pipeline.data.prepared import prepare_dataset
 from kernel_pipeline.errors import DataError, PipelineError, RefusedError
 from kernel_pipeline.plan.dataset_plan import DatasetPlan
 from kernel_pipeline.run.manifest import Manifest, check_same_data
@@ -60,15 +60,15 @@ class KernelStore(RunStore):
         self._gram_key = f"{GRAM}/{wanted.group}/gram"
         self.gram: Floats = np.full((plan.info.rows, plan.info.rows), np.nan)
 
-    def read(self, group: str, name: str, selection: Any = ..., undefined: bool = False) -> Any:
+    def read(self, group: str, name: str, selection: Any = ..., allow_nan: bool = False) -> Any:
         """Read a part of an array."""
         key = f"{group}/{name}"
         if key in self._values:
             return self._values[key]()[selection]
-        return super().read(group, name, selection, undefined)
+        return super().read(group, name, selection, allow_nan)
 
     def write_chunk(self, group: str, name: str, chunk: Sequence[int], values: Floats) -> dict[str, str]:
-        """Keep a tile of the kernel, and its mirror image; ignore everything else."""
+        """Keep a tile of the kernel, and its transpose; ignore everything else."""
         if f"{group}/{name}" == self._gram_key:
             self.keep_tile(chunk[1] * self._tile, chunk[2] * self._tile, values[self._kernel])
         return {}
@@ -148,7 +148,7 @@ def _from_source(manifest: Manifest, plan: DatasetPlan, wanted: WantedKernel, da
     dataset = next(dataset for dataset in manifest.config.dataset if dataset.name == plan.name)
     folder = data_dir or manifest.data_folder
     try:
-        samples = load_samples(manifest.config, dataset, folder)
+        samples = prepare_dataset(manifest.config, dataset, folder)
         check_same_data(manifest, samples.info)
     except PipelineError as error:
         raise DataError(

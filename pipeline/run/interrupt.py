@@ -85,8 +85,8 @@ class Interrupt:
         """Tell the user, once, that the run is stopping."""
         if not self._is_announced:
             self._notify(
-                f"Stopping: running tasks have at most {FINISH_TIMEOUT_S:.0f} s to finish. A second request stops the "
-                "run immediately."
+                f"Stopping: running tasks have at most {FINISH_TIMEOUT_S:.0f} s to finish. A second Ctrl-C or "
+                "SIGTERM stops the run immediately."
             )
             self._is_announced = True
 

@@ -20,7 +20,7 @@ def check_target(path: Path) -> None:
     Raises
     ------
     PipelineError
-        If the extension is not known, or a file exists.
+        If the extension is not known, or a file that would be written exists.
     """
     if path.suffix not in FORMATS:
         raise PipelineError(f"--out: the file must end in {' or '.join(FORMATS)}; got {path.name!r}")
@@ -32,8 +32,9 @@ def check_target(path: Path) -> None:
 def export_kernel(kernel: CombinedKernel, path: Path) -> list[Path]:
     """Write a kernel block by block, and return the files.
 
-    `NAME.npy` holds the kernel, and `NAME.rows.npy` the row of the source of each of its rows and columns. `NAME.zarr`
-    is a group with the arrays `kernel` and `rows`, whose attributes name the dataset, the method and the weights.
+    `NAME.npy` contains the kernel, and `NAME.rows.npy` the number of the source row for each row and column.
+    `NAME.zarr` is a group with the arrays `kernel` and `rows`, whose attributes name the dataset, the method and the
+    weights.
     """
     check_target(path)
     targets = _targets(path)

@@ -1,4 +1,4 @@
-"""Maintain finished runs: list the runs of a folder, and remove the large arrays of a run."""
+"""List the runs of a folder, and remove the large arrays of a finished run."""
 
 import time
 from dataclasses import dataclass

@@ -26,7 +26,7 @@ from kernel_pipeline.store.ledger_entries import SweepEntry
 from kernel_pipeline.store.ledger_state import LedgerState
 from kernel_pipeline.store.local_storage import LocalStorage
 from kernel_pipeline.store.paths import CONFIG, ENVIRONMENT, MARK
-from kernel_pipeline.store.regular_files import MAX_RECORD_BYTES
+from kernel_pipeline.store.regular_files import MAX_TEXT_BYTES
 from kernel_pipeline.store.storage import Storage
 
 ACCEPT_HINT = (
@@ -185,15 +185,16 @@ def own_arrays_root(root: Storage, sweep: SweepEntry | None) -> Storage:
     if arrays is root:
         return root
     try:
-        mark = arrays.read(MARK, MAX_RECORD_BYTES).decode(errors="replace").strip()
+        mark = arrays.read(MARK, MAX_TEXT_BYTES).decode(errors="replace").strip()
     except FileNotFoundError:
         mark = ""
     if not run or mark != run:
         found = f"{MARK} is {mark!r} there" if mark else f"there is no {MARK} there"
         raise RefusedError(
-            f"{arrays} is not marked as belonging to the run in {root}: {found}, and the ledger has {run!r}. Nothing "
-            "is written to or removed from the arrays of another run, or of a version that left no mark. Run the sweep "
-            "again in another directory with --out, and remove these arrays yourself if they are not needed"
+            f"{arrays} is not marked as belonging to the run in {root}: {found}, and the ledger has {run!r}. Arrays "
+            "of another run, or of an earlier version of this software that wrote no such file, are neither changed "
+            "nor removed. Run the sweep again in another directory with --out, and remove these arrays yourself if "
+            "they are not needed"
         )
     return arrays
 
@@ -234,7 +235,7 @@ def restore_manifest(root: Storage, ledger: Ledger) -> list[str]:
     sweep = ledger.read().sweep
     if sweep is None:
         return []
-    wrong = [problem.key for problem in check_files(sweep, root)]
+    wrong = [finding.key for finding in check_files(sweep, root)]
     for name in wrong:
         root.write(name, sweep.files[name])
     return wrong
@@ -246,7 +247,7 @@ def check_format(root: Storage) -> int:
     A damaged environment file is treated as one of the current format, since other checks report the damage.
     """
     try:
-        version = int(parse_json(root.read(ENVIRONMENT, MAX_RECORD_BYTES))["format"])
+        version = int(parse_json(root.read(ENVIRONMENT, MAX_TEXT_BYTES))["format"])
     except UnreachableError:
         raise
     except (OSError, ValueError, KeyError, TypeError, OverflowError):
@@ -262,4 +263,4 @@ def check_format(root: Storage) -> int:
 
 def _read_files(root: Storage) -> dict[str, str]:
     """Read the config and the environment of a run whose ledger does not have them."""
-    return {name: root.read(name, MAX_RECORD_BYTES).decode(errors="replace") for name in (CONFIG, ENVIRONMENT)}
+    return {name: root.read(name, MAX_TEXT_BYTES).decode(errors="replace") for name in (CONFIG, ENVIRONMENT)}

@@ -54,11 +54,11 @@ class OpenedRun:
         """Whether all tasks are finished and the tables are written."""
         return self._manifest.is_complete
 
-    def _read(self, group: str, name: str, selection: object = ..., undefined: bool = False) -> Floats:
+    def _read(self, group: str, name: str, selection: object = ..., allow_nan: bool = False) -> Floats:
         """Read a part of an array, and compare it with the ledger."""
         store = RunStore(self._manifest.arrays())
         try:
-            values: Floats = store.read(group, name, selection, undefined)
+            values: Floats = store.read(group, name, selection, allow_nan)
             check_read(store.access.read, self._manifest.finished)
         except DamagedError as error:
             if self.is_complete:

@@ -1,63 +1,63 @@
-"""Compare the files in the ledger with the plan: the arrays, their descriptions and the sizes of their chunks.
+"""Compare the files in the ledger with the plan: the arrays, their metadata (`zarr.json`) and the sizes of chunks.
 
 Digests show only whether files match the ledger, and a forged run directory may have a forged ledger. Files are
-therefore read only if their sizes and descriptions match the plan.
+therefore read only if their sizes and metadata match the plan.
 """
 
 from collections.abc import Iterable
 
 from kernel_pipeline.plan.dataset_plan import DatasetPlan
-from kernel_pipeline.store.array_metadata import parse_description
+from kernel_pipeline.store.array_metadata import parse_metadata
 from kernel_pipeline.store.digests import size_of
 from kernel_pipeline.store.keys import array_of
 from kernel_pipeline.store.ledger_entries import LedgerEntry
 from kernel_pipeline.store.regular_files import MAX_FILE_BYTES
 from kernel_pipeline.store.storage import Storage
 
-DESCRIPTION = "/zarr.json"
+METADATA = "/zarr.json"
 
 
 def unplanned_files(
-    dataset: DatasetPlan, entries: Iterable[LedgerEntry], arrays: Storage, without: tuple[str, ...]
+    dataset: DatasetPlan, entries: Iterable[LedgerEntry], arrays: Storage, ignored: tuple[str, ...]
 ) -> tuple[dict[str, str], dict[str, str]]:
-    """Find files that do not match the plan of a dataset; only descriptions are read.
+    """Find files that do not match the plan of a dataset; only metadata are read.
 
     Parameters
     ----------
-    without
+    ignored
         Prefixes of the keys of arrays that are ignored, since no pending task needs them.
 
     Returns
     -------
-    misdescribed, unplanned
-        Reasons by key: for descriptions that do not match, and for files that must not be read at all.
+    mismatched, unplanned
+        Reasons by key: for metadata that do not match, and for files that must not be read at all.
     """
     planned = {array.key: array for array in dataset.arrays}
-    kept = [array for key, array in planned.items() if not f"{key}/".startswith(without)]
-    misdescribed: dict[str, str] = {}
+    kept = [array for key, array in planned.items() if not f"{key}/".startswith(ignored)]
+    mismatched: dict[str, str] = {}
     sizes: dict[str, int] = {}
-    contents = arrays.read_many([f"{array.key}{DESCRIPTION}" for array in kept])
+    contents = arrays.read_many([f"{array.key}{METADATA}" for array in kept])
     for array, content in zip(kept, contents, strict=True):
-        key = f"{array.key}{DESCRIPTION}"
+        key = f"{array.key}{METADATA}"
         try:
-            found = parse_description(content) if content is not None else None
+            found = parse_metadata(content) if content is not None else None
         except ValueError as error:
-            misdescribed[key] = f"does not describe an array of this program: {error}"
+            mismatched[key] = f"does not describe an array of this program: {error}"
             continue
-        if found and array.is_described_by(found):
+        if found and array.matches(found):
             sizes[array.key] = found.chunk_bytes
         elif found:
-            misdescribed[key] = "does not describe the array of the plan"
+            mismatched[key] = "does not describe the array of the plan"
     folders = {key.rsplit("/", parts)[0] for key in planned for parts in range(key.count("/") + 1)}
     claims = ((key, size_of(digest)) for entry in entries for key, digest in entry.digests.items())
     reasons = {key: _unplanned_reason(key, size, folders, sizes, planned) for key, size in claims}
-    return misdescribed, {key: why for key, why in reasons.items() if why}
+    return mismatched, {key: why for key, why in reasons.items() if why}
 
 
 def _unplanned_reason(key: str, size: int, folders: set[str], sizes: dict[str, int], planned: Iterable[str]) -> str:
     """Return why a file of this size cannot belong to the plan; empty if it can."""
-    if key.endswith(DESCRIPTION) and key.removesuffix(DESCRIPTION) in folders:
-        return "is larger than a description can be" if size > MAX_FILE_BYTES else ""
+    if key.endswith(METADATA) and key.removesuffix(METADATA) in folders:
+        return "is larger than array metadata can be" if size > MAX_FILE_BYTES else ""
     array = array_of(key)
     if array not in planned:
         return "belongs to no array of the plan"

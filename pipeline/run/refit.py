@@ -10,7 +10,7 @@ from kernel_pipeline import __version__
 from kernel_pipeline.config.datasets import DatasetBase
 from kernel_pipeline.config.loading import config_values
 from kernel_pipeline.config.views import gram_families, has_views
-from kernel_pipeline.data.prepared import PreparedDataset, load_samples
+from kernel_pipeline.data.prepared import PreparedDataset, prepare_dataset
 from kernel_pipeline.errors import FailedError, PipelineError, TooLargeError
 from kernel_pipeline.models.fitting import FitSettings, FittedPredictor, fit_columns, fit_gram
 from kernel_pipeline.models.model import FittedModel, ModelFacts
@@ -93,10 +93,10 @@ def _method(manifest: Manifest, wanted: WantedModel) -> Method:
 def load_data(manifest: Manifest, dataset: DatasetBase, trial: int | None, data_dir: Path | None) -> PreparedDataset:
     """Read the data of the run from their source, which must not have changed."""
     folder = data_dir or manifest.data_folder
-    samples = load_samples(manifest.config, dataset, folder)
+    samples = prepare_dataset(manifest.config, dataset, folder)
     check_same_data(manifest, samples.info)
     if trial is None and samples.by_trial:  # all steps are fitted to all rows
-        return load_samples(manifest.config, dataset.model_copy(update={"fit_on": "all"}), folder)
+        return prepare_dataset(manifest.config, dataset.model_copy(update={"fit_on": "all"}), folder)
     return samples
 
 
@@ -109,7 +109,7 @@ def _rows_to_fit(samples: PreparedDataset, plan: DatasetPlan, trial: int | None)
 def training_rows(samples: PreparedDataset, plan: DatasetPlan, trial: int) -> Integers:
     """Return the positions of the training rows of a trial, which is numbered over all repeats."""
     repeat, number = divmod(trial, plan.folds)
-    fold = samples.fold if samples.folds is None else samples.folds[repeat]
+    fold = samples.fold if samples.fold_by_repeat is None else samples.fold_by_repeat[repeat]
     return np.flatnonzero(np.isin(fold, trials(plan.folds, plan.fixed_test)[number].train))
 
 

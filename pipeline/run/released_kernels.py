@@ -33,7 +33,7 @@ def _is_released(fit: FitTask, finished: Mapping[str, TaskReport]) -> bool:
 
 
 class KernelRemoval:
-    """Removes combined kernels from the storage of the arrays as a run progresses."""
+    """Remove combined kernels from the storage of the arrays as a run progresses."""
 
     def __init__(self, plan: Plan, arrays: Storage) -> None:
         self._arrays = arrays

@@ -1,4 +1,4 @@
-"""Verify a run directory byte by byte, and recompute only the parts that fail verification."""
+"""Verify a run directory byte by byte, and recompute the parts that fail verification."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from kernel_pipeline.run.options import Options
 from kernel_pipeline.run.storage_errors import storage_errors
 from kernel_pipeline.run.sweeps import load_run, make_emitter
 from kernel_pipeline.run.tables import tables_identity
-from kernel_pipeline.run.verification import CheckReport, Problem, check, check_files, has_pending
+from kernel_pipeline.run.verification import CheckReport, Finding, check, check_files, has_pending
 from kernel_pipeline.store.files import quoted
 from kernel_pipeline.store.ledger import Ledger
 from kernel_pipeline.store.ledger_entries import DATA
@@ -34,7 +34,7 @@ class Verification:
     """Result of reading every byte of a run."""
 
     root: Storage
-    problems: Sequence[Problem]
+    findings: Sequence[Finding]
     files: int
     """Number of intact files."""
     is_current: bool
@@ -47,12 +47,12 @@ class Verification:
     @property
     def exit_code(self) -> int:
         """Exit code of the command."""
-        return RefusedError.exit_code if self.problems else 0
+        return RefusedError.exit_code if self.findings else 0
 
     @property
     def foreign(self) -> int:
-        """Number of files that no task of the run wrote."""
-        return sum(problem.what == FOREIGN for problem in self.problems)
+        """Number of files that the ledger does not name."""
+        return sum(finding.what == FOREIGN for finding in self.findings)
 
 
 @dataclass(frozen=True)
@@ -60,11 +60,11 @@ class Repair:
     """Result of a repair."""
 
     repaired: int
-    """Number of problems that were repaired: damaged, missing or swapped files, and tasks whose inputs have changed."""
+    """Number of findings that were repaired: damaged, missing or swapped files, and tasks whose inputs have changed."""
     failed: dict[str, str]
     """Reasons why recomputed tasks failed, by the name of the task."""
     foreign: int
-    """Number of files that no task of the run wrote; they are left in place."""
+    """Number of files that the ledger does not name; they are left in place."""
 
     @property
     def exit_code(self) -> int:
@@ -89,17 +89,17 @@ def verify_run(root: Storage) -> Verification:
         else CheckReport()
     )
     unfinished = _is_unfinished(plan, report.valid.tasks)
-    others = _other_problems(root, arrays, manifest.finished, ledger, unfinished)
-    problems = [*report.problems, *_superseded(report), *others]
-    if plan and manifest.is_current and not problems:
-        problems += _outdated_tables(plan, report, manifest.finished)
-    problems += [Problem(LEDGER, f"line {number} was lost in a power cut", "") for number in ledger.zeroed()]
+    others = _other_findings(root, arrays, manifest.finished, ledger, unfinished)
+    findings = [*report.findings, *_superseded(report), *others]
+    if plan and manifest.is_current and not findings:
+        findings += _outdated_tables(plan, report, manifest.finished)
+    findings += [Finding(LEDGER, f"line {number} was lost in a power cut", "") for number in ledger.zeroed()]
     if not ledger.journal.exists():
-        problems.insert(0, Problem(LEDGER, "is missing, so nothing records what is finished", ""))
+        findings.insert(0, Finding(LEDGER, "is missing, so nothing records what is finished", ""))
     pending = set().union(*(pending_tasks(dataset, report.valid.tasks) for dataset in plan.datasets)) if plan else set()
     return Verification(
         root,
-        problems,
+        findings,
         report.files,
         manifest.is_current,
         outdated=len(pending.intersection(report.outdated)),
@@ -108,7 +108,7 @@ def verify_run(root: Storage) -> Verification:
 
 
 def restore_run(root: Storage, listeners: Sequence[Listener] = ()) -> None:
-    """Restore the manifest of a run directory: its ledger, its config and its environment."""
+    """Remove lines that are not ledger lines from the ledger, and restore the config and the environment from it."""
     emit, version = Emitter(listeners), check_format(root)
     if version != FORMAT:
         raise RefusedError(
@@ -126,7 +126,10 @@ def restore_run(root: Storage, listeners: Sequence[Listener] = ()) -> None:
 
 
 def repair_run(root: Storage, data_dir: Path | None, options: Options, listeners: Sequence[Listener] = ()) -> Repair:
-    """Recompute everything that differs from what was written, and nothing else."""
+    """Recompute everything that differs from what was written.
+
+    Outdated tasks of an intact run are left as they are. If a complete run is damaged, they are recomputed too.
+    """
     if not is_run_directory(root):
         raise no_run_directory(root)
     emit = make_emitter(listeners)
@@ -139,9 +142,9 @@ def repair_run(root: Storage, data_dir: Path | None, options: Options, listeners
         was_complete = read_manifest(root, run.ledger).is_complete or not recorded.tasks
         with driver_log(root), storage_errors(run), run.guarded():
             report = run.check(full=True)
-            others = _other_problems(root, arrays, recorded, run.ledger, _is_unfinished(run.plan, report.valid.tasks))
-            for problem in (*report.problems, *_superseded(report), *others):
-                emit.notice(str(problem))
+            others = _other_findings(root, arrays, recorded, run.ledger, _is_unfinished(run.plan, report.valid.tasks))
+            for finding in (*report.findings, *_superseded(report), *others):
+                emit.notice(str(finding))
             if not was_complete or _needs_repair(run, report, others):
                 run.retry_on_damage(lambda: run.execute(run.pending if was_complete else run.pending_repairs))
             if not run.pending():
@@ -149,18 +152,18 @@ def repair_run(root: Storage, data_dir: Path | None, options: Options, listeners
             foreign = _foreign(root, arrays, run.ledger, _is_unfinished(run.plan, run.finished.tasks))
     recomputed = {name: run.finished.tasks[name] for name in sorted(run.damaged & run.finished.tasks.keys())}
     return Repair(
-        repaired=len(report.problems) + len(report.superseded) + len(others) - len(foreign),
+        repaired=len(report.findings) + len(report.superseded) + len(others) - len(foreign),
         failed={name: report.failures[0] for name, report in recomputed.items() if report.failures},
         foreign=len(foreign),
     )
 
 
-def _needs_repair(run: Run, report: CheckReport, others: Sequence[Problem]) -> bool:
+def _needs_repair(run: Run, report: CheckReport, others: Sequence[Finding]) -> bool:
     """Return whether a complete run has damage to repair.
 
     Tasks that are outdated, or whose files were removed on purpose, are left to a resumed run.
     """
-    if report.problems or report.superseded or any(problem.what != FOREIGN for problem in others):
+    if report.findings or report.superseded or any(finding.what != FOREIGN for finding in others):
         return True
     datasets = {f"{DATA}/{dataset.name}" for dataset in run.plan.datasets if dataset.name not in run.finished.data}
     return not (run.pending() | datasets) <= {*report.outdated, *report.removed}
@@ -171,30 +174,30 @@ def _is_unfinished(plan: Plan | None, tasks: Mapping[str, TaskReport]) -> bool:
     return plan is None or any(task.name not in done for task in plan.tasks)
 
 
-def _superseded(report: CheckReport) -> list[Problem]:
+def _superseded(report: CheckReport) -> list[Finding]:
     what = "was computed from results that have changed since"
-    return [Problem(name, what, name) for name in report.superseded]
+    return [Finding(name, what, name) for name in report.superseded]
 
 
-def _outdated_tables(plan: Plan, report: CheckReport, recorded: LedgerState) -> list[Problem]:
-    """Return a problem if the tables of a finished run were made from results that are no longer current."""
+def _outdated_tables(plan: Plan, report: CheckReport, recorded: LedgerState) -> list[Finding]:
+    """Return a finding if the tables of a finished run were made from results that are no longer current."""
     tables = recorded.tables
     if tables is None or any(has_pending(dataset, report.valid) for dataset in plan.datasets):
         return []
     is_current = tables.identity == tables_identity(plan, report.valid)
-    return [] if is_current else [Problem(RESULTS, "contains tables of an earlier state of this run", tables.name)]
+    return [] if is_current else [Finding(RESULTS, "contains tables of an earlier state of this run", tables.name)]
 
 
-def _other_problems(
+def _other_findings(
     root: Storage, arrays: Storage, recorded: LedgerState, ledger: Ledger, unfinished: bool
-) -> list[Problem]:
-    """Return the problems of files that no task wrote: manifest, tables and foreign files."""
+) -> list[Finding]:
+    """Check the files that no task wrote: manifest, tables and foreign files."""
     known = [entry for entry in (recorded.sweep, recorded.tables) if entry]
-    problems = [problem for entry in known for problem in check_files(entry, root, recorded)]
-    return problems + _foreign(root, arrays, ledger, unfinished)
+    findings = [finding for entry in known for finding in check_files(entry, root, recorded)]
+    return findings + _foreign(root, arrays, ledger, unfinished)
 
 
-def _foreign(root: Storage, arrays: Storage, ledger: Ledger, unfinished: bool) -> list[Problem]:
+def _foreign(root: Storage, arrays: Storage, ledger: Ledger, unfinished: bool) -> list[Finding]:
     return foreign_files(root, arrays, ledger.named_files(), unfinished, _abandoned_datasets(ledger))
 
 

@@ -52,7 +52,7 @@ def write_report(root: Storage, is_watched: bool = False) -> WrittenReport:
         manifest = read_manifest(root)
         tables = manifest.finished.tables if manifest.is_complete else None
         recorded = tables.digests.get(REPORT) if tables else None
-        if tables and recorded and not any(problem.key == REPORT for problem in check_files(tables, root)):
+        if tables and recorded and not any(finding.key == REPORT for finding in check_files(tables, root)):
             return WrittenReport(root, is_complete=True)
         content, is_complete = _build(manifest, REFRESH_S if is_watched else 0)
         if recorded and content_digest(content) != recorded:

@@ -25,8 +25,11 @@ log = logging.getLogger("kernel_pipeline")
 
 MAX_ATTEMPTS = 3
 """Number of times that a batch is run if it cannot read or write, or if its worker dies."""
-SUSPECTS_PER_WORKER = 0.25
-"""Share of the capacity for suspects (batches whose workers died): one that kills its worker ends other tasks too."""
+SUSPECT_SHARE = 0.25
+"""Share of the capacity that suspects (batches whose workers died) may use.
+
+It is small, since a batch that kills its worker also ends the other tasks there.
+"""
 RETRY_DELAY_S = 1.0
 # Errors of a full, missing or write-protected disk, for which a retry after a second does not help.
 STORAGE_UNAVAILABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOENT)
@@ -71,7 +74,7 @@ class Retries:
         self._later: list[tuple[float, TaskBatch]] = []
 
     def __bool__(self) -> bool:
-        """Return whether batches wait for their delay; suspects and last attempts are sent without a delay."""
+        """Return whether batches are to be retried after a delay; suspects and last attempts are retried without it."""
         return bool(self._later)
 
     def add(self, batch: TaskBatch, delay: float = RETRY_DELAY_S) -> None:
@@ -87,7 +90,7 @@ class Retries:
 
     def take_suspects(self, capacity: int, running: int) -> list[TaskBatch]:
         """Take as many suspects as may run, given the number of those that are running."""
-        free = max(1, int(capacity * SUSPECTS_PER_WORKER)) - running
+        free = max(1, int(capacity * SUSPECT_SHARE)) - running
         return [self.suspects.popleft() for _ in range(min(free, len(self.suspects)))]
 
     def decide(self, batch: TaskBatch, error: Exception, memory_used: str | None) -> StopRun | GiveUp | None:

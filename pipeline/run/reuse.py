@@ -11,7 +11,7 @@ from kernel_pipeline.events import ReusableRun
 from kernel_pipeline.run.directory import default_directory
 from kernel_pipeline.store.local_storage import LocalStorage
 from kernel_pipeline.store.paths import CONFIG
-from kernel_pipeline.store.regular_files import MAX_RECORD_BYTES
+from kernel_pipeline.store.regular_files import MAX_TEXT_BYTES
 
 ADDABLE = ("dataset", "methods")
 """Lists of a config to which entries can be added without affecting the results of the others."""
@@ -31,7 +31,7 @@ def find_reusable_runs(config: Config, accept_changes: bool = False) -> list[Reu
     found, others = [], []
     for directory in sorted(folder.glob(f"{config.name}-*")):
         try:
-            text = LocalStorage(directory).read(CONFIG, MAX_RECORD_BYTES).decode()
+            text = LocalStorage(directory).read(CONFIG, MAX_TEXT_BYTES).decode()
             old = parse_stored_config(text, str(directory))
         except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, PipelineError):
             continue  # not a run whose results could be reused

@@ -91,7 +91,7 @@ class RunResults(OpenedRun):
         check_weighted(method, methods, self.config.used_methods)
         folds, repeats = self.config.protocol.folds, self.config.protocol.repeats
         chosen = slice(None) if repeat is None else slice(folds * self._check_repeat(repeat), folds * (repeat + 1))
-        values = self._read(WEIGHTS, f"{dataset}/{problem}/{method}", chosen, undefined=True)
+        values = self._read(WEIGHTS, f"{dataset}/{problem}/{method}", chosen, allow_nan=True)
         names = [f"trial_{trial}" for trial in range(folds)]
         if repeat is None and repeats > 1:
             names = [f"repeat_{number}_{name}" for number in range(repeats) for name in names]

@@ -1,7 +1,7 @@
 """Decide which tasks are sent to workers next: those that can run now, then those that can be sent ahead.
 
 Tasks whose dependencies are finished come first (`take`), since they can run immediately. Others can be sent as soon as
-all their dependencies are sent (`take_ahead`), together with the futures of these.
+all their dependencies have been sent (`take_ahead`), together with the futures of these dependencies.
 """
 
 from collections.abc import Container, Iterable, Mapping

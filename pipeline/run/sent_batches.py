@@ -24,7 +24,7 @@ FETCH_TIMEOUT_S = 20.0
 """Time limit for fetching reports: if a worker has left, Dask has to run its tasks again first."""
 CANCEL_TIMEOUT_S = 2.0
 
-Reports = Future[list[TaskReport]]
+ReportsFuture = Future[list[TaskReport]]
 """The future of the reports of a batch."""
 
 
@@ -51,17 +51,17 @@ class SentBatches:
         """Identifier of this execution, unique among all executions on the same workers."""
         self._common: dict[str, Any] = {
             "store": store,
-            "run": self.id,
-            "code": fingerprint(plugins),
+            "execution": self.id,
+            "versions": fingerprint(plugins),
             "plugins": plugins,
         }
         self.running: dict[str, TaskBatch] = {}
         """The batches whose reports are expected, by key."""
-        self._futures: dict[str, Reports] = {}
+        self._futures: dict[str, ReportsFuture] = {}
         """The futures of batches that the scheduler has, by key."""
-        self._task_futures: dict[str, Reports] = {}
+        self._task_futures: dict[str, ReportsFuture] = {}
         """The future of each unfinished task, by its name."""
-        self._ended: SimpleQueue[Reports] = SimpleQueue()
+        self._ended: SimpleQueue[ReportsFuture] = SimpleQueue()
 
     @property
     def tasks(self) -> set[str]:
@@ -82,7 +82,7 @@ class SentBatches:
         needs
             For each batch, the names of the unfinished tasks that it needs, all of which have been sent.
         spread
-            Whether there is one batch, which may use the memory of all workers.
+            Whether the batch uses the memory of all workers; it is then the only one.
         """
         self.running |= batches
         inputs = [[self._inputs(task) for task in batch] if self._inputs else [] for batch in batches.values()]
@@ -104,12 +104,12 @@ class SentBatches:
             self._task_futures |= {task.name: future for task in batch}
             future.add_done_callback(self._ended.put)
 
-    def _futures_of(self, names: Sequence[str]) -> list[Reports]:
+    def _futures_of(self, names: Sequence[str]) -> list[ReportsFuture]:
         """Return the futures of unfinished tasks; tasks of one batch share a future."""
         found = (self._task_futures[name] for name in names)
         return list({str(future.key): future for future in found}.values())
 
-    def wait(self) -> list[Reports]:
+    def wait(self) -> list[ReportsFuture]:
         """Return the batches that have ended, after a short wait for the first one."""
         try:
             ended = [self._ended.get(timeout=POLL_INTERVAL_S)]
@@ -119,7 +119,7 @@ class SentBatches:
             ended.append(self._ended.get())
         return ended
 
-    def fetch(self, ended: list[Reports]) -> tuple[list[Reports], dict[str, list[TaskReport]]]:
+    def fetch(self, ended: list[ReportsFuture]) -> tuple[list[ReportsFuture], dict[str, list[TaskReport]]]:
         """Fetch the reports of the batches that succeeded, in one message.
 
         Returns
@@ -139,16 +139,16 @@ class SentBatches:
             for future in late:
                 self._ended.put(future)
             return [future for future in ended if future not in late], {}
-        except Exception as error:  # such as a worker that died with its reports
+        except Exception as error:  # such as the death of a worker before its reports were fetched
             log.warning("%d reports cannot be fetched: %s: %s", len(succeeded), type(error).__name__, error)
             return ended, {}
         return ended, {str(future.key): found for future, found in zip(succeeded, reports, strict=True)}
 
-    def fetch_one(self, future: Reports) -> list[TaskReport]:
+    def fetch_one(self, future: ReportsFuture) -> list[TaskReport]:
         """Fetch the reports of one batch; if it failed, raise its error."""
         return future.result(timeout=FETCH_TIMEOUT_S)
 
-    def remove(self, future: Reports) -> TaskBatch:
+    def remove(self, future: ReportsFuture) -> TaskBatch:
         """Remove a batch that has ended, and return it."""
         key = str(future.key)
         batch = self.running.pop(key)

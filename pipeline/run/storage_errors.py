@@ -21,7 +21,8 @@ def storage_errors(run: Run) -> Iterator[None]:
             "again, the same command resumes the run"
         ) from None
     except OSError as error:
-        what = f"cannot write {error.filename or run.root}: {error.strerror}."
+        verb = "write" if error.errno in DISK_IS_FULL else "read or write"
+        what = f"cannot {verb} {error.filename or run.root}: {error.strerror}."
         if error.errno not in DISK_IS_FULL:
             raise StorageError(f"{what} All finished tasks are kept. {CHECK_DISK}") from error
         stored = sum(size_of(digest) for entry in run.finished.entries() for digest in entry.digests.values())
@@ -39,5 +40,5 @@ def _free(root: Storage) -> str:
     try:
         free = root.free_bytes()
     except OSError:
-        return "nothing"
+        return "an unknown amount"
     return "unlimited space" if free is None else format_bytes(free)

@@ -18,12 +18,12 @@ from kernel_pipeline.tasks.arrays import Floats
 
 
 def create_arrays(store: RunStore, plan: DatasetPlan, samples: PreparedDataset) -> dict[str, str]:
-    """Store the data of a dataset and describe the arrays that its tasks fill; existing chunks are kept.
+    """Store the data of a dataset and the metadata of the arrays that its tasks fill; existing chunks are kept.
 
     Returns
     -------
     digests
-        The digests of all files of the data and of all descriptions, by key.
+        The digests of all files of the data and of all metadata, by key.
     """
     stored = stored_values(plan, samples)
     digests: dict[str, str] = {}
@@ -59,8 +59,8 @@ def stored_values(plan: DatasetPlan, samples: PreparedDataset) -> dict[str, Call
         f"{GRAM}/{plan.name}/fold": lambda: samples.fold,
         f"{DATA}/{plan.name}/targets": lambda: np.column_stack([samples.targets[problem] for problem in plan.problems]),
     }
-    if samples.folds is not None:
-        values[f"{GRAM}/{plan.name}/folds"] = lambda: samples.folds
+    if samples.fold_by_repeat is not None:
+        values[f"{GRAM}/{plan.name}/folds"] = lambda: samples.fold_by_repeat
     columns = lru_cache(maxsize=1)(partial(_column_parts, samples))
     for trial in plan.info.fitted_trials(plan.trials):
         group = f"{DATA}/{fitted_group(plan.name, trial)}"
@@ -84,8 +84,8 @@ def _column_parts(samples: PreparedDataset, trial: int | None) -> dict[str, Any]
 def split_columns(features: Floats | scipy.sparse.csr_array) -> tuple[scipy.sparse.csr_array, Floats]:
     """Return sparse columns, and the offset subtracted from each.
 
-    The offset is the mean of a column whose values are all stored, since subtracting it preserves the precision of the
-    variation around it, and 0 for other columns.
+    For a column whose values are all stored, the offset is its mean, since subtracting the mean preserves the precision
+    of the variation around it. For other columns it is 0.
     """
     if isinstance(features, np.ndarray):
         offset = features.mean(axis=0)

@@ -20,7 +20,7 @@ from kernel_pipeline.store.files import make_private, quoted, write_whole
 from kernel_pipeline.store.json_text import parse_json
 from kernel_pipeline.store.local_storage import LocalStorage
 from kernel_pipeline.store.paths import LOGS
-from kernel_pipeline.store.regular_files import MAX_RECORD_BYTES
+from kernel_pipeline.store.regular_files import MAX_TEXT_BYTES
 from kernel_pipeline.store.storage import Storage
 
 SCRIPT = "submitted.sh"
@@ -100,7 +100,7 @@ def _check_not_submitted(root: Storage) -> None:
 def submitted_job(root: Storage) -> str:
     """Describe the job with which a run was submitted; empty if there is none, or if it has ended."""
     try:
-        known = parse_json(root.read(JOB, MAX_RECORD_BYTES))
+        known = parse_json(root.read(JOB, MAX_TEXT_BYTES))
         job, name = str(known.get("job", "")), str(known.get("name", ""))
     except (OSError, ValueError, AttributeError):
         return ""
@@ -108,7 +108,7 @@ def submitted_job(root: Storage) -> str:
     if not (job or name):
         return ""
     try:
-        number, state = batch.find(job, name)
+        job_id, state = batch.find(job, name)
     except ClusterError as error:
         return f"job {job or name}; its state is unknown: {error}"
-    return f"job {number}, {state}; `scancel {number}` stops it" if number else ""
+    return f"job {job_id}, {state}; `scancel {job_id}` stops it" if job_id else ""

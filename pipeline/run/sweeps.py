@@ -8,7 +8,7 @@ from pathlib import Path
 
 from kernel_pipeline.config.plugins import plugin_notes, plugin_packages
 from kernel_pipeline.config.sweep import Config
-from kernel_pipeline.data.prepared import PreparedDataset, load_samples
+from kernel_pipeline.data.prepared import PreparedDataset, prepare_dataset
 from kernel_pipeline.data.source_files import changed_source
 from kernel_pipeline.errors import FailedError
 from kernel_pipeline.events import Emitter, Listener, RunFinished, RunStarted
@@ -110,7 +110,7 @@ def report_reusable_runs(config: Config, out: Storage | None, root: Storage, opt
 @contextmanager
 def begin_sweep(config: Config, folder: Path, root: Storage, options: Options, emit: Emitter) -> Iterator[Run]:
     """Reject a sweep that cannot run; otherwise write its manifest, and hold its lock during the `with` block."""
-    samples = {dataset.name: load_samples(config, dataset, folder) for dataset in config.dataset}
+    samples = {dataset.name: prepare_dataset(config, dataset, folder) for dataset in config.dataset}
     infos = [loaded.info for loaded in samples.values()]
     plan = make_plan(config, infos)
     check_directory(root)
@@ -155,7 +155,7 @@ def load_run(root: Storage, data_dir: Path | None, options: Options, emit: Emitt
     def samples(name: str) -> PreparedDataset:
         if name not in loaded:
             dataset = next(dataset for dataset in manifest.config.dataset if dataset.name == name)
-            loaded[name] = load_samples(manifest.config, dataset, folder)
+            loaded[name] = prepare_dataset(manifest.config, dataset, folder)
             check_same_data(manifest, loaded[name].info)
         return loaded[name]
 
@@ -225,23 +225,26 @@ def _announce(run: Run, pending: set[str], report: CheckReport) -> None:
             notes=(*lines(plan.notes()), *plan.storage_lines()),
         )
     )
-    for problem in report.problems[:MAX_NAMED]:
-        notify(f"{problem}; it is computed again")
-    if len(report.problems) > MAX_NAMED:
-        notify(f"... and {counted(len(report.problems) - MAX_NAMED, 'more file')}")
+    for finding in report.findings[:MAX_NAMED]:
+        notify(f"{finding}; it is computed again")
+    if len(report.findings) > MAX_NAMED:
+        notify(f"... and {counted(len(report.findings) - MAX_NAMED, 'more file')}")
     if report.superseded:
         tasks = counted(len(report.superseded), "finished task is", "finished tasks are")
-        notify(f"{tasks} computed again, since some of the results used have changed")
+        notify(f"{tasks} computed again, since results that were used have changed")
     if outdated := pending.intersection(report.outdated):  # stored data may be outdated too, but are not tasks
         notify(f"{counted(len(outdated), 'finished task is', 'finished tasks are')} outdated and computed again")
     if removed := pending.intersection(report.removed):
         tasks = counted(len(removed), "finished task is", "finished tasks are")
-        notify(f"{tasks} computed again, since files were removed that are needed")
+        notify(f"{tasks} computed again, since files that are needed were removed")
     for note in plugin_notes(config):
         notify(f"note: {note}")
     sweep, plugins = run.ledger.read().sweep, [package for package, _ in plugin_packages(config)]
     if pending and sweep and (changes := version_changes(sweep.environment, plugins)):
-        notify(f"note: last digits may differ from earlier results: {', '.join(changes)}")
+        notify(
+            "note: the last digits may differ from those of earlier results, since the environment has changed: "
+            f"{', '.join(changes)}"
+        )
 
 
 def _describes_plan(manifest: Manifest, plan: Plan) -> bool:

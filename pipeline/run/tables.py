@@ -11,7 +11,7 @@ from kernel_pipeline.plan.notes import Note
 from kernel_pipeline.plan.plan import Plan
 from kernel_pipeline.results.context import TableContext
 from kernel_pipeline.results.figures.rendering import render_figures
-from kernel_pipeline.results.outputs import TABLES_VERSION, outputs
+from kernel_pipeline.results.registered_files import TABLES_VERSION, registered_versions
 from kernel_pipeline.results.report.page import report_page
 from kernel_pipeline.results.stored_tables import read_rows
 from kernel_pipeline.results.summary import summarise
@@ -79,9 +79,12 @@ def recorded_environment(finished: LedgerState) -> dict[str, object]:
 
 
 def tables_identity(plan: Plan, finished: LedgerState) -> str:
-    """Return a digest of everything that tables and figures depend on: finished tasks, and what is registered."""
+    """Return a digest of everything that tables and figures depend on.
+
+    These are the plan, the finished tasks, and the registered tables and figures.
+    """
     done = sorted((entry.name, entry.identity, entry.seconds) for entry in finished.entries())
-    content = [TABLES_VERSION, plan.identity, done, outputs()]
+    content = [TABLES_VERSION, plan.identity, done, registered_versions()]
     return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:16]
 
 

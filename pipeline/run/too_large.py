@@ -31,7 +31,7 @@ def without_too_large(plan: Plan, root: Storage, arrays: Storage, options: Optio
         }
     else:
         limits, free = memory_limit(options), arrays.free_bytes()
-        found = {dataset.name: _problem(dataset, limits, free, str(arrays)) for dataset in plan.datasets}
+        found = {dataset.name: _shortage(dataset, limits, free, str(arrays)) for dataset in plan.datasets}
         reasons = {name: reason for name, reason in found.items() if reason}
     if not reasons:
         return plan
@@ -51,7 +51,7 @@ def without_too_large(plan: Plan, root: Storage, arrays: Storage, options: Optio
     return make_plan(parse_config(values, "the config without datasets that are too large"), infos)
 
 
-def _problem(dataset: DatasetPlan, limits: tuple[int, int | None], free: int | None, where: str) -> str:
+def _shortage(dataset: DatasetPlan, limits: tuple[int, int | None], free: int | None, where: str) -> str:
     count, limit = limits
-    in_memory = "" if limit is None else dataset.memory_problem(limit, count)
-    return in_memory or ("" if free is None else dataset.disk_problem(free, where))
+    in_memory = "" if limit is None else dataset.memory_shortage(limit, count)
+    return in_memory or ("" if free is None else dataset.disk_shortage(free, where))

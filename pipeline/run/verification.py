@@ -8,7 +8,7 @@ from kernel_pipeline.plan.data_identity import data_identity
 from kernel_pipeline.plan.dataset_plan import DatasetPlan
 from kernel_pipeline.plan.failures import pending_tasks
 from kernel_pipeline.plan.plan import Plan
-from kernel_pipeline.results.checks import result_problem
+from kernel_pipeline.results.checks import invalid_result_reason
 from kernel_pipeline.run.planned_files import unplanned_files
 from kernel_pipeline.run.released_kernels import released_kernels
 from kernel_pipeline.store.arrays import COMBINED, DATA, GRAM, STATISTICS
@@ -25,13 +25,13 @@ UNPLANNED = "unplanned"
 
 
 @dataclass(frozen=True)
-class Problem:
+class Finding:
     """A part of a run, such as a file or a task, that fails verification."""
 
     key: str
     """Key of the file or folder, or name of the task."""
     what: str
-    """Description of the problem, as the rest of a sentence that begins with the key."""
+    """What was found, as the rest of a sentence that begins with the key."""
     entry: str
     """Name of the ledger entry that the part belongs to; empty if it belongs to none."""
 
@@ -45,7 +45,7 @@ class CheckReport:
 
     valid: LedgerState = field(default_factory=LedgerState)
     """The data and tasks that are finished, belong to the plan and have intact files. Failed tasks are included."""
-    problems: list[Problem] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
     files: int = 0
     """Number of intact files."""
     outdated: list[str] = field(default_factory=list)
@@ -89,7 +89,8 @@ def check(
     rerun
         Names of tasks that are to run again, even if the ledger records them as finished.
     any_version
-        Whether entries of other versions of this software are valid too, as for reading a run, but not for resuming it.
+        Whether entries of other versions of this software are valid too. They are when a run is read, but not when it
+        is resumed.
     """
     kept = {name: report for name, report in recorded.tasks.items() if name not in rerun}
     recorded = replace(recorded, tasks=kept)
@@ -105,7 +106,7 @@ def check(
         if not is_cleaned or has_pending(dataset, found.valid):  # pending tasks need what was removed
             found = _check_needed(plan, dataset, up_to_date, stored)
         report.valid.update(found.valid)
-        report.problems += found.problems
+        report.findings += found.findings
         report.removed += found.removed
         report.files += found.files
         valid = {entry.name for entry in found.valid.entries()}
@@ -136,7 +137,7 @@ def _current(dataset: DatasetPlan, recorded: LedgerState, any_version: bool, rep
 
 
 def _without_superseded(dataset: DatasetPlan, current: LedgerState, report: CheckReport) -> LedgerState:
-    """Return the entries without tasks whose inputs differ from those that the ledger has now, and report these tasks.
+    """Return the entries except for tasks whose inputs have changed since, and report these tasks as superseded.
 
     Damaged inputs are ignored, since recomputing them may give the same values.
     """
@@ -172,13 +173,13 @@ def _check_needed(
     plan: Plan, dataset: DatasetPlan, current: LedgerState, stored: Callable[[tuple[str, ...]], CheckReport]
 ) -> CheckReport:
     """Check all files, except for combined kernels of fits that are finished and have valid results."""
-    without = released_kernels(plan, dataset, current.tasks)
+    ignored = released_kernels(plan, dataset, current.tasks)
     while True:
-        found = stored(without)
-        still = released_kernels(plan, dataset, found.valid.tasks)
-        if len(still) == len(without):
+        found = stored(ignored)
+        still_ignored = released_kernels(plan, dataset, found.valid.tasks)
+        if len(still_ignored) == len(ignored):
             return found
-        without = still
+        ignored = still_ignored
 
 
 def _check_stored(
@@ -189,7 +190,7 @@ def _check_stored(
     full: bool,
     any_version: bool,
     removed: tuple[str, ...],
-    without: tuple[str, ...],
+    ignored: tuple[str, ...],
 ) -> CheckReport:
     """Check the files of entries.
 
@@ -197,13 +198,13 @@ def _check_stored(
     ----------
     removed
         Prefixes of the keys of files that may be missing. Entries with missing files among these are not valid.
-    without
+    ignored
         Prefixes of the keys of files that are ignored, since no pending task needs them.
     """
     report, entries = CheckReport(), list(current.entries())
-    wanted = {entry.name: [key for key in entry.digests if not key.startswith(without)] for entry in entries}
+    wanted = {entry.name: [key for key in entry.digests if not key.startswith(ignored)] for entry in entries}
     # The layouts of other versions are not known, so only the digests of their files are compared.
-    misdescribed, unplanned = ({}, {}) if any_version else unplanned_files(dataset, entries, arrays, without)
+    mismatched, unplanned = ({}, {}) if any_version else unplanned_files(dataset, entries, arrays, ignored)
     # One call for all files, since a remote store answers many concurrent requests in the time of one.
     digests = {key: entry.digests[key] for entry in entries for key in wanted[entry.name] if key not in unplanned}
     found = arrays.digests(digests, full, digests) | dict.fromkeys(unplanned, UNPLANNED)
@@ -212,39 +213,39 @@ def _check_stored(
     for entry in entries:
         absent = {key for key in wanted[entry.name] if not found[key] and key.startswith(removed)}
         checked = {key: found[key] for key in wanted[entry.name] if key not in absent}
-        problems = list(_problems(entry, checked, misdescribed | unplanned, recorded))
+        findings = list(_findings(entry, checked, mismatched | unplanned, recorded))
         if isinstance(entry, TaskReport) and entry.task in tasks:
-            why = result_problem(dataset, tasks[entry.task], entry)
+            why = invalid_result_reason(dataset, tasks[entry.task], entry)
             what = f"contains an invalid result of {entry.task}: {why}"
-            problems += [Problem(LEDGER, what, entry.name)] if why else []
-        report.problems += problems
-        if absent and not problems:
+            findings += [Finding(LEDGER, what, entry.name)] if why else []
+        report.findings += findings
+        if absent and not findings:
             report.removed.append(entry.name)
-        elif not problems:
+        elif not findings:
             report.valid.add(entry)
             report.files += len(wanted[entry.name])
     return report
 
 
-def check_files(entry: LedgerEntry, root: Storage, recorded: LedgerState | None = None) -> Iterator[Problem]:
-    """Yield the problems of the files of an entry.
+def check_files(entry: LedgerEntry, root: Storage, recorded: LedgerState | None = None) -> Iterator[Finding]:
+    """Yield the files of an entry that fail verification.
 
     Parameters
     ----------
     recorded
         The ledger, in which the owner of a file that was copied over another one is looked up.
     """
-    return _problems(entry, root.digests(entry.digests, expected=entry.digests), {}, recorded or LedgerState())
+    return _findings(entry, root.digests(entry.digests, expected=entry.digests), {}, recorded or LedgerState())
 
 
-def _problems(
+def _findings(
     entry: LedgerEntry, found: Mapping[str, str], unplanned: Mapping[str, str], recorded: LedgerState
-) -> Iterator[Problem]:
+) -> Iterator[Finding]:
     for key, digest in found.items():
         if digest not in (entry.digests[key], UNPLANNED):
-            yield Problem(key, _what(key, entry.digests[key], digest, recorded), entry.name)
+            yield Finding(key, _what(key, entry.digests[key], digest, recorded), entry.name)
         elif key in unplanned:
-            yield Problem(key, unplanned[key], entry.name)
+            yield Finding(key, unplanned[key], entry.name)
 
 
 def _what(key: str, digest: str, found: str, recorded: LedgerState) -> str:

@@ -12,7 +12,7 @@ from distributed import Worker, get_worker
 from kernel_pipeline.cluster.errors import LimitError, StorageUnreachableError
 from kernel_pipeline.cluster.limits import suspected_limits
 from kernel_pipeline.cluster.versions import Plugins
-from kernel_pipeline.cluster.worker_memory import WorkerMemory, check_code, worker_memory
+from kernel_pipeline.cluster.worker_memory import WorkerMemory, check_fingerprint, worker_memory
 from kernel_pipeline.run.peak_memory import measured_peak
 from kernel_pipeline.stages.task import Task
 from kernel_pipeline.store.arrays import DamagedError, RunStore
@@ -23,7 +23,7 @@ from kernel_pipeline.store.reports import TaskReport
 log = logging.getLogger(__name__)
 log.setLevel(logging.INFO)
 
-STOPPING = "pipeline_stopping_runs"
+STOPPING = "pipeline_stopping_executions"
 """Attribute of a worker: ids of executions whose tasks it no longer starts. It may still run tasks of others."""
 
 
@@ -32,8 +32,8 @@ def run_batch(
     inputs: Sequence[tuple[Total, ...]],
     needed: Sequence[Sequence[TaskReport]],
     store: RunStore,
-    run: str,
-    code: str,
+    execution: str,
+    versions: str,
     plugins: Plugins = (),
     spread: bool = False,
 ) -> list[TaskReport]:
@@ -45,23 +45,24 @@ def run_batch(
         Digests of the inputs of each task from the ledger; empty if inputs are not checked.
     needed
         Reports of the tasks that the batch needs and that were not finished when it was sent.
-    run
+    execution
         Id of the execution that sent the batch.
-    code
-        The driver's fingerprint of all installed versions, since a worker that has just connected may have others.
+    versions
+        Fingerprint of the versions that are installed at the driver. A worker that has just connected may have others,
+        and is rejected.
     plugins
         Packages of plug-ins whose versions are part of the fingerprint.
     spread
         Whether the batch is one task that uses the memory of all workers, on which no other task runs.
     """
-    check_code(code, plugins)
+    check_fingerprint(versions, plugins)
     # A task that the batch needs has no reports if it was skipped because the run is stopping.
-    if run in getattr(get_worker(), STOPPING, ()) or not all(needed):
+    if execution in getattr(get_worker(), STOPPING, ()) or not all(needed):
         return []
     if inputs:
         inputs = with_reports(tasks, inputs, [report.digests for reports in needed for report in reports])
-    store = store.fresh_copy()  # otherwise a worker in the process of the driver would share its object
-    memory = worker_memory(code, plugins, store.fence.check) if spread else nullcontext()
+    store = store.fresh_copy()  # a worker in the driver's process would otherwise share the store of the driver
+    memory = worker_memory(versions, plugins, store.fence.check) if spread else nullcontext()
     try:
         with memory as found:
             finished = run_tasks(tasks, store, inputs, found)
@@ -93,9 +94,9 @@ def probe_store(store: RunStore, key: str) -> tuple[str, str]:
         return "", str(error)
 
 
-def stop_starting_tasks(run: str, dask_worker: Worker) -> None:
+def stop_starting_tasks(execution: str, dask_worker: Worker) -> None:
     """Let a worker finish the running tasks of an execution, and skip those that are waiting."""
-    setattr(dask_worker, STOPPING, {*getattr(dask_worker, STOPPING, ()), run})
+    setattr(dask_worker, STOPPING, {*getattr(dask_worker, STOPPING, ()), execution})
 
 
 def end_process() -> None:

@@ -45,7 +45,7 @@ class WorkerCheck:
         if failed := sorted(worker for worker, reason in reasons.items() if reason):
             raise ClusterError(
                 f"{len(failed)} of {len(workers)} workers cannot read the arrays in {self._store.root}: {failed[0]} "
-                f"reports that {reasons[failed[0]]}. Choose --out on a file system that all workers share, or in an "
+                f"reports: {reasons[failed[0]]}. Choose --out on a file system that all workers share, or in an "
                 "object store that they may read and write (--out s3://BUCKET/PREFIX)"
             )
         if not self._is_set_up:

@@ -68,7 +68,7 @@ class WorkerPool:
     @property
     def capacity(self) -> int:
         """Number of tasks that can run concurrently; an external scheduler may gain workers."""
-        return max(self._cluster.workers, self._threads)
+        return max(self._cluster.max_workers, self._threads)
 
     def refresh(self) -> None:
         """Update the state of the workers, at most once per `REFRESH_INTERVAL_S`."""
@@ -86,7 +86,7 @@ class WorkerPool:
         if new := threads.keys() - self.known:
             self.check(new)
             self.known |= new
-        if self.present >= self._cluster.workers:
+        if self.present >= self._cluster.max_workers:
             self._all_seen = now
         elif now - self._all_seen > REPLACE_AFTER_S:
             self._all_seen = now

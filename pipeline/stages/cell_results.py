@@ -61,7 +61,7 @@ class Alignments:
 
     def to_json(self) -> dict[str, Any]:
         """Return the members of the JSON object of a cell, or of its weights, that store the alignments."""
-        found = {name: getattr(self, member) for member, name in ALIGNMENTS.items()}
+        found = {name: getattr(self, attribute) for attribute, name in ALIGNMENTS.items()}
         return {name: value for name, value in found.items() if value is not None or name in REQUIRED}
 
     @classmethod
@@ -69,7 +69,7 @@ class Alignments:
         """Return the alignments in a JSON object; None if it has none."""
         if not any(name in found for name in ALIGNMENTS.values()):
             return None
-        return cls(**{member: found.optional_number(name) for member, name in ALIGNMENTS.items()})
+        return cls(**{attribute: found.optional_number(name) for attribute, name in ALIGNMENTS.items()})
 
 
 @dataclass(frozen=True)
@@ -256,5 +256,5 @@ def _path_from_json(found: JsonObject) -> PathResult:
         certificate is None and error is not None
         for certificate, error in zip(path.certificates or (), path.validation_errors, strict=False)
     ):
-        raise found.error("certificates", "a list of numbers, with null for values without errors")
+        raise found.error("certificates", "a list of numbers, with null only for values without errors")
     return path

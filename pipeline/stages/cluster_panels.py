@@ -30,7 +30,7 @@ PanelWithDigests = tuple[Floats, dict[str, str]]
 
 
 class ClusterPanels:
-    """Panels in the memory of all workers: `Panels` whose steps run where the panels are.
+    """Implementation of `Panels` in the memory of all workers, which runs each step where the panel is held.
 
     The factor replaces the kernel, so that only one of the two is in memory. If panels of the kernel are needed later,
     they are computed again. All sums are in the order of `StoredPanels`, so results are equal.
@@ -40,11 +40,11 @@ class ClusterPanels:
     bounds
         Start of each panel, followed by the number of samples n.
     compute
-        Returns a panel of the kernel before centering and the digests of what it reads, by its number; it is called on
-        any worker.
+        Function of the number of a panel, called on any worker. It returns the panel of the kernel before centering,
+        and the digests of the chunks that it reads.
     divide
-        Returns the bytes of panels that each worker can hold, given the bytes that each may use; None if they cannot
-        hold all panels.
+        Function of the bytes that each worker may use. It returns the bytes of panels that each worker can hold; None
+        if they cannot hold all panels.
     """
 
     def __init__(
@@ -168,11 +168,11 @@ class ClusterPanels:
             call_aligned, function, *arguments, name=function.__name__, at=self._owners[number], priority=priority
         )
 
-    def _repeat(self, run: Callable[[], T]) -> T:
+    def _repeat(self, function: Callable[[], T]) -> T:
         """Call a function, and repeat the call if a worker dies in the meantime."""
         for _ in range(MAX_ATTEMPTS):
             try:
-                return run()
+                return function()
             except LostWorkersError:
                 self._replace_lost()
         raise RuntimeError(
@@ -196,10 +196,11 @@ class ClusterPanels:
         return [self.spans[number] for number in run]
 
     def _place(self) -> bool:
-        """Assign panels without a worker to those with free memory; return whether these can hold them.
+        """Assign panels that no worker holds to workers with free memory; return whether they can hold all panels.
 
-        Each worker has `RUNS_PER_WORKER` runs of consecutive panels. In long runs, a substitution has few steps that
-        wait for each other; with many runs, all workers have work until the end of a factorisation.
+        Each worker has `RUNS_PER_WORKER` runs of consecutive panels. The longer the runs, the fewer steps of a
+        substitution wait for a result of another worker; the more runs, the longer all workers are busy during a
+        factorisation.
         """
         shares = self._divide(self._memory.limits())
         if shares is None:
@@ -238,7 +239,7 @@ def aligned(values: Any) -> Any:
 
 
 def compute_uncentered(compute: Callable[[int], PanelWithDigests], number: int) -> PanelWithDigests:
-    """Compute a panel of the kernel before centering; errors have no cause, since those of zarr cannot be pickled."""
+    """Compute a panel before centering; errors are raised without a cause, since those of zarr cannot be pickled."""
     try:
         return compute(number)
     except DamagedError as error:

@@ -66,7 +66,7 @@ class CombineTask(TileBatchTask):
 
     @classmethod
     def run_together(cls, tasks: Sequence[Self], store: RunStore) -> list[Output]:
-        """Read each tile once for all methods, but combine it separately for each, so that results do not change."""
+        """Read each tile once for all tasks; combine it separately for each, as rounding may depend on the others."""
         first = tasks[0]
         base = first.base_tiles(store)
         weights = [scaled_weights(*read_weights(store, task.dataset, *task.method_key, task.trials)) for task in tasks]
@@ -88,7 +88,7 @@ def read_weights(
 ) -> tuple[Floats, Floats]:
     """Read the weights of a method, which are NaN for a failed solve, and the traces of consecutive trials."""
     chosen = slice(trials[0], trials[-1] + 1)
-    mu = store.read(WEIGHTS, f"{dataset}/{problem}/{method}", chosen, undefined=True)
+    mu = store.read(WEIGHTS, f"{dataset}/{problem}/{method}", chosen, allow_nan=True)
     return mu, store.read(STATISTICS, f"{dataset}/{problem}/trace", chosen)
 
 

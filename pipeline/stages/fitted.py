@@ -1,10 +1,10 @@
-"""Define tasks whose inputs depend on what data-dependent steps, such as scaling, are fitted to."""
+"""Define tasks whose arrays depend on the samples to which data-dependent steps, such as scaling, are fitted."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from kernel_pipeline.stages.task import Task
+from kernel_pipeline.stages.task import IDENTITY_NAME, Task
 from kernel_pipeline.store.arrays import STATISTICS
 from kernel_pipeline.store.inputs import Input, trials_of, whole
 from kernel_pipeline.store.paths import fitted_group, repeat_group
@@ -31,8 +31,8 @@ class TrainingFolds:
 class FittedTask(Task):
     """A task that reads or writes arrays which depend on data-dependent steps."""
 
-    fitted: TrainingFolds | None = None
-    """Training set that these steps are fitted to; None for all samples."""
+    fit_on: TrainingFolds | None = field(default=None, metadata={IDENTITY_NAME: "fitted"})
+    """Training set to which data-dependent steps are fitted; None for all samples."""
     repeats: int = 1
     """Number of times that the samples are assigned to folds."""
     permutations: Permutations | None = None
@@ -40,19 +40,19 @@ class FittedTask(Task):
 
     @property
     def data_group(self) -> str:
-        """Return the group of the arrays that depend on these steps: features, columns, Gram matrices and sums."""
-        return fitted_group(self.dataset, self.fitted.trial if self.fitted else None)
+        """Return the group of arrays that depend on data-dependent steps: features, columns, Gram matrices and sums."""
+        return fitted_group(self.dataset, self.fit_on.trial if self.fit_on else None)
 
     def sums_groups(self) -> dict[int, str]:
         """Return the groups of the sums of tiles, by repeat: all repeats, or only the repeat of the training set."""
-        if self.fitted is None and self.repeats > 1:
+        if self.fit_on is None and self.repeats > 1:
             return {repeat: repeat_group(self.dataset, repeat) for repeat in range(self.repeats)}
-        return {self.fitted.repeat if self.fitted else 0: self.data_group}
+        return {self.fit_on.repeat if self.fit_on else 0: self.data_group}
 
     @property
     def trial_part(self) -> str:
         """Return the suffix of `part` for a task that belongs to one trial; empty if it belongs to all trials."""
-        return f"/{self.fitted.trial}" if self.fitted else ""
+        return f"/{self.fit_on.trial}" if self.fit_on else ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,16 +69,16 @@ class StatisticsTask(FittedTask):
     @property
     def repeat_part(self) -> str:
         """Return the suffix of `part` for a task that belongs to one trial, or to one of several repeats."""
-        return f"/repeat-{self.repeat}" if self.repeats > 1 and self.fitted is None else self.trial_part
+        return f"/repeat-{self.repeat}" if self.repeats > 1 and self.fit_on is None else self.trial_part
 
     def numbered_trials(self) -> dict[int, Trial]:
         """Return the trials whose statistics the task computes, by their number among those of all repeats."""
         numbered = dict(enumerate(trials(self.folds, self.fixed_test), start=self.repeat * self.folds))
-        return numbered if self.fitted is None else {self.fitted.trial: numbered[self.fitted.trial]}
+        return numbered if self.fit_on is None else {self.fit_on.trial: numbered[self.fit_on.trial]}
 
     def statistics_written(self, name: str) -> Input:
         """Return the part of a statistics array that the task writes: all of it, or its trials."""
-        if self.repeats == 1 and self.fitted is None:
+        if self.repeats == 1 and self.fit_on is None:
             return whole(STATISTICS, name)
         return trials_of(STATISTICS, name, self.numbered_trials())
 
@@ -89,9 +89,9 @@ def training_folds(folds: int, fixed_test: bool, repeats: int = 1) -> list[Train
     >>> training_folds(3, fixed_test=False)[0]
     TrainingFolds(trial=0, folds=(2,), repeat=0)
     """
-    rotation = trials(folds, fixed_test)
+    repeat_trials = trials(folds, fixed_test)
     return [
         TrainingFolds(repeat * folds + number, trial.train, repeat)
         for repeat in range(repeats)
-        for number, trial in enumerate(rotation)
+        for number, trial in enumerate(repeat_trials)
     ]

@@ -29,13 +29,13 @@ class KernelFits(TaskResult):
         failed = JsonObject(value, "the result").object("failed")
         found = {reason: failed.items(reason) for reason in failed.names()}
         if wrong := [reason for reason, kernels in found.items() if not all(map(_is_index, kernels))]:
-            raise failed.error(wrong[0], "a list of numbers of kernels")
+            raise failed.error(wrong[0], "a list of indices of kernels")
         return cls({reason: tuple(kernels) for reason, kernels in found.items()})
 
 
 @dataclass(frozen=True)
 class MarkedKernels:
-    """Base kernels that have some property in at least one trial: their number, and the first of them."""
+    """Base kernels that have some property in at least one trial: their number, and the first few of them."""
 
     count: int = 0
     first: tuple[tuple[int, tuple[int, ...]], ...] = ()
@@ -76,7 +76,7 @@ class MarkedKernels:
             if not (isinstance(item, list) and len(item) == 2 and isinstance(item[1], list)):
                 raise found.error("first", "a list of pairs of a kernel and its trials")
             if not all(map(_is_index, (item[0], *item[1]))):
-                raise found.error("first", "a list of numbers of kernels and trials")
+                raise found.error("first", "a list of pairs of the index of a kernel and the numbers of its trials")
             first.append((item[0], tuple(item[1])))
         return cls(found.integer("count"), tuple(first))
 

@@ -11,8 +11,10 @@ from kernel_pipeline.tasks.arrays import Floats, Integers
 from kernel_pipeline.tasks.folds import Split
 from kernel_pipeline.tasks.learners.trial_kernel import TrialKernel, center_trial_kernel, empty_rows
 
-# Largest kernel of the held-out samples that is assembled together with that of the training samples. The rows of a
-# larger one are read or computed when they are needed; tiles at the borders of folds are then read or computed twice.
+# Maximum bytes of the kernel of the held-out samples that is assembled together with that of the training samples.
+# The rows of a larger one are read or computed when they are needed. Stored tiles of held-out samples are then read
+# twice, since skipped tiles are read as well; tiles that are computed are repeated only if they also contain pairs of
+# training samples.
 HELD_OUT_BYTES = 64 << 20
 
 
@@ -35,7 +37,7 @@ def assemble_trial(source: TileSource, split: Split, tile_size: int) -> TrialKer
     grid, n = _Grid(source, split.train, len(split.target), tile_size), len(split.train)
     rows = _held_out_rows(split, tile_size)
     if 8 * n * len(split.held_out) > HELD_OUT_BYTES:
-        return center_trial_kernel(grid.square(), lambda: (grid.computed(block) for block in _empty_blocks(rows, n)))
+        return center_trial_kernel(grid.square(), lambda: (grid.fill(block) for block in _empty_blocks(rows, n)))
     blocks = list(_empty_blocks(rows, n))
     square = grid.square(blocks)
     return center_trial_kernel(square, lambda: (block.values.copy(order="K") for block in blocks))
@@ -73,7 +75,7 @@ class TrialPanels:
     def held_out(self) -> Iterator[Floats]:
         """Yield the kernel of the held-out samples against the training samples in blocks of rows."""
         blocks = _empty_blocks(_held_out_rows(self._split, self._tile_size), len(self._split.train))
-        return (self._grid.computed(block) for block in blocks)
+        return (self._grid.fill(block) for block in blocks)
 
 
 @dataclass(frozen=True)
@@ -126,14 +128,14 @@ class _Grid:
         square = np.empty((len(self.train), len(self.train)))
         held_out = {index: [block for block in blocks if block.index == index] for index in range(len(self.training))}
         for tile in tiles_on_and_above_diagonal(self.samples, self.tile_size):
-            (rows, above), (columns, left) = (self.training[index] for index in tile)
+            (rows, row_slice), (columns, column_slice) = (self.training[index] for index in tile)
             others = [block for index in dict.fromkeys(tile) for block in held_out[index]]
             if not (len(rows) and len(columns)) and not (others and (len(rows) or len(columns))):
                 self.source.skip(tile)
                 continue
             values = self.source.read(tile)
-            square[above, left] = part = values[np.ix_(rows, columns)]
-            square[left, above] = part.T
+            square[row_slice, column_slice] = part = values[np.ix_(rows, columns)]
+            square[column_slice, row_slice] = part.T
             for block in others:
                 self._copy(block, tile, values)
         return square
@@ -143,20 +145,20 @@ class _Grid:
         start, stop = self.training[first][1].start, self.training[last - 1][1].stop
         panel = np.empty((stop - start, len(self.train) - start))
         for i in range(first, last):
-            rows, above = self.training[i]
-            down = slice(above.start - start, above.stop - start)
+            rows, row_slice = self.training[i]
+            in_rows = slice(row_slice.start - start, row_slice.stop - start)
             for j in range(i, len(self.training)):
-                columns, left = self.training[j]
+                columns, column_slice = self.training[j]
                 if not (len(rows) and len(columns)):
                     self.source.skip((i, j))
                     continue
-                across = slice(left.start - start, left.stop - start)
-                panel[down, across] = part = self.source.read((i, j))[np.ix_(rows, columns)]
+                in_columns = slice(column_slice.start - start, column_slice.stop - start)
+                panel[in_rows, in_columns] = part = self.source.read((i, j))[np.ix_(rows, columns)]
                 if i < j < last:
-                    panel[across, down] = part.T
+                    panel[in_columns, in_rows] = part.T
         return panel
 
-    def computed(self, block: _RowBlock) -> Floats:
+    def fill(self, block: _RowBlock) -> Floats:
         """Fill one block of held-out samples, and return its kernel."""
         for index, (samples, _) in enumerate(self.training):
             if len(samples):

@@ -66,7 +66,7 @@ class OneStageTask(FinalFitTask, GramTask):
         trace
             Traces of the kernels on the training set of the trial.
         joined
-            Whether the training samples include the validation samples, for which traces are computed again.
+            Whether the training samples include the validation samples; the traces are then computed again.
         """
         gram = assemble(self.base_tiles(store), len(split.target), self.tile_size)
         traces = (

@@ -33,7 +33,7 @@ from kernel_pipeline.tasks.arrays import Floats
 from kernel_pipeline.tasks.centering import center_rows
 from kernel_pipeline.tasks.folds import Split
 from kernel_pipeline.tasks.labels import center_labels, standardize_labels
-from kernel_pipeline.tasks.learners.iterative_ridge import certify_solutions, solve_large_ridges, solve_ridge_group
+from kernel_pipeline.tasks.learners.iterative_ridge import refine_solutions, solve_large_ridges, solve_ridge_group
 from kernel_pipeline.tasks.learners.panel_memory import PanelMemory
 from kernel_pipeline.tasks.learners.paneled_kernel import PaneledKernel, StoredPanels, center_panels
 from kernel_pipeline.tasks.learners.ridge import certified_fits
@@ -59,7 +59,7 @@ class RidgeGroupsResult(TaskResult):
         groups = []
         for item in found.items("groups"):
             if not (isinstance(item, list) and len(item) == 2 and all(type(number) is int for number in item)):
-                raise found.error("groups", "a list of pairs of numbers")
+                raise found.error("groups", "a list of pairs of integers")
             groups.append((item[0], item[1]))
         return cls(tuple(groups))
 
@@ -70,7 +70,7 @@ class CenteredPanels:
 
     kernel: PaneledKernel
     offsets: Floats
-    panels: TrialPanels
+    uncentered: TrialPanels
     split: Split
 
     @property
@@ -80,12 +80,12 @@ class CenteredPanels:
 
     @property
     def centered_target(self) -> Floats:
-        """Return these labels minus their means."""
+        """Return the labels of the training samples minus their means, (n, outputs)."""
         return center_labels(self.target)
 
     def held_out(self) -> Iterator[Floats]:
         """Yield the centered kernel of the held-out samples in blocks of rows."""
-        for rows in self.panels.held_out():
+        for rows in self.uncentered.held_out():
             center_rows(rows, self.offsets)
             yield rows
 
@@ -102,7 +102,7 @@ class PanelTask(CombinedCellTask):
     memory: PanelMemory
 
     @property
-    def coefficients(self) -> str:
+    def coefficients_name(self) -> str:
         """Return the name of the array of coefficients."""
         return f"{self.dataset}/{self.problem}/coefficients/{self.method_id}"
 
@@ -110,12 +110,12 @@ class PanelTask(CombinedCellTask):
         return tuple(dict.fromkeys((*self.combined_inputs([self.trial]), *self.base_inputs())))
 
     def writes(self) -> tuple[Input, ...]:
-        return (trials_of(PREDICTIONS, self.coefficients, [self.trial]),)
+        return (trials_of(PREDICTIONS, self.coefficients_name, [self.trial]),)
 
     def has_weights(self, store: RunStore) -> bool:
         """Return whether the weights of the cell were found."""
         name = f"{self.dataset}/{self.problem}/{self.method_id}"
-        return not np.isnan(store.read(WEIGHTS, name, self.trial, undefined=True)).any()
+        return not np.isnan(store.read(WEIGHTS, name, self.trial, allow_nan=True)).any()
 
     @abstractmethod
     def solve(self, store: RunStore, memory: "WorkerMemory | None") -> Output:
@@ -167,7 +167,7 @@ class PanelTask(CombinedCellTask):
             values = np.zeros(split.target.shape)
             values[split.train] = solutions[:, :, number]
             chunk = (self.trial, first + number, 0, 0)
-            digests |= store.write_chunk(PREDICTIONS, self.coefficients, chunk, values[None, None])
+            digests |= store.write_chunk(PREDICTIONS, self.coefficients_name, chunk, values[None, None])
         return digests
 
 
@@ -229,7 +229,7 @@ class PanelFitTask(PanelTask):
     """Certify the coefficients of a cell by their residuals, and evaluate its path."""
 
     def inputs(self) -> tuple[Input, ...]:
-        return (*super().inputs(), trials_of(PREDICTIONS, self.coefficients, [self.trial]))
+        return (*super().inputs(), trials_of(PREDICTIONS, self.coefficients_name, [self.trial]))
 
     def writes(self) -> tuple[Input, ...]:
         return self.predictions_written()
@@ -240,9 +240,9 @@ class PanelFitTask(PanelTask):
         _, traces = read_weights(store, self.dataset, *self.method_key, [self.trial])
         largest_diagonal, ridges = self.largest_diagonal(store, traces[0]), np.array(self.values)
         with self.panels(store, memory) as found:
-            stored = store.read(PREDICTIONS, self.coefficients, self.trial, undefined=True)
+            stored = store.read(PREDICTIONS, self.coefficients_name, self.trial, allow_nan=True)
             solutions = np.ascontiguousarray(stored[:, found.split.train].transpose(1, 2, 0))
-            images = certify_solutions(found.kernel, found.centered_target, ridges, solutions)
+            images = refine_solutions(found.kernel, found.centered_target, ridges, solutions)
             try:
                 fitted = certified_fits(found.target, ridges, solutions, images)
                 result = self.evaluate(fitted, found.held_out(), found.split, _moments(found), largest_diagonal)

@@ -70,11 +70,11 @@ class CachedBlocks:
     def __call__(self, kernels: slice, rows: slice, columns: slice) -> Floats:
         """Return a block of some kernels."""
         found = np.empty((kernels.stop - kernels.start, rows.stop - rows.start, columns.stop - columns.start))
-        for i, above, down in self._pieces(rows):
-            for j, left, across in self._pieces(columns):
+        for i, tile_rows, block_rows in self._pieces(rows):
+            for j, tile_columns, block_columns in self._pieces(columns):
                 values = self._tile(min(i, j), max(i, j))[kernels]
                 values = values if i <= j else values.swapaxes(1, 2)
-                found[:, down, across] = values[:, above, left]
+                found[:, block_rows, block_columns] = values[:, tile_rows, tile_columns]
         return found
 
     def read_others(self) -> None:
@@ -84,12 +84,12 @@ class CachedBlocks:
             if tile not in self._seen:
                 self._tile(*tile)
 
-    def _pieces(self, span: slice) -> Iterator[tuple[int, slice, slice]]:
-        """Yield the index of each tile in a span, and their common samples relative to the tile and to the span."""
-        for index in range(span.start // self._tile_size, -(-span.stop // self._tile_size)):
-            first, last = max(span.start, index * self._tile_size), min(span.stop, (index + 1) * self._tile_size)
-            top = index * self._tile_size
-            yield index, slice(first - top, last - top), slice(first - span.start, last - span.start)
+    def _pieces(self, part: slice) -> Iterator[tuple[int, slice, slice]]:
+        """Yield the index of each row (or column) of tiles that overlaps a slice, and the overlap relative to both."""
+        for index in range(part.start // self._tile_size, -(-part.stop // self._tile_size)):
+            start = index * self._tile_size
+            first, last = max(part.start, start), min(part.stop, start + self._tile_size)
+            yield index, slice(first - start, last - start), slice(first - part.start, last - part.start)
 
     def _tile(self, i: int, j: int) -> Floats:
         if (i, j) not in self._tiles:

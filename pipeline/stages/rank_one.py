@@ -55,7 +55,7 @@ def column_inputs(group: str) -> tuple[Input, ...]:
 
 @dataclass(frozen=True, kw_only=True)
 class RankOneStatisticsTask(StatisticsTask):
-    """Compute the alignments of every base kernel, for each target and trial."""
+    """Compute the statistics of every base kernel, for each target and trial."""
 
     stage: ClassVar[str] = "reduce"
     version: ClassVar[int] = 4
@@ -94,8 +94,8 @@ class RankOneStatisticsTask(StatisticsTask):
                     output.digests |= store.write_trials(STATISTICS, key, [number], values[None])
         chosen = slice(min(numbered), max(numbered) + 1)
         traces = store.read(STATISTICS, f"{self.dataset}/{self.targets[0].problem}/trace", chosen)
-        # Words outside of the vocabulary of a trial are constant as well, but are not reported.
-        used = np.diff(columns.tocsc().indptr) > 0 if self.fitted else True
+        # The columns of words outside of the vocabulary of a trial are empty, and thus constant, but are not reported.
+        used = np.diff(columns.tocsc().indptr) > 0 if self.fit_on else True
         output.result = DegenerateKernels(constant=MarkedKernels.of((traces == 0) & used, list(numbered)))
         return output
 
@@ -143,7 +143,7 @@ class RankOneCellTask(FinalFitTask):
 
     @abstractmethod
     def _learn(self, columns: scipy.sparse.csr_array, kernels: RankOneKernels, split: Split) -> _Learned:
-        """Learn from the columns of all samples and the kernels of the training samples."""
+        """Determine the weights and fit the path, given the columns of all samples and the kernels of the trial."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -164,12 +164,12 @@ class RankOneFitTask(RankOneCellTask):
         if self.few_columns:
 
             def fit_factored(samples: Split, chosen: tuple[float, ...]) -> CellResult:
-                moved = (
+                evaluated = (
                     kernels
                     if samples is split
                     else kernels.on_samples(columns[samples.train], columns[samples.held_out])
                 )
-                factor = WeightedColumns.of(moved, weights * (len(split.train) / len(samples.train)))
+                factor = WeightedColumns.of(evaluated, weights * (len(split.train) / len(samples.train)))
                 return fit_factored_kernel(self.problem, factor, samples, self._options(chosen), largest_diagonal)
 
             fits = self.with_final_cell(fit_factored(split, values), split, fit_factored)

@@ -1,4 +1,4 @@
-"""Rank-one families: fit every column separately, and the best one of each trial."""
+"""Rank-one families: fit every column separately, and fit the best one of each trial again with all metrics."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -64,7 +64,7 @@ class RankOneBestSingleTask(BestKernelTask):
     def run(self, store: RunStore) -> Output:
         split = self.split(store)
         try:
-            best = self.chosen(store)
+            best = self.choose_kernel(store)
             kernel = _read_kernels(store, self.data_group, split, np.array([best]))
             path = self._fit(kernel, split, self.values)
             path = self.with_final_fit(

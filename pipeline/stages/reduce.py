@@ -1,7 +1,7 @@
 """Reduce stage: compute `M`, `a` and the traces of each trial's training set and test fold from the sums of tiles."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
@@ -72,17 +72,16 @@ class ReduceTask(GramTask, StatisticsTask):
         shifts = np.array(kernel_shifts(self.families))
         fold = read_folds(store, self.dataset, self.repeats)[self.repeat]
         if self.repeats > 1:  # so that the folds of this repeat are contiguous
-            place = np.argsort(fold, kind="stable")
-            sums, labels, fold = sums.reordered(place), labels[place], fold[place]
+            order = np.argsort(fold, kind="stable")
+            sums, labels, fold = sums.reordered(order), labels[order], fold[order]
         bounds = fold_bounds(fold)
         numbered = self.numbered_trials()
-        rotation = list(numbered.values())
-        diagonal = [diagonals(sums, trial.train, bounds, shifts) for trial in rotation]
+        diagonal = [diagonals(sums, trial.train, bounds, shifts) for trial in numbered.values()]
         output = Output()
         for target in self.targets:
             columns = target.columns
             by_trial = []
-            for trial, on_diagonal in zip(rotation, diagonal, strict=True):
+            for trial, on_diagonal in zip(numbered.values(), diagonal, strict=True):
                 train = statistics(sums, labels, columns, trial.train, bounds)
                 test = statistics(sums, labels, columns, [trial.test], bounds)
                 uncentered = uncentered_alignments(sums, labels, columns, trial.train, bounds, shifts, offsets)
@@ -153,9 +152,8 @@ class ReduceTask(GramTask, StatisticsTask):
 
     def _total(self, store: RunStore) -> Sums:
         """Return the sums over all batches, added in a fixed order, so that the result is bit-for-bit reproducible."""
-        names = [field.name for field in fields(Sums)]
         batches = (
-            Sums(*(store.read(STATISTICS, f"{self._sums_group}/{name}", number) for name in names))
+            Sums(*(store.read(STATISTICS, f"{self._sums_group}/{name}", number) for name in Sums.NAMES))
             for number in range(self.batches)
         )
         total = next(batches)
@@ -167,7 +165,7 @@ class ReduceTask(GramTask, StatisticsTask):
 def _arrays(
     train: Statistics, test: Statistics, uncentered: Floats, diagonal: Floats, labels: Floats
 ) -> dict[str, Floats]:
-    """Return the stored arrays of one trial: the statistics of kernels that have trace one on the training set."""
+    """Return the stored arrays of one trial, for kernels scaled to trace one, except for `trace` and `diagonal`."""
     scaled, scaled_test = train.scaled(train.trace), test.scaled(train.trace)
     return {
         "M": scaled.M,

@@ -78,9 +78,9 @@ def read_split(
         Number of the trial among those of all repeats.
     """
     assigned = read_folds(store, dataset, repeats)
-    rotation = trials(int(assigned.max()) + 1 - fixed_test, fixed_test)
-    repeat, number = divmod(trial, len(rotation))
-    fold, folds = assigned[repeat], rotation[number]
+    repeat_trials = trials(int(assigned.max()) + 1 - fixed_test, fixed_test)
+    repeat, number = divmod(trial, len(repeat_trials))
+    fold, folds = assigned[repeat], repeat_trials[number]
     labels, units = read_labels(store, dataset)
     columns = list(target.columns)
     return Split(

@@ -1,4 +1,4 @@
-"""Hold arrays of a task that do not fit in its memory in a temporary file."""
+"""Hold the arrays of a task in memory, and those that do not fit in a temporary file."""
 
 import os
 import tempfile
@@ -13,7 +13,7 @@ from kernel_pipeline.tasks.arrays import Floats
 class Scratch:
     """Named arrays, kept in memory as long as they fit, and otherwise in a file that is deleted afterwards.
 
-    The file is in the folder for temporary files (`TMPDIR`). It has no name, so it is deleted even if a worker is
+    The file is in the directory for temporary files (`TMPDIR`). It has no name, so it is deleted even if a worker is
     killed.
 
     Parameters
@@ -28,8 +28,8 @@ class Scratch:
         self._places: dict[tuple[str, int], tuple[int, tuple[int, ...]]] = {}
         """Start and shape of each array in the file."""
         self._size = 0
-        self._folder = tempfile.gettempdir()
-        self._file = tempfile.TemporaryFile(dir=self._folder, buffering=0)  # noqa: SIM115 (closed in __exit__)
+        self._directory = tempfile.gettempdir()
+        self._file = tempfile.TemporaryFile(dir=self._directory, buffering=0)  # noqa: SIM115 (closed in __exit__)
 
     def __enter__(self) -> Self:
         return self
@@ -58,7 +58,7 @@ class Scratch:
             try:
                 written = os.pwrite(self._file.fileno(), remaining, start)
             except OSError as error:
-                error.filename = self._folder
+                error.filename = self._directory
                 raise
             remaining, start = remaining[written:], start + written
 
@@ -73,6 +73,6 @@ class Scratch:
         while remaining:
             read = os.preadv(self._file.fileno(), [remaining], start)
             if not read:
-                raise EOFError(f"the temporary file in {self._folder} is shorter than what was written to it")
+                raise EOFError(f"the temporary file in {self._directory} is shorter than what was written to it")
             remaining, start = remaining[read:], start + read
         return values

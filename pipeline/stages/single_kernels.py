@@ -1,4 +1,4 @@
-"""Fits stage: fit every base kernel separately, and the best one of each trial, from the base Gram matrices."""
+"""Fits stage: fit every base kernel separately, and the best one of each trial again, from the base Gram matrices."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from kernel_pipeline.store.arrays import STATISTICS, RunStore
 from kernel_pipeline.store.inputs import Input, trials_of
 from kernel_pipeline.tasks.arrays import Floats
 from kernel_pipeline.tasks.folds import Split
-from kernel_pipeline.tasks.learners.best_single import best_kernel
+from kernel_pipeline.tasks.learners.best_single import smallest_error_kernel
 from kernel_pipeline.tasks.learners.fit_options import FitOptions
 from kernel_pipeline.tasks.learners.paths import PathResult, fit_path
 from kernel_pipeline.tasks.learners.trial_kernel import TrialKernel
@@ -88,7 +88,7 @@ class SingleKernelsTask(CellTask):
         return split.unit if chosen_metric(self.problem, self.metric).in_label_units else 1.0
 
     def write_fits(self, store: RunStore, fits: Sequence[SingleFit]) -> Output:
-        """Store the errors of all kernels of the task, NaN without a fit, and return the reasons."""
+        """Store the errors of all kernels of the task, NaN without a fit; return digests and why fits are missing."""
         digests: dict[str, str] = {}
         for key, values in (
             (VALIDATION_ERROR, [fit.validation for fit in fits]),
@@ -113,13 +113,13 @@ class BestKernelTask(FinalFitTask):
     class_weight: str | None = None
 
     def choice_inputs(self) -> tuple[Input, ...]:
-        """Return what `chosen` reads, as inputs."""
+        """Return what `choose_kernel` reads, as inputs."""
         return (trials_of(STATISTICS, f"{self.dataset}/{self.problem}/{VALIDATION_ERROR}", [self.trial]),)
 
-    def chosen(self, store: RunStore) -> int:
-        """Return the kernel with the smallest validation error."""
+    def choose_kernel(self, store: RunStore) -> int:
+        """Return the index of the kernel with the smallest validation error."""
         name = f"{self.dataset}/{self.problem}/{VALIDATION_ERROR}"
-        return best_kernel(store.read(STATISTICS, name, self.trial, undefined=True))
+        return smallest_error_kernel(store.read(STATISTICS, name, self.trial, allow_nan=True))
 
     def write_best(
         self, store: RunStore, split: Split, weights: Floats, path: PathResult, alignments: Alignments
@@ -178,7 +178,7 @@ class BestSingleTask(BestKernelTask, GramTask):
         split = self.split(store)
         traces = store.read(STATISTICS, f"{self.dataset}/{self.problem}/trace", self.trial)
         try:
-            best = self.chosen(store)
+            best = self.choose_kernel(store)
             path = self._fit(store, best, split, self.values, float(traces[best]))
             path = self.with_final_fit(path, split, lambda joined, value: self._fit(store, best, joined, value))
         except NO_RESULT as error:

@@ -88,13 +88,13 @@ class ComputedTiles:
     def __init__(self, fill: Fill, kernels: int, bounds: Integers, tile_size: int, blocks: StoredBlocks | None) -> None:
         self._fill, self._kernels, self._bounds = fill, kernels, bounds
         self._tile_size, self._blocks = tile_size, blocks
-        self._memory = np.empty(kernels * min(tile_size, int(bounds[-1])) ** 2)
+        self._buffer = np.empty(kernels * min(tile_size, int(bounds[-1])) ** 2)
 
     def read(self, tile: Tile) -> Floats:
         """Compute a tile; the array is reused for the next one."""
         span = tile_slices(tile, self._tile_size, int(self._bounds[-1]))
         shape = (self._kernels, *(part.stop - part.start for part in span))
-        values = self._memory[: np.prod(shape)].reshape(shape)
+        values = self._buffer[: np.prod(shape)].reshape(shape)
         compute_tile(self._fill, self._bounds, span, values)
         return values
 

@@ -4,7 +4,7 @@ The stored values are `E = K - shift`, with the shifts as an attribute of the ar
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import partial
 from typing import ClassVar
 
@@ -33,11 +33,13 @@ from kernel_pipeline.tasks.statistics.sums import Sums, add_tile
 
 # Target size of a task in entries of base kernels: about one second, including the write.
 ENTRIES_PER_TASK = 50_000_000
-# More batches would need much disk space for their sums; this number provides enough tasks for many workers. The sums
-# of several repeats are larger; then there may be fewer batches.
-MAX_BATCHES, MIN_BATCHES = 100, 10
-# A task lists its tiles, and must stay small enough to send.
-TILES_PER_TASK = 500
+# Limit on the number of batches of a dataset: each stores sums of its own, which need disk space, and this many
+# tasks are enough for many workers. The limit is divided by the number of repeats, since the sums of each repeat
+# are stored, but it is never lower than the second number.
+MAX_BATCHES, LOWEST_MAX_BATCHES = 100, 10
+# Maximum number of tiles of a task, which lists them, and must stay small enough to send. It takes precedence over the
+# limit on the number of batches.
+MAX_TILES_PER_TASK = 500
 
 
 def batches(
@@ -48,10 +50,9 @@ def batches(
     If there are very many tiles, batches are larger, since each batch stores sums for all samples and repeats.
     """
     side = min(tile_size, samples)
-    size = max(
-        1, ENTRIES_PER_TASK // (kernels * side * side), -(-len(tiles) // max(MIN_BATCHES, MAX_BATCHES // repeats))
-    )
-    size = min(size, TILES_PER_TASK)
+    max_batches = max(LOWEST_MAX_BATCHES, MAX_BATCHES // repeats)
+    size = max(1, ENTRIES_PER_TASK // (kernels * side * side), -(-len(tiles) // max_batches))
+    size = min(size, MAX_TILES_PER_TASK)
     for start in range(0, len(tiles), size):
         yield tuple(tiles[start : start + size])
 
@@ -95,9 +96,9 @@ class GramTask(FittedTask):
     def samples(self, store: RunStore, blocks: Blocks | None) -> Samples:
         """Return the samples of the dataset, given a reader of its precomputed kernels, if it has any."""
         fitted_on = None
-        if self.fitted:
+        if self.fit_on:
             folds = read_folds(store, self.dataset, self.repeats)
-            fitted_on = self.fitted.samples(folds[self.fitted.repeat])
+            fitted_on = self.fit_on.samples(folds[self.fit_on.repeat])
         return Samples(store.read(DATA, f"{self.data_group}/features"), fitted_on, blocks)
 
 
@@ -136,12 +137,12 @@ class TilesTask(TileBatchTask):
 
     def run(self, store: RunStore) -> Output:
         fill, _ = self.prepare(store)
-        targets, _ = read_centered_labels(store, self.dataset)
+        labels, _ = read_centered_labels(store, self.dataset)
         bounds = fold_bounds(store.read(GRAM, f"{self.dataset}/fold"))
-        samples, kernels = len(targets), len(kernel_names(self.families))
+        samples, kernels = len(labels), len(kernel_names(self.families))
         groups, size = self.sums_groups(), kernels * min(self.tile_size, samples) ** 2
-        sums = {repeat: Sums.zeros(len(bounds) - 1, kernels, targets.shape[1], samples) for repeat in groups}
-        memory = np.empty(0 if self.recompute else size)
+        sums = {repeat: Sums.zeros(len(bounds) - 1, kernels, labels.shape[1], samples) for repeat in groups}
+        buffer = np.empty(0 if self.recompute else size)
         folds = read_folds(store, self.dataset, self.repeats)[list(groups)]
         permuted = self._permuted(folds, list(groups), kernels, len(bounds) - 1)
         add: Callable[..., None] = partial(
@@ -153,11 +154,11 @@ class TilesTask(TileBatchTask):
         for tile in self.tiles:
             span = tile_slices(tile, self.tile_size, samples)
             if self.recompute:
-                add(fill, targets, bounds, span)
+                add(fill, labels, bounds, span)
                 continue
             shape = (kernels, span[0].stop - span[0].start, span[1].stop - span[1].start)
-            values = memory[: np.prod(shape)].reshape(shape)
-            add(fill, targets, bounds, span, values)
+            values = buffer[: np.prod(shape)].reshape(shape)
+            add(fill, labels, bounds, span, values)
             output.digests |= store.write_chunk(GRAM, f"{self.data_group}/gram", (0, *tile), values)
         for repeat, group in groups.items():
             arrays = sums[repeat].arrays() | ({"permuted": permuted[repeat].products} if permuted else {})
@@ -179,4 +180,4 @@ class TilesTask(TileBatchTask):
 
 def sums_names(permutations: Permutations | None) -> list[str]:
     """Return the names of the sums that are stored for each batch of tiles."""
-    return [field.name for field in fields(Sums)] + (["permuted"] if permutations else [])
+    return [*Sums.NAMES] + (["permuted"] if permutations else [])

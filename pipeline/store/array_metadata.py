@@ -1,7 +1,7 @@
 """Parse the metadata of stored arrays: only the subset of zarr v3 that this program writes is accepted.
 
-The metadata of a zarr array can name any installed codec, so decoding it may run arbitrary code. A description from a
-run directory is therefore validated before zarr reads it.
+The metadata of a zarr array can name any installed codec, so decoding it may run arbitrary code. Metadata from a run
+directory are therefore validated before zarr reads them.
 """
 
 import math
@@ -26,7 +26,7 @@ VARYING = ("shape", "data_type", "chunk_grid", "fill_value", "attributes")
 
 
 @dataclass(frozen=True)
-class Description:
+class ArrayMetadata:
     """The shape, the chunk shape and the data type of a stored array."""
 
     shape: tuple[int, ...]
@@ -74,19 +74,19 @@ class ArrayPlan:
         count = math.prod(counts)
         if self.is_symmetric:
             count = math.prod(counts[:-1]) * (counts[-1] + 1) // 2
-        return count * Description(self.shape, chunks, self.dtype).chunk_bytes
+        return count * ArrayMetadata(self.shape, chunks, self.dtype).chunk_bytes
 
-    def is_described_by(self, found: Description) -> bool:
-        """Return whether a description matches this array."""
-        if found.dtype != self.dtype:
+    def matches(self, metadata: ArrayMetadata) -> bool:
+        """Return whether the metadata of a stored array match this plan."""
+        if metadata.dtype != self.dtype:
             return False
         if self.has_variable_length:
-            (length,), (bound,) = found.shape[:1] or (0,), self.shape
-            return len(found.shape) == 1 and length <= bound and found.chunks == (max(1, length),)
-        return found.shape == self.shape and found.chunks == tuple(max(1, size) for size in self.chunks)
+            (length,), (bound,) = metadata.shape[:1] or (0,), self.shape
+            return len(metadata.shape) == 1 and length <= bound and metadata.chunks == (max(1, length),)
+        return metadata.shape == self.shape and metadata.chunks == tuple(max(1, size) for size in self.chunks)
 
 
-def parse_description(content: bytes) -> Description:
+def parse_metadata(content: bytes) -> ArrayMetadata:
     """Parse the metadata of an array.
 
     Raises
@@ -114,7 +114,7 @@ def parse_description(content: bytes) -> Description:
         raise ValueError("shape and chunks are not lists of sizes of the same length")
     if not isinstance(values.get("attributes", {}), dict):
         raise ValueError("attributes are not an object")
-    return Description(tuple(shape), tuple(chunks), dtype)
+    return ArrayMetadata(tuple(shape), tuple(chunks), dtype)
 
 
 def _is_regular_grid(grid: Any) -> bool:

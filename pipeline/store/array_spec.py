@@ -30,7 +30,7 @@ Dimension = Literal[
 ]
 
 
-class Kernels(Enum):
+class FamilyKind(Enum):
     """Kinds of kernel families, by what is stored for them."""
 
     GRAM = "Gram matrices"
@@ -49,15 +49,15 @@ class Per(Enum):
     PRECOMPUTED = "dataset with precomputed kernels"
     COMBINED = "problem and method whose combined kernels are stored"
     PROBLEM = "problem"
-    SINGLE = "problem for which base kernels are fitted separately"
+    SINGLE = "problem for which a predictor is fitted with each base kernel separately"
     WEIGHTS = "problem and method that gives weights"
     PREDICTED = "problem and method that has rows in the tables"
     IN_PARTS = "problem and method whose ridges are solved in parts"
 
 
-BOTH = frozenset(Kernels)
-ONLY_GRAM = frozenset({Kernels.GRAM})
-ONLY_RANK_ONE = frozenset({Kernels.RANK_ONE})
+BOTH = frozenset(FamilyKind)
+ONLY_GRAM = frozenset({FamilyKind.GRAM})
+ONLY_RANK_ONE = frozenset({FamilyKind.RANK_ONE})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,7 +80,7 @@ class Sizes:
     fixed_test: bool = False
     """Whether the last fold is the test set of every trial."""
     kernel_batch: int = 1
-    """Number of base kernels that one task fits separately."""
+    """Number of base kernels for which one task fits separate predictors."""
     ridge: int = 0
     """Number of ridges of a path."""
     precomputed: int = 0
@@ -126,7 +126,7 @@ class ArraySpec:
     dims: tuple[Dimension, ...]
     about: str
     per: Per = Per.DATASET
-    kernels: frozenset[Kernels] = BOTH
+    family_kinds: frozenset[FamilyKind] = BOTH
     """Kinds of kernel families that have the array."""
     chunk_dims: tuple[Dimension, ...] | None = None
     """Dimensions of one chunk; None for an array that is one chunk."""

@@ -18,7 +18,7 @@ from zarr.storage import MemoryStore
 from kernel_pipeline.cluster.limits import suspected_limits
 from kernel_pipeline.errors import RefusedError, UnreachableError
 from kernel_pipeline.store.access import Access
-from kernel_pipeline.store.array_metadata import parse_description
+from kernel_pipeline.store.array_metadata import parse_metadata
 from kernel_pipeline.store.digests import content_digest
 from kernel_pipeline.store.fence import Fence
 from kernel_pipeline.store.paths import GROUPS
@@ -47,8 +47,8 @@ class RunStore:
         self.root, self.fence = root, Fence(root, token)
         self.access = Access(self.fence.check)
         self._opened: dict[str, zarr.Array[Any]] = {}
-        self._described: dict[str, str] = {}
-        """Digests of descriptions that are known to be stored; many arrays share the groups that contain them."""
+        self._known_metadata: dict[str, str] = {}
+        """Digests of metadata that are known to be stored; many arrays share the groups that contain them."""
 
     def __reduce__(self) -> tuple[type["RunStore"], tuple[Storage, str]]:
         return RunStore, (self.root, self.fence.token)
@@ -74,9 +74,9 @@ class RunStore:
         digests
             The digests of the metadata of the array and of the groups that contain it, by key.
         """
-        described: dict[str, Buffer] = {}
+        metadata: dict[str, Buffer] = {}
         zarr.create_array(
-            store=MemoryStore(described),
+            store=MemoryStore(metadata),
             name=name,
             shape=tuple(shape),
             chunks=tuple(max(1, size) for size in chunks),
@@ -89,19 +89,19 @@ class RunStore:
         )
         self._opened.pop(f"{group}/{name}", None)
         digests = {}
-        for key, buffer in described.items():
+        for key, buffer in metadata.items():
             content = buffer.to_bytes()
             digests[f"{group}/{key}"] = content_digest(content)
-            self._describe(f"{group}/{key}", content)
+            self._write_metadata(f"{group}/{key}", content)
         return digests
 
-    def _describe(self, key: str, content: bytes) -> None:
+    def _write_metadata(self, key: str, content: bytes) -> None:
         digest = content_digest(content)
-        if self._described.get(key) != digest:
+        if self._known_metadata.get(key) != digest:
             if self.root.digests([key], expected={key: digest})[key] != digest:
                 self.fence.check()
                 self.root.write(key, content, sync=False)
-            self._described[key] = digest
+            self._known_metadata[key] = digest
 
     def array(self, group: str, name: str) -> zarr.Array[Any]:
         """Return an existing array.
@@ -114,7 +114,7 @@ class RunStore:
         key = f"{group}/{name}"
         if key not in self._opened:
             try:
-                parse_description(self.root.read(f"{key}/zarr.json"))  # before zarr loads the codecs that it names
+                parse_metadata(self.root.read(f"{key}/zarr.json"))  # before zarr loads the codecs that it names
                 # A setting of the process, not stored with the array: without it, all-NaN chunks are not written.
                 with zarr.config.set({"array.write_empty_chunks": True}):
                     self._opened[key] = zarr.open_array(
@@ -154,9 +154,9 @@ class RunStore:
 
     def _writable(self, group: str, name: str) -> zarr.Array[Any]:
         """Return an array whose metadata are stored: zarr would recreate a deleted run directory for a single chunk."""
-        array, described = self.array(group, name), f"{group}/{name}/zarr.json"
-        if not self.root.exists(described):
-            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), f"{self.root}/{described}")
+        array, metadata_key = self.array(group, name), f"{group}/{name}/zarr.json"
+        if not self.root.exists(metadata_key):
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), f"{self.root}/{metadata_key}")
         return array
 
     def _keys(self, group: str, name: str, chunks: Iterable[tuple[int, ...]]) -> list[str]:
@@ -172,14 +172,14 @@ class RunStore:
                 raise OSError(errno.EIO, "the file differs from what was just written", f"{self.root}/{key}")
         return written
 
-    def read(self, group: str, name: str, selection: Any = ..., undefined: bool = False) -> Any:
+    def read(self, group: str, name: str, selection: Any = ..., allow_nan: bool = False) -> Any:
         """Read a part of an array; every value must have been written.
 
         Parameters
         ----------
-        undefined
-            Whether a value may be NaN because it is not defined. A missing chunk reads as NaN as well, so the chunks
-            must exist in this case.
+        allow_nan
+            Whether values may be NaN because they are not defined. A missing chunk reads as NaN as well, so in this
+            case the chunks must exist.
 
         Raises
         ------
@@ -194,7 +194,7 @@ class RunStore:
                 raise
             raise DamagedError(f"{group}/{name} cannot be read: {error}") from error
         missing = values.dtype.kind == "f" and bool(np.isnan(values).any())
-        if missing and undefined:
+        if missing and allow_nan:
             chunks = product(*_selected_chunks(array, selection))
             missing = not all(self.root.digests(self._keys(group, name, chunks), full=False).values())
         if missing:

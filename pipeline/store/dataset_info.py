@@ -31,7 +31,7 @@ class DatasetInfo:
     outputs: tuple[str, ...] = ()
     """Names of the target columns of a regression, if there are several."""
     notes: tuple[str, ...] = ()
-    """What a user should know about these data and the kernel families on them, one sentence each."""
+    """Notes for the user about the data and the kernel families, one sentence each."""
     features: FeatureColumns | None = None
     """The feature columns; None in runs of earlier versions, and for rank-one kernels, which are named after them."""
     largest_train: int | None = None
@@ -57,12 +57,12 @@ class DatasetInfo:
         """Return the trials to whose training sets data-dependent steps are fitted; `(None,)` for all samples."""
         return tuple(range(trials)) if self.per_trial else (None,)
 
-    def values(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """Return the fields as a JSON object; those that are not known or do not apply are left out."""
         optional = {
             "classes": self.classes,
             "outputs": self.outputs,
-            "features": self.features.values() if self.features else None,
+            "features": self.features.to_json() if self.features else None,
             "largest_train": self.largest_train,
             "precomputed": self.precomputed,
             "per_trial": self.per_trial,
@@ -72,8 +72,8 @@ class DatasetInfo:
         return values | {key: value for key, value in optional.items() if value}
 
     @classmethod
-    def of(cls, values: dict[str, Any]) -> Self:
-        """Return the instance with the fields that `values` returned.
+    def from_json(cls, values: dict[str, Any]) -> Self:
+        """Return the instance with the fields that `to_json` returned.
 
         Raises
         ------
@@ -96,7 +96,7 @@ class DatasetInfo:
         precomputed = _shifts(values.pop("precomputed", ()))
         found = cls(
             **values | lists,
-            features=None if features is None else FeatureColumns.read(features),
+            features=None if features is None else FeatureColumns.from_json(features),
             precomputed=precomputed,
         )
         if sum(map(len, precomputed)) > len(found.kernels):

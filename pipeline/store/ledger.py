@@ -37,7 +37,7 @@ class Ledger:
         return self._state.copy()
 
     def sweeps(self) -> list[SweepEntry]:
-        """Return the entries of all configs that the run has had, the latest last."""
+        """Return the entries of all configs that the run has had, from the oldest to the latest."""
         return [entry for entry in self._all_entries() if isinstance(entry, SweepEntry)]
 
     def named_files(self) -> set[str]:

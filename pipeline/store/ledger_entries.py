@@ -139,7 +139,7 @@ class SweepEntry(LedgerEntry):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataEntry(LedgerEntry):
-    """The stored data of a dataset, and the descriptions of the arrays that its tasks fill."""
+    """The stored data of a dataset, and the metadata of the arrays that its tasks fill."""
 
     info: DatasetInfo
 
@@ -148,11 +148,11 @@ class DataEntry(LedgerEntry):
         return f"{DATA}/{self.info.name}"
 
     def _own_json(self) -> dict[str, Any]:
-        return {"outline": self.info.values()}
+        return {"outline": self.info.to_json()}
 
     @classmethod
     def from_json(cls, line: JsonObject) -> Self:
-        info = DatasetInfo.of(dict(line.object("result").object("outline").members))
+        info = DatasetInfo.from_json(dict(line.object("result").object("outline").members))
         if not is_name(info.name):
             raise ValueError(f"{info.name!r} is not the name of a dataset")
         return cls(info=info, **read_shared_fields(line, ARRAY_KEYS))

@@ -3,7 +3,7 @@
 The lock is a file that its holder locks with `flock`: the operating system releases it when the process ends, however
 it ends, so a stale lock is recognised without a process number. The content of the file identifies the holder. Two
 hosts on one file system may not see each other's locks, so a lock of another host must be removed with
-`pipeline unlock`, unless it was taken by an earlier start of the same batch job.
+`pipeline unlock`, unless it was taken by the same batch job before it was requeued.
 """
 
 import errno
@@ -33,6 +33,9 @@ NO_LOCKS = (errno.ENOSYS, errno.ENOTSUP, errno.ENOLCK, errno.EINVAL)
 MAX_LOCK_BYTES = 1 << 16
 """Maximum size of a lock file."""
 
+STORED_KEYS = {"restarts": "life", "pid_namespace": "processes"}
+"""Keys of the lock file that differ from the names of the fields of `Holder`; earlier versions read and write them."""
+
 LOCK_TIMEOUT_S = 0.2
 """Time during which taking a held lock is retried: `holder` takes it briefly to find out whether it is free."""
 
@@ -46,11 +49,11 @@ class Holder:
     since: str
     job: str = ""
     """Id of the Slurm job in which the process runs, if any."""
-    life: int = 0
+    restarts: int = 0
     """Number of times that the job was requeued."""
     machine: str = ""
     boot: str = ""
-    processes: str = ""
+    pid_namespace: str = ""
     """Namespace of the process number; with `machine` and `boot`, it identifies the system (`store.system`)."""
     token: str = ""
     """Random token that identifies the holder; every task carries it (`store.fence`)."""
@@ -63,8 +66,8 @@ class Holder:
     def this_process(cls) -> Self:
         """Return the holder of a lock that this process takes now."""
         now = datetime.now(UTC).astimezone().isoformat(sep=" ", timespec="seconds")
-        job, life = os.environ.get("SLURM_JOB_ID", ""), os.environ.get("SLURM_RESTART_COUNT", "")
-        restarts = int(life) if life.isdigit() else 0
+        job, count = os.environ.get("SLURM_JOB_ID", ""), os.environ.get("SLURM_RESTART_COUNT", "")
+        restarts = int(count) if count.isdigit() else 0
         return cls(socket.gethostname(), os.getpid(), now, job, restarts, **system_facts(), token=token_hex(8))
 
     @property
@@ -80,32 +83,33 @@ class Holder:
         """
         now = self.this_process()
         known = bool(self.boot)
-        return self.is_on_this_host and (not known or (self.boot, self.processes) == (now.boot, now.processes))
+        return self.is_on_this_host and (not known or (self.boot, self.pid_namespace) == (now.boot, now.pid_namespace))
 
     @property
     def is_of_earlier_boot(self) -> bool:
         """Return whether the holder was a process of this machine, outside any container, before the last reboot."""
         now = self.this_process()
         is_same_machine = self.is_on_this_host and bool(self.machine) and self.machine == now.machine
-        outside = self.processes == now.processes == INITIAL_PID_NAMESPACE
+        outside = self.pid_namespace == now.pid_namespace == INITIAL_PID_NAMESPACE
         return is_same_machine and outside and self.boot != now.boot
 
     @property
     def is_of_earlier_start(self) -> bool:
         """Return whether the holder was this batch job before it was requeued and restarted."""
         now = self.this_process()
-        return bool(self.job) and self.job == now.job and self.life < now.life
+        return bool(self.job) and self.job == now.job and self.restarts < now.restarts
 
     def content(self) -> bytes:
         """Return the content of the lock file."""
-        return json.dumps(asdict(self)).encode()
+        return json.dumps({STORED_KEYS.get(name, name): value for name, value in asdict(self).items()}).encode()
 
     @classmethod
     def of(cls, content: bytes) -> Self | None:
         """Return the holder from the content of a lock file; None if it is not valid, such as in a new, empty file."""
+        names = {STORED_KEYS.get(field.name, field.name): field.name for field in fields(cls)}
         try:
-            found = cls(**parse_json(content))
-        except (ValueError, TypeError):
+            found = cls(**{names[key]: value for key, value in parse_json(content).items()})
+        except (ValueError, TypeError, KeyError, AttributeError):  # AttributeError if the content is not an object
             return None
         values = ((getattr(found, field.name), field.type) for field in fields(cls))
         return found if all(type(value) is kind for value, kind in values) else None

@@ -1,8 +1,8 @@
 """Lock a run in an object store with conditional puts, so that only one run at a time writes to it.
 
 An object is not removed when its writer ends. A lock that was taken on this system counts as held while its process is
-alive. A lock of another host or container must be removed with `pipeline unlock`, unless it was taken by an earlier
-start of the same batch job.
+alive. A lock of another host or container must be removed with `pipeline unlock`, unless it was taken by the same
+batch job before it was requeued.
 """
 
 from collections.abc import Iterator

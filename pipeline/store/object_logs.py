@@ -38,7 +38,8 @@ class ScratchLogs(Logs):
         """Upload the logs to a folder named after the current time; if this fails, they stay in the local folder."""
         when = f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}"
         with suppress(OSError):
-            for path in sorted(filter(Path.is_file, self.folder.iterdir())):  # not the TLS keys of a killed run
+            # files only: the TLS keys of a killed run are in a subfolder and must not be uploaded
+            for path in sorted(filter(Path.is_file, self.folder.iterdir())):
                 self._root.write(f"{LOGS}/{when}/{path.name}", path.read_bytes())
             shutil.rmtree(self.folder)
         with suppress(OSError):

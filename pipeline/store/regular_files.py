@@ -13,7 +13,7 @@ from kernel_pipeline.errors import RefusedError
 
 MAX_FILE_BYTES = 128 << 20
 """Maximum size of a file that is read into memory as a whole: metadata of an array, a table that is shown."""
-MAX_RECORD_BYTES = 16 << 20
+MAX_TEXT_BYTES = 16 << 20
 """Maximum size of a small text file, such as the config or the environment."""
 SAFE_FLAGS = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 

@@ -6,7 +6,7 @@ much disk and memory a plan needs.
 
 from typing import Literal
 
-from kernel_pipeline.store.array_spec import BOTH, ONLY_GRAM, ONLY_RANK_ONE, ArraySpec, Dimension, Kernels, Per
+from kernel_pipeline.store.array_spec import BOTH, ONLY_GRAM, ONLY_RANK_ONE, ArraySpec, Dimension, FamilyKind, Per
 from kernel_pipeline.store.arrays import COMBINED, DATA, GRAM, PREDICTIONS, STATISTICS, WEIGHTS
 
 
@@ -18,7 +18,7 @@ def _columns(key: str, dimension: Dimension, dtype: str, about: str, has_variabl
         (dimension,),
         about,
         per=Per.FITTED,
-        kernels=ONLY_RANK_ONE,
+        family_kinds=ONLY_RANK_ONE,
         dtype=dtype,
         has_variable_length=has_variable_length,
     )
@@ -32,7 +32,7 @@ def _sums(key: str, *dims: Dimension, per: Per = Per.SUMS) -> ArraySpec:
         ("batch", *dims),
         "sums of one batch of tiles",
         per=per,
-        kernels=ONLY_GRAM,
+        family_kinds=ONLY_GRAM,
         chunk_dims=("one", *dims),
     )
 
@@ -41,7 +41,7 @@ def _statistic(
     key: str,
     dims: tuple[Dimension, ...],
     about: str,
-    kernels: frozenset[Kernels] = BOTH,
+    family_kinds: frozenset[FamilyKind] = BOTH,
     attributes: tuple[Literal["kernels", "shift"], ...] = (),
     per: Per = Per.PROBLEM,
 ) -> ArraySpec:
@@ -52,7 +52,7 @@ def _statistic(
         ("trial", *dims),
         about,
         per=per,
-        kernels=kernels,
+        family_kinds=family_kinds,
         chunk_dims=("one", *dims),
         attributes=attributes,
     )
@@ -102,7 +102,7 @@ ARRAYS: tuple[ArraySpec, ...] = (
         ("kernel", "sample", "sample"),
         "kernel k of samples order[i], order[j] is gram[k, i, j] + shift[k]; tiles on and above the diagonal",
         per=Per.FITTED,
-        kernels=ONLY_GRAM,
+        family_kinds=ONLY_GRAM,
         chunk_dims=("kernel", "tile", "tile"),
         attributes=("kernels", "shift"),
         is_symmetric=True,
@@ -114,7 +114,7 @@ ARRAYS: tuple[ArraySpec, ...] = (
         ("sample", "feature"),
         "features of samples order[i]",
         per=Per.FITTED,
-        kernels=ONLY_GRAM,
+        family_kinds=ONLY_GRAM,
     ),
     ArraySpec(
         DATA,
@@ -122,7 +122,7 @@ ARRAYS: tuple[ArraySpec, ...] = (
         ("precomputed", "sample", "sample"),
         "precomputed kernels of samples order[i], order[j]; tiles on and above the diagonal",
         per=Per.PRECOMPUTED,
-        kernels=ONLY_GRAM,
+        family_kinds=ONLY_GRAM,
         chunk_dims=("one", "tile", "tile"),
         is_symmetric=True,
     ),
@@ -137,7 +137,7 @@ ARRAYS: tuple[ArraySpec, ...] = (
         ("trial", "sample", "sample"),
         "sum_k mu_k gram[k] / trace_k: K_mu up to a constant; tiles on and above the diagonal",
         per=Per.COMBINED,
-        kernels=ONLY_GRAM,
+        family_kinds=ONLY_GRAM,
         chunk_dims=("one", "tile", "tile"),
         is_symmetric=True,
         is_optional=True,
@@ -215,7 +215,7 @@ ARRAYS: tuple[ArraySpec, ...] = (
         "coefficients of the fits that are solved in parts, from the largest ridge on; 0 for held-out samples, NaN for "
         "a fit that was not found",
         per=Per.IN_PARTS,
-        kernels=ONLY_GRAM,
+        family_kinds=ONLY_GRAM,
         chunk_dims=("one", "one", "sample", "problem_label"),
     ),
     ArraySpec(
@@ -229,9 +229,14 @@ ARRAYS: tuple[ArraySpec, ...] = (
 )
 """All arrays, in the order in which they are created."""
 
-STATISTICS_ARRAYS = tuple(spec.key for spec in ARRAYS if spec.per is Per.PROBLEM and Kernels.GRAM in spec.kernels)
+
+def _statistic_names(kind: FamilyKind) -> tuple[str, ...]:
+    return tuple(spec.key for spec in ARRAYS if spec.per is Per.PROBLEM and kind in spec.family_kinds)
+
+
+STATISTICS_ARRAYS = _statistic_names(FamilyKind.GRAM)
 """Names of the statistics of Gram families."""
-RANK_ONE_ARRAYS = tuple(spec.key for spec in ARRAYS if spec.per is Per.PROBLEM and Kernels.RANK_ONE in spec.kernels)
+RANK_ONE_ARRAYS = _statistic_names(FamilyKind.RANK_ONE)
 """Names of the statistics of rank-one families."""
 
 

@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-MACHINE, BOOT, PROCESSES = Path("/etc/machine-id"), Path("/proc/sys/kernel/random/boot_id"), Path("/proc/self/ns/pid")
+MACHINE, BOOT = Path("/etc/machine-id"), Path("/proc/sys/kernel/random/boot_id")
+PID_NAMESPACE = Path("/proc/self/ns/pid")
 INITIAL_PID_NAMESPACE = "pid:[4026531836]"
 """Initial process namespace of Linux, which has a fixed number; containers have other namespaces."""
 
@@ -10,10 +11,10 @@ INITIAL_PID_NAMESPACE = "pid:[4026531836]"
 def system_facts() -> dict[str, str]:
     """Return the ids of the machine, of its last boot and of the process namespace; empty if not known."""
     try:
-        processes = str(PROCESSES.readlink())
+        namespace = str(PID_NAMESPACE.readlink())
     except OSError:
-        processes = ""
-    return {"machine": _read(MACHINE), "boot": _read(BOOT), "processes": processes}
+        namespace = ""
+    return {"machine": _read(MACHINE), "boot": _read(BOOT), "pid_namespace": namespace}
 
 
 def _read(path: Path) -> str:

@@ -189,7 +189,7 @@ def dense_solver(matrix: Floats, diagonal: Floats | float) -> Solver:
 
 
 def refined(solve: Solver, multiply: Solver, b: Floats) -> tuple[Floats, float]:
-    """Return a solution after iterative refinement, and its residual relative to b.
+    """Return a solution after iterative refinement, and the residual that was computed last, relative to b.
 
     Parameters
     ----------

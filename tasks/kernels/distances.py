@@ -14,9 +14,9 @@ MAX_LOSS = 1e-10
 TYPICAL_SAMPLES = 512
 # Up to this number of columns, computing differences is as fast as the matrix product.
 MAX_DIRECT_COLUMNS = 16
-# `exact_distances` recomputes squared distances below the fraction CLOSE of the squared norms from differences. If more
-# than one in MANY_CLOSE entries of a block is that small, the whole block is recomputed.
-CLOSE, MANY_CLOSE = 1e-3, 50
+# `exact_distances` recomputes squared distances below CLOSE_FRACTION of the squared norms from differences. If these
+# are more than MAX_CLOSE_SHARE of the entries of a block, the whole block is recomputed.
+CLOSE_FRACTION, MAX_CLOSE_SHARE = 1e-3, 0.02
 
 
 def direct_columns(features: Floats, gamma: float) -> Integers:
@@ -130,11 +130,11 @@ def exact_distances(features: Floats) -> Callable[[slice, slice], Floats]:
         x = centered[rows]
         with np.errstate(over="ignore", invalid="ignore"):
             distances = squared_distances(x, x if rows == columns else centered[columns])
-        far = distances >= CLOSE * (norms[rows, None] + norms[columns])  # False also where squares overflow
+        far = distances >= CLOSE_FRACTION * (norms[rows, None] + norms[columns])  # False also where squares overflow
         if rows == columns:
             np.fill_diagonal(far, True)
         first, second = np.nonzero(~far)
-        if len(first) > distances.size // MANY_CLOSE:
+        if len(first) > MAX_CLOSE_SHARE * distances.size:
             return np.asarray(cdist(features[rows], features[columns], "sqeuclidean"))
         differences = features[rows][first] - features[columns][second]
         distances[first, second] = np.einsum("ij,ij->i", differences, differences)

@@ -21,15 +21,15 @@ class Spectrum:
     largest: float
     negative: int | None = None
     """Number of negative eigenvalues; None if not all eigenvalues are known."""
-    negative_part: float | None = None
-    """Sum of the absolute values of the negative eigenvalues, relative to that of all."""
+    negative_share: float | None = None
+    """Sum of the absolute values of the negative eigenvalues, divided by that of all eigenvalues."""
 
     def is_semidefinite(self, tolerance: float) -> bool:
         """Return whether the smallest eigenvalue is at least `-tolerance` times the largest one."""
         return self.smallest >= -tolerance * max(self.largest, 0.0)
 
 
-def is_definite_above(matrix: Floats, ridge: float) -> bool:
+def is_positive_definite(matrix: Floats, ridge: float) -> bool:
     """Return whether `matrix + ridge I` is positive definite; the matrix is overwritten.
 
     This attempts a Cholesky factorisation, which is much faster than computing eigenvalues.
@@ -51,7 +51,7 @@ def dense_spectrum(matrix: Floats) -> Spectrum:
         smallest=float(values[0]),
         largest=float(values[-1]),
         negative=len(negative),
-        negative_part=float(-negative.sum() / total) if total > 0 else 0.0,
+        negative_share=float(-negative.sum() / total) if total > 0 else 0.0,
     )
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from kernel_pipeline.tasks.arrays import Floats
 from kernel_pipeline.tasks.kernels.base_kernels import BaseKernels, Solver, dense_solver
-from kernel_pipeline.tasks.learners.learned import Learned, label_forms
+from kernel_pipeline.tasks.learners.learned import OneStageSolution, label_forms
 from kernel_pipeline.tasks.learners.one_stage import OneStageMethod
 from kernel_pipeline.tasks.weights.column_generation import block_pivoting
 from kernel_pipeline.tasks.weights.method import Grid, register
@@ -48,11 +48,13 @@ class AlignKrr(OneStageMethod):
     preload: ClassVar[tuple[str, ...]] = ("osqp",)
     max_certificate: ClassVar[float] = MAX_RESIDUAL
 
-    def learn_path(self, kernels: BaseKernels, target: Floats, values: Sequence[tuple[float, ...]]) -> list[Learned]:
+    def learn_path(
+        self, kernels: BaseKernels, target: Floats, values: Sequence[tuple[float, ...]]
+    ) -> list[OneStageSolution]:
         return align_krr_path(kernels, target, values)
 
 
-def align_krr_path(kernels: BaseKernels, target: Floats, values: Sequence[tuple[float, ...]]) -> list[Learned]:
+def align_krr_path(kernels: BaseKernels, target: Floats, values: Sequence[tuple[float, ...]]) -> list[OneStageSolution]:
     """Solve for every (gamma, gamma', gamma''), each starting from the previous solution.
 
     The certificate is the KKT residual, relative to the largest `alpha'K_k alpha + gamma a_k`, the part of the gradient
@@ -68,7 +70,7 @@ def align_krr_path(kernels: BaseKernels, target: Floats, values: Sequence[tuple[
     for gamma, gamma1, gamma2 in values:
         problem = _Problem(kernels, y, gamma * a, gamma2 * M + gamma1 * np.eye(len(a)))
         mu, alpha, residual = _solve(problem, mu)
-        learned.append(Learned(mu, norm * alpha, mean, residual))
+        learned.append(OneStageSolution(mu, norm * alpha, mean, residual))
     return learned
 
 

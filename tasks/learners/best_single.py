@@ -19,8 +19,8 @@ class BestSingle(SingleKernelMethod):
     is_baseline: ClassVar[bool] = True
 
 
-def best_kernel(validation_errors: Floats) -> int:
-    """Return the kernel with the smallest validation error; of equal kernels, the first one.
+def smallest_error_kernel(validation_errors: Floats) -> int:
+    """Return the index of the kernel with the smallest validation error; of several such kernels, the first one.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ def best_kernel(validation_errors: Floats) -> int:
     NoResultError
         If no kernel has a fit.
 
-    >>> best_kernel(np.array([np.nan, 0.25, 0.125, 0.125]))
+    >>> smallest_error_kernel(np.array([np.nan, 0.25, 0.125, 0.125]))
     2
     """
     if np.isnan(validation_errors).all():

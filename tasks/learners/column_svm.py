@@ -92,7 +92,7 @@ def fit_column_machine(columns: Floats, y: Floats, bounds: Floats) -> Machine:
 
 
 def _certified(signed: Floats, y: Floats, bounds: Floats, point: _Point) -> Machine:
-    """Return the machine of a point, and its gap to the dual point in which `a` is scaled per class to `y'a = 0`."""
+    """Return the machine of a point; its gap is to the dual point where `a` is scaled per class such that `y'a = 0`."""
     coefficients = signed.T @ point.a
     decisions = y * (signed @ coefficients)
     intercept = float(best_intercept(decisions, y, bounds))
@@ -131,7 +131,7 @@ def _step(signed: Floats, y: Floats, bounds: Floats, point: _Point) -> _Point:
     corner = float(y @ border)
 
     def newton(lower: Floats, upper: Floats) -> _Point:
-        """Return the step after which, to first order, the products of slacks and multipliers have the given values."""
+        """Return the step that, to first order, changes the products of slacks and multipliers by the given amounts."""
         x = solve(-dual + lower / point.a - upper / upper_slack)
         intercept = (float(y @ x) + equality) / corner
         a = x - border * intercept

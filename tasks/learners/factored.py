@@ -27,7 +27,15 @@ class FactoredKernel:
     """(q, r): the kernel of held-out against training samples is `held_out @ train.T`."""
 
     def moments(self, labels: Floats, others: slice) -> KernelMoments:
-        """Return the moments for the theorems, given the training labels, (n,), and a part of the held-out samples."""
+        """Return the moments for the bounds of the paper's theorems.
+
+        Parameters
+        ----------
+        labels
+            Labels of the training samples, (n,).
+        others
+            Part of the held-out samples for which predictions are computed.
+        """
         n, products = len(labels), self.train.T @ self.train
         norm = float(np.linalg.norm(products))
         coefficients = self.train.T @ standardize_labels(labels) / norm

@@ -14,7 +14,7 @@ from kernel_pipeline.tasks.statistics.sums import block_side
 
 @dataclass(frozen=True)
 class FeatureRows:
-    """Rows of `sum_k weights_k E_k`, where `E_k` are the shifted base kernels, as the families compute them.
+    """Rows of `sum_k weights_k E_k`; the families compute `E_k = K_k - shift_k` of their base kernels (`GramFamily`).
 
     They are not centered: a support vector machine with an intercept has the same decision values without centering,
     since its coefficients sum to zero.

@@ -52,7 +52,7 @@ def column_svm_path(
     Returns
     -------
     predictions
-        (n + q, columns of the target, number of values): decision values of two classes; of more, 1 in the column of
+        (n + q, columns of the target, number of values): for two classes, decision values; for more, 1 in the column of
         the predicted class and 0 elsewhere; NaN if the gap is above `MAX_GAP`.
     certificates
         Relative duality gaps, the largest of all pairs of classes.
@@ -61,9 +61,9 @@ def column_svm_path(
     rows = np.concatenate([kernel.train, kernel.held_out])
     coefficients, intercepts, certificates = fit_column_machines(kernel.train, target, values, class_weight)
     decisions = np.empty((len(rows), *intercepts.shape))
-    for place, number in np.ndindex(intercepts.shape):
-        vector = np.ascontiguousarray(coefficients[:, place, number])
-        decisions[:, place, number] = rows @ vector + intercepts[place, number]
+    for pair_index, value_index in np.ndindex(intercepts.shape):
+        vector = np.ascontiguousarray(coefficients[:, pair_index, value_index])
+        decisions[:, pair_index, value_index] = rows @ vector + intercepts[pair_index, value_index]
     predictions = decisions if target.shape[1] == 1 else vote(decisions, target.shape[1])
     predictions[:, :, ~(certificates <= MAX_GAP)] = np.nan
     return predictions, certificates.tolist()
@@ -87,12 +87,12 @@ def fit_column_machines(
     weights, pairs = sample_weights(target, class_weight), class_pairs(target)
     coefficients = np.empty((columns.shape[1], len(pairs), len(values)))
     intercepts, gaps = np.empty((2, len(pairs), len(values)))
-    for number, value in enumerate(values):
+    for value_index, value in enumerate(values):
         root = float(np.sqrt(value))
         scaled = columns * root
-        for place, pair in enumerate(pairs):
+        for pair_index, pair in enumerate(pairs):
             part = scaled if len(pairs) == 1 else scaled[pair.samples]
             machine = fit_column_machine(part, pair.labels, weights[pair.samples])
-            coefficients[:, place, number] = root * machine.coefficients
-            intercepts[place, number], gaps[place, number] = machine.intercept, machine.gap
+            coefficients[:, pair_index, value_index] = root * machine.coefficients
+            intercepts[pair_index, value_index], gaps[pair_index, value_index] = machine.intercept, machine.gap
     return coefficients, intercepts, gaps.max(axis=0)

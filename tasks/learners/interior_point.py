@@ -163,6 +163,7 @@ def _step(program: _Program, current: _Iterate) -> _Iterate:
     dual_t = program.budget - point.weights.sum()
     primal, equality = images.forms + point.slack - point.t, float(y @ point.alpha)
     ratio = point.weights / point.slack
+    # H is the matrix of the reduced Newton system in alpha:
     # Y H Y = D + 2 K_mu + 4 sum_k ratio_k (K_k Y alpha)(K_k Y alpha)'
     solve = kernels.solver(point.lower / point.alpha + point.upper / upper_slack, 2 * point.weights, 4 * ratio, images)
     coupling = -2 * y * images.sum(ratio)
@@ -171,7 +172,10 @@ def _step(program: _Program, current: _Iterate) -> _Iterate:
     corner = np.array([[ratio.sum(), 0.0], [0.0, 0.0]]) - borders.T @ solved_borders
 
     def newton(slack: Floats, lower: Floats, upper: Floats, residual: Floats) -> Point:
-        """Return the step after which, to first order, the products of slacks and multipliers have the given values."""
+        """Return a Newton step.
+
+        To first order, it changes the products of slacks and multipliers by the given amounts, and cancels `residual`.
+        """
         e = slack / point.slack + ratio * residual
         right = -dual - 2 * y * images.sum(e) + lower / point.alpha - upper / upper_slack
         first = y * solve(y * right)

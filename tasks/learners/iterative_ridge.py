@@ -31,7 +31,7 @@ SMALL_RIDGE_RESIDUAL = 1e-8
 STEPS_RATIO, MIN_STEPS, MAX_STEPS = 2.5, 20, 500
 # Number of refinements of a solution with the factorisation at its own ridge.
 REFINEMENTS = 3
-# A block of columns has at most `n^2 / BLOCK_RATIO` numbers; conjugate gradients hold about six such blocks.
+# A block of columns has at most `n^2 / BLOCK_RATIO` numbers; steps of conjugate gradients hold about seven of them.
 BLOCK_RATIO = 80
 # All Lanczos vectors together have at most `n^2 / VECTORS_RATIO` numbers.
 VECTORS_RATIO = 6
@@ -58,7 +58,7 @@ def solve_ridge_path(operator: KernelOperator, target: Floats, ridges: Floats) -
         if np.isnan(solutions[0, :, :first]).any():  # a larger ridge is already too small
             break
         solutions[:, :, first:last] = solve_ridge_group(operator, target, ridges[first:last])
-    return solutions, certify_solutions(operator, target, ridges, solutions)
+    return solutions, refine_solutions(operator, target, ridges, solutions)
 
 
 def solve_large_ridges(operator: KernelOperator, target: Floats, ridges: Floats) -> tuple[Floats, RidgeGroups]:
@@ -93,8 +93,8 @@ def solve_ridge_group(operator: KernelOperator, target: Floats, ridges: Floats) 
     return systems.solutions
 
 
-def certify_solutions(operator: KernelOperator, target: Floats, ridges: Floats, solutions: Floats) -> Floats:
-    """Return the products of the kernel and all solutions, after refining those with large residuals in place."""
+def refine_solutions(operator: KernelOperator, target: Floats, ridges: Floats, solutions: Floats) -> Floats:
+    """Refine the solutions with large residuals in place; return the products of the kernel and all solutions."""
     systems = _Systems(operator, target, ridges, solutions)
     images = systems.images(np.arange(len(ridges)))
     for number in np.flatnonzero(relative_residuals(target, ridges, solutions, images) > MAX_RESIDUAL):
@@ -155,20 +155,20 @@ class _Systems:
 
     def solve_group(self, indices: Integers) -> None:
         """Solve for some ridges with one factorisation; the solutions for ridges that are too small are NaN."""
-        factorised, solve = 0.0, None
+        factorised_ridge, solve = 0.0, None
         while solve is None and len(indices):
             ridges = np.maximum(self.ridges[indices], MIN_RIDGE)
-            factorised = float(np.sqrt(ridges[0] * ridges[-1]))
-            solve = self.operator.factorise(factorised)
+            factorised_ridge = float(np.sqrt(ridges[0] * ridges[-1]))
+            solve = self.operator.factorise(factorised_ridge)
             if solve is None:
-                self.solutions[:, :, indices[ridges <= factorised]] = np.nan
-                indices = indices[ridges > factorised]
+                self.solutions[:, :, indices[ridges <= factorised_ridge]] = np.nan
+                indices = indices[ridges > factorised_ridge]
         if solve is None:
             return
         max_steps = _max_steps(lanczos_steps(ridges))
         for outputs in _batches(self.target.shape[1], self.operator.size // (VECTORS_RATIO * max_steps)):
             right = self.target[:, outputs]
-            state = shift_invert.start(right, factorised, self.ridges[indices], SMALL_RIDGE_RESIDUAL, max_steps)
+            state = shift_invert.start(right, factorised_ridge, self.ridges[indices], SMALL_RIDGE_RESIDUAL, max_steps)
             while not state.is_done:
                 shift_invert.step(state, solve)
             self.solutions[:, outputs[:, None], indices] = state.solutions()

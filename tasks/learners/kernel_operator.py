@@ -58,8 +58,8 @@ class InMemoryKernel:
             raise ValueError("the kernel must be a writable array of float64 in C order, since it is overwritten")
         # BLAS and LAPACK use Fortran order: the lower triangle of `square` is the upper triangle of this view.
         self.array = square.T
-        self._entries = np.einsum("ii->i", square)  # a view of the diagonal
-        self._diagonal = self._entries.copy()
+        self._diagonal_view = np.einsum("ii->i", square)
+        self._diagonal = self._diagonal_view.copy()
 
     @property
     def size(self) -> int:
@@ -83,7 +83,7 @@ class InMemoryKernel:
         with self.other_diagonal(self._diagonal + ridge):
             # `clean=0` leaves the other triangle, which contains the kernel, as it is.
             _, failed_minor = lapack.dpotrf(self.array, lower=1, clean=0, overwrite_a=1)
-            factor_diagonal = self._entries.copy()
+            factor_diagonal = self._diagonal_view.copy()
         if failed_minor:
             return None
 
@@ -109,8 +109,8 @@ class InMemoryKernel:
     @contextmanager
     def other_diagonal(self, values: Floats) -> Iterator[None]:
         """Replace the diagonal of the array, which both triangles share, by another one within the context."""
-        self._entries[:] = values
+        self._diagonal_view[:] = values
         try:
             yield
         finally:
-            self._entries[:] = self._diagonal
+            self._diagonal_view[:] = self._diagonal

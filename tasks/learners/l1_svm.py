@@ -6,7 +6,7 @@ Kernels have trace one, so the trace of K_mu is the sum of the weights. Only the
 1. Minimising over mu puts all weight on the largest quadratic form alpha'Y K_k Y alpha, so the problem is
 max  2 alpha'1 - Lambda t  subject to  alpha'Y K_k Y alpha <= t  for all k. The multipliers of these constraints are the
 weights. An interior-point method solves the problem for a working set of kernels; then the forms of all kernels are
-computed, and the kernels whose form is above t join the set.
+computed, and the kernels whose form is close to the largest one in the set, or above it, join the set.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ import numpy as np
 from kernel_pipeline.tasks.arrays import Floats, Integers
 from kernel_pipeline.tasks.kernels.base_kernels import BaseKernels, Images
 from kernel_pipeline.tasks.learners.interior_point import Point, primal_value, solve_qcqp
-from kernel_pipeline.tasks.learners.learned import Learned, label_forms, relative_gap
+from kernel_pipeline.tasks.learners.learned import OneStageSolution, label_forms, relative_gap
 from kernel_pipeline.tasks.learners.one_stage import OneStageMethod
 from kernel_pipeline.tasks.weights.method import Grid, register
 
@@ -28,7 +28,8 @@ MAX_GAP, GAP = 1e-4, 5e-5
 FIRST_GOAL, LAST_GOAL = 1e-2, 1e-5
 # Initial size of the working set, and largest number of kernels that join it in one round.
 FIRST_SET = 300
-# A kernel whose form is below this fraction of the largest one leaves the working set.
+# A kernel joins the working set if its form is above this fraction of the largest one in it; a kernel whose form is
+# below, and whose weight is negligible, leaves it.
 MIN_RELATIVE_FORM = 0.8
 # Thresholds, relative to the largest weight, for setting weights to zero: those of an interior point are never zero.
 NEGLIGIBLE = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
@@ -45,15 +46,18 @@ class L1Svm(OneStageMethod):
     grids: ClassVar[tuple[Grid, ...]] = (Grid(-4, 18, description="Lambda of l1-svm, whose C is 1"),)
     max_certificate: ClassVar[float] = MAX_GAP
 
-    def learn_path(self, kernels: BaseKernels, target: Floats, values: Sequence[tuple[float, ...]]) -> list[Learned]:
+    def learn_path(
+        self, kernels: BaseKernels, target: Floats, values: Sequence[tuple[float, ...]]
+    ) -> list[OneStageSolution]:
         return l1_svm_path(kernels, target, values)
 
 
-def l1_svm_path(kernels: BaseKernels, target: Floats, values: Sequence[tuple[float, ...]]) -> list[Learned]:
-    """Solve for every (Lambda,), each starting with the kernels whose weight was positive in the previous solution.
+def l1_svm_path(kernels: BaseKernels, target: Floats, values: Sequence[tuple[float, ...]]) -> list[OneStageSolution]:
+    """Solve for every (Lambda,) of the path.
 
-    The certificate is the relative duality gap, over all kernels, between the objective at alpha with its largest form
-    and the primal value of the support vector machine with kernel `K_mu`.
+    Each solution starts with the kernels that had a positive weight or the largest forms in the previous one. The
+    certificate is the relative duality gap, over all kernels, between the objective at alpha with its largest form and
+    the primal value of the support vector machine with kernel `K_mu`.
     """
     balanced = np.where(target > 0, np.mean(target < 0), np.mean(target > 0))
     distinct = kernels.distinct()
@@ -66,7 +70,7 @@ def l1_svm_path(kernels: BaseKernels, target: Floats, values: Sequence[tuple[flo
     return learned
 
 
-def _solve(kernels: BaseKernels, y: Floats, budget: float, working: Integers) -> tuple[Learned, Integers]:
+def _solve(kernels: BaseKernels, y: Floats, budget: float, working: Integers) -> tuple[OneStageSolution, Integers]:
     """Return the solution, and the working set for the next value."""
     goal = FIRST_GOAL if len(working) < kernels.count else LAST_GOAL
     for _ in range(MAX_ROUNDS):
@@ -87,7 +91,7 @@ def _solve(kernels: BaseKernels, y: Floats, budget: float, working: Integers) ->
     weights, gap = _without_negligible(images, y, budget, weights, point, gap)
     next_set = np.union1d(np.flatnonzero(weights), _largest(images.forms, FIRST_SET))
     _, factor = primal_value(images, y, weights, point.intercept)
-    return Learned(weights, factor * y * point.alpha, factor * point.intercept, gap), next_set
+    return OneStageSolution(weights, factor * y * point.alpha, factor * point.intercept, gap), next_set
 
 
 def _without_negligible(

@@ -16,7 +16,7 @@ import numpy as np
 
 from kernel_pipeline.tasks.arrays import Floats
 from kernel_pipeline.tasks.kernels.base_kernels import BaseKernels, Images
-from kernel_pipeline.tasks.learners.learned import Learned, label_forms, relative_gap
+from kernel_pipeline.tasks.learners.learned import OneStageSolution, label_forms, relative_gap
 from kernel_pipeline.tasks.learners.one_stage import OneStageMethod
 from kernel_pipeline.tasks.weights.method import Grid, register
 
@@ -38,11 +38,13 @@ class L2Krr(OneStageMethod):
     grids: ClassVar[tuple[Grid, ...]] = (Grid(0, 30, description="Lambda of l2-krr; its ridge is 1"),)
     max_certificate: ClassVar[float] = MAX_GAP
 
-    def learn_path(self, kernels: BaseKernels, target: Floats, values: Sequence[tuple[float, ...]]) -> list[Learned]:
+    def learn_path(
+        self, kernels: BaseKernels, target: Floats, values: Sequence[tuple[float, ...]]
+    ) -> list[OneStageSolution]:
         return l2_krr_path(kernels, target, values)
 
 
-def l2_krr_path(kernels: BaseKernels, target: Floats, values: Sequence[tuple[float, ...]]) -> list[Learned]:
+def l2_krr_path(kernels: BaseKernels, target: Floats, values: Sequence[tuple[float, ...]]) -> list[OneStageSolution]:
     """Solve for every (Lambda,), each starting from the previous solution.
 
     The certificate is the relative duality gap between the value at alpha, with the optimal weights for it, and the
@@ -55,7 +57,7 @@ def l2_krr_path(kernels: BaseKernels, target: Floats, values: Sequence[tuple[flo
     learned = []
     for (budget,) in values:
         alpha, weights, gap = _solve(kernels, y, budget, alpha)
-        learned.append(Learned(weights, alpha, mean, gap))
+        learned.append(OneStageSolution(weights, alpha, mean, gap))
     return learned
 
 

@@ -11,7 +11,7 @@ MIN_LABEL_FORM = 1e-14
 
 
 @dataclass(frozen=True)
-class Learned:
+class OneStageSolution:
     """Weights, and the predictor `x -> sum_i coefficients_i K_mu(x, x_i) + intercept`."""
 
     weights: Floats

@@ -75,7 +75,7 @@ def _fit_columns(problem: str, columns: Floats, split: Split, options: FitOption
 
 @dataclass(frozen=True)
 class _LinearKernel:
-    """The kernel of a trial, and the same kernel of the test samples, not centered."""
+    """The kernel of a trial, and that of its test samples, which need not be centered: their alignment centers it."""
 
     trial: TrialKernel
     test: Floats = field(repr=False)

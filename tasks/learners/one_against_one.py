@@ -1,4 +1,4 @@
-"""Separate several classes one against one, with the classes, ties and weights of scikit-learn's SVC."""
+"""Separate several classes one against one, with the order of classes, ties and class weights of scikit-learn's SVC."""
 
 from dataclasses import dataclass
 from itertools import combinations

@@ -11,7 +11,7 @@ from kernel_pipeline.tasks.arrays import Floats
 from kernel_pipeline.tasks.errors import NotSolvedError, NoWeightsError
 from kernel_pipeline.tasks.folds import Split
 from kernel_pipeline.tasks.kernels.base_kernels import BaseKernels
-from kernel_pipeline.tasks.learners.learned import Learned
+from kernel_pipeline.tasks.learners.learned import OneStageSolution
 from kernel_pipeline.tasks.learners.paths import PathPredictions, PathResult, measure_path
 from kernel_pipeline.tasks.weights.method import Method
 
@@ -29,7 +29,7 @@ class OneStageMethod(Method):
     """Largest certificate of a valid solution; values of the path with a larger one are ignored."""
 
     @abstractmethod
-    def learn_path(self, kernels: BaseKernels, target: Floats, values: Sequence[Parameters]) -> list[Learned]:
+    def learn_path(self, kernels: BaseKernels, target: Floats, values: Sequence[Parameters]) -> list[OneStageSolution]:
         """Solve the problem of the method for every value of the path.
 
         Parameters
@@ -91,10 +91,11 @@ def learn(
         learned = method.learn_path(used, split.labels[split.train], values)
     solved = np.array([found.certificate <= method.max_certificate for found in learned])
     if not solved.any():
-        least = min(found.certificate for found in learned)
+        smallest = min(found.certificate for found in learned)
         raise NotSolvedError(
-            f"{method.method_id} requires a certificate of at most {method.max_certificate:g}, and the smallest one on "
-            f"its path is {least:.1e}; change its grid, [fit] {method.name}"
+            f"{method.method_id} found no sufficiently accurate solution: the smallest certificate (relative duality "
+            f"gap or KKT residual) on its path is {smallest:.1e}, and at most {method.max_certificate:g} is allowed; "
+            f"change its grid, [fit] {method.name}"
         )
     intercepts = np.where(solved, [found.intercept for found in learned], np.nan)
     fitted = np.column_stack([used.images(found.coefficients).sum(found.weights) for found in learned]) + intercepts

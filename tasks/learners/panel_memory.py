@@ -16,8 +16,8 @@ FACTORISED_PANELS, ITERATED_PANELS = 4, 2
 REMOTE_PANELS = 4
 # Wider panels would be read less often, but leave less memory for those that are kept.
 MAX_WIDTH = 1024
-# Number of blocks of columns that conjugate gradients hold, and of copies of the columns from which a preconditioner is
-# computed.
+# Number of blocks of columns in memory during conjugate gradients: about seven in a step, copies when converged columns
+# are removed, and all solutions. Number of copies of the columns from which a preconditioner is computed.
 BLOCKS, COPIES_OF_CANDIDATES = 10, 4
 # Usual limit on the number of Lanczos vectors.
 LANCZOS_VECTORS = 300
@@ -25,7 +25,10 @@ LANCZOS_VECTORS = 300
 
 @dataclass(frozen=True)
 class PanelMemory:
-    """The memory of a fit in panels; it depends on sizes only, because it affects the last digits of results."""
+    """Division of the memory of a fit in panels.
+
+    It affects the last digits of results, so it is computed from sizes only, and is the same on all hosts.
+    """
 
     width: int
     """Number of training samples in a panel."""
@@ -37,12 +40,14 @@ class PanelMemory:
     """Bytes that a process needs besides the arrays of the solver."""
 
     @classmethod
-    def of(cls, max_bytes: int, samples: int, tile: int, systems: int, other_bytes: int = 0) -> "PanelMemory | None":
+    def of(
+        cls, max_bytes: int, samples: int, row_samples: int, systems: int, other_bytes: int = 0
+    ) -> "PanelMemory | None":
         """Divide the memory of a fit; None if it is too small for panels of one row of tiles.
 
         Parameters
         ----------
-        tile
+        row_samples
             Largest number of training samples in a row of tiles.
         systems
             Number of pairs of a ridge and an output.
@@ -52,11 +57,11 @@ class PanelMemory:
         >>> PanelMemory.of(100 << 20, 12_000, 512, 16) is None
         True
         """
-        if max_bytes < cls.smallest(samples, tile):
+        if max_bytes < cls.min_bytes(samples, row_samples):
             return None
         width = min(MAX_WIDTH, max_bytes // (2 * FACTORISED_PANELS * FLOAT_BYTES * samples))
-        width = max(1, width // tile) * tile  # panels contain whole rows of tiles
-        needed = cls(width, 0, samples).needed(systems)
+        width = max(1, width // row_samples) * row_samples  # panels contain whole rows of tiles
+        needed = cls(width, 0, samples).needed_bytes(systems)
         return cls(width, max(0, max_bytes - needed), samples, other_bytes)
 
     @property
@@ -74,7 +79,7 @@ class PanelMemory:
         """Return the size of the temporary file, with panels of the kernel and of its factor."""
         return max(0, 2 * self.kernel_bytes - self.kept_bytes)
 
-    def needed(self, systems: int) -> int:
+    def needed_bytes(self, systems: int) -> int:
         """Return the bytes of all arrays of the solver, if one process holds all panels."""
         columns = min(systems, max(1, self.samples // BLOCK_RATIO)) * BLOCKS
         columns += max_rank(self.samples) + COPIES_OF_CANDIDATES * CANDIDATES
@@ -106,7 +111,7 @@ class PanelMemory:
         >>> memory.shares(dict.fromkeys("ab", 440 << 20), "a", 16) is None
         True
         """
-        own = self.needed(systems) - self.kept_bytes - ITERATED_PANELS * self.panel_bytes
+        own = self.needed_bytes(systems) - self.kept_bytes - ITERATED_PANELS * self.panel_bytes
         found = {
             name: max(0, limit - self.other_bytes - REMOTE_PANELS * self.panel_bytes - (own if name == solver else 0))
             for name, limit in limits.items()
@@ -114,6 +119,6 @@ class PanelMemory:
         return found if sum(found.values()) >= self.kernel_bytes else None
 
     @staticmethod
-    def smallest(samples: int, tile: int) -> int:
-        """Return the smallest memory of a fit, in bytes."""
-        return FACTORISED_PANELS * FLOAT_BYTES * samples * tile
+    def min_bytes(samples: int, row_samples: int) -> int:
+        """Return the minimum memory that a fit needs, in bytes."""
+        return FACTORISED_PANELS * FLOAT_BYTES * samples * row_samples

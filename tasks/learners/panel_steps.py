@@ -13,7 +13,7 @@ from scipy.linalg import lapack, solve_triangular
 from kernel_pipeline.tasks.arrays import Floats, Integers, require_finite
 
 
-class NotDefiniteError(ValueError):
+class FactorisationError(ValueError):
     """A matrix that is to be factorised is not positive definite."""
 
 
@@ -88,13 +88,13 @@ def factorise(rest: Floats) -> Floats:
 
     Raises
     ------
-    NotDefiniteError
+    FactorisationError
         If the matrix is not positive definite.
     """
     size = len(rest)
     root, failed_minor = lapack.dpotrf(rest[:, :size], lower=0)
     if failed_minor:
-        raise NotDefiniteError
+        raise FactorisationError
     found = np.empty(rest.shape)
     found[:, :size] = root
     found[:, size:] = solve_triangular(root, rest[:, size:], trans="T", check_finite=False)

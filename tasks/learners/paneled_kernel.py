@@ -1,4 +1,4 @@
-"""Solve with a kernel that is held in panels, of which only a few are in the memory of this process at a time.
+"""Solve systems with a kernel in panels, of which only a few are in the memory of this process at a time.
 
 `Panels` is the interface to what holds the panels. `StoredPanels` holds them in this process, in memory or in a file;
 another implementation can hold them in other processes, and call the functions of `panel_steps` there.
@@ -38,7 +38,7 @@ class Panels(Protocol):
 
         Raises
         ------
-        NotDefiniteError
+        FactorisationError
             If `K + ridge I` is not positive definite.
         """
 
@@ -87,10 +87,10 @@ class PaneledKernel:
         return found
 
     def factorise(self, ridge: float) -> Solve | None:
-        """Factorise `K + ridge I`, and return a function that solves systems with it; None if it is not definite."""
+        """Factorise `K + ridge I`, and return a function that solves systems with it; None if not positive definite."""
         try:
             self._panels.factorise(ridge)
-        except panel_steps.NotDefiniteError:
+        except panel_steps.FactorisationError:
             return None
         return lambda block: self._panels.substitute(np.array(block, dtype=np.float64, order="C"))
 

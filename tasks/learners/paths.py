@@ -24,7 +24,7 @@ class PathResult:
     """
 
     values: list[tuple[float, ...]]
-    """Parameters of each fit; most methods have one. A method without regularisation has one fit without any."""
+    """Parameters of each fit, one for most methods. A method without regularisation has one fit, with ()."""
     train_errors: list[float | None]
     validation_errors: list[float | None]
     test_errors: list[float | None]

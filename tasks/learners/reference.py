@@ -33,7 +33,7 @@ class ReferenceMethod(Method):
 
     @abstractmethod
     def fit(self, problem: str, features: Features | None, split: Split, options: FitOptions) -> ReferenceFit:
-        """Fit the training samples, and evaluate the fits on the validation and test sets.
+        """Fit the method to the training samples, and evaluate the fits on the validation and test sets.
 
         Parameters
         ----------

@@ -32,7 +32,7 @@ class RidgePredictor:
 
 
 def fit_ridge_path(square: Floats, target: Floats, ridges: Sequence[float] | Floats) -> FittedPath:
-    """Fit all ridges in place: besides the kernel, memory for at most 0.3 n^2 numbers is needed.
+    """Fit kernel ridge regression for all ridges in place, with memory for at most 0.3 n^2 numbers besides the kernel.
 
     Parameters
     ----------
@@ -78,7 +78,8 @@ def certified_fits(target: Floats, ridges: Floats, coefficients: Floats, images:
     residuals = relative_residuals(target - means, ridges, coefficients, images)
     if np.isnan(residuals).all():
         raise NotPositiveDefiniteError(
-            f"the kernel has an eigenvalue below -{max(ridges):g}, the largest ridge; increase 'to' in [fit] krr"
+            f"the kernel has an eigenvalue below -{max(ridges):g}, so even the largest ridge, {max(ridges):g}, does "
+            "not make it positive definite; increase 'to' in [fit] krr"
         )
     uncertified = uncertified_ridges(residuals)
     coefficients[:, :, uncertified] = np.nan

@@ -1,7 +1,7 @@
 """Choose how a ridge path is solved: a pure function of sizes and ridges, so that all hosts make the same choice.
 
-Costs are in nanoseconds of one core with 48 GFlop/s; only their ratios matter. They were measured on kernels of 4,000
-to 12,000 samples.
+Costs are in nanoseconds of one core with 48 GFlop/s; only their ratios matter for the choice, and the estimates of a
+plan use their values. They were measured on kernels of 4,000 to 12,000 samples.
 """
 
 from collections.abc import Sequence

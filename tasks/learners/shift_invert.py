@@ -21,7 +21,7 @@ ROUNDING = 1e-14
 class LanczosState:
     """The state between two steps: arrays that can be stored, and from which the iteration can be resumed."""
 
-    factorised: float
+    factorised_ridge: float
     """The ridge l0 of the factorisation."""
     ridges: Floats
     norms: Floats
@@ -54,25 +54,25 @@ class LanczosState:
         return np.asarray(found)
 
 
-def start(target: Floats, factorised: float, ridges: Floats, tolerance: float, max_steps: int) -> LanczosState:
+def start(target: Floats, factorised_ridge: float, ridges: Floats, tolerance: float, max_steps: int) -> LanczosState:
     """Return the state before the first step.
 
     Parameters
     ----------
     target
         Right-hand sides, (n, outputs).
-    factorised
+    factorised_ridge
         The ridge l0 whose factorisation is given to `step`.
     tolerance
         Norm of the residual, relative to that of the right-hand side, at which a solution has converged.
     """
     n, outputs = target.shape
     norms = np.linalg.norm(target, axis=0)
-    # Zeros, because `solutions` also multiplies the vectors after the last step of an output, by coordinates of zero.
+    # Zeros: `solutions` multiplies the vectors after an output's last step by 0, and unwritten memory may hold NaN.
     vectors = np.zeros((outputs, max_steps + 1, n))
     vectors[:, 0] = np.divide(target, norms, out=np.zeros_like(target), where=norms > 0).T
     return LanczosState(
-        factorised,
+        factorised_ridge,
         ridges,
         norms,
         tolerance,
@@ -114,7 +114,7 @@ def _extend(state: LanczosState, output: int, image: Floats) -> None:
 
 def _project(state: LanczosState, output: int, number: int) -> None:
     """Solve `(I + (l - l0) T) c = |y| e_1`, and store the coordinates of `x = B V c`."""
-    size, shift = state.steps + 1, state.ridges[number] - state.factorised
+    size, shift = state.steps + 1, state.ridges[number] - state.factorised_ridge
     diagonal, off_diagonal = state.diagonals[output, :size], state.off_diagonals[output, :size]
     right = np.zeros((size, 1))
     right[0] = state.norms[output]

@@ -1,4 +1,4 @@
-"""Fit support vector machines on single columns: many small problems at once, each solved exactly.
+"""Fit support vector machines on single columns: many small problems at once, each to a tiny duality gap.
 
 For one column v, the problem is `min_w w^2 / 2 + C h(w)` with
 

@@ -20,9 +20,10 @@ from kernel_pipeline.tasks.learners.single_column_svm import GroupedColumn, fit_
 from kernel_pipeline.tasks.learners.svm_certificate import MAX_GAP
 from kernel_pipeline.tasks.metrics import chosen_metric
 
-# Size of the predictions of the kernels that are fitted together.
+# Maximum size of the predictions of the kernels that are fitted together.
 PREDICTION_BYTES = 32 << 20
-# A value halfway between two others often has the decision value 0; rounding must not decide its class.
+# Decision values up to this size are set to 0. A column value halfway between those of two classes often has the
+# decision value 0, and rounding must not decide its class.
 ZERO_DECISION = 1e-9
 
 
@@ -39,8 +40,8 @@ class ColumnFits:
     """(kernels, values)"""
     is_decision: bool = False
     """Whether predictions are decision values of support vector machines."""
-    classes: int = 1
-    """Number of classes if there are more than two, else 1."""
+    label_columns: int = 1
+    """Number of label columns of a classification: 1 for two classes, else the number of classes."""
 
     def predict(self, columns: Floats) -> Floats:
         """Return predictions of some samples, NaN for fits that are not certified.
@@ -58,8 +59,8 @@ class ColumnFits:
         predictions = parts.reshape(*parts.shape[:2], -1)
         if self.is_decision:
             predictions[np.abs(predictions) <= ZERO_DECISION] = 0.0
-        if self.classes > 1:
-            predictions = vote(predictions, self.classes)
+        if self.label_columns > 1:
+            predictions = vote(predictions, self.label_columns)
         predictions[:, :, ~self.certified.ravel()] = np.nan
         return predictions
 
@@ -79,12 +80,12 @@ def single_column_errors(
     kernels
         Kernels on the training samples of the split, with `split.held_out` as held-out samples; none is constant.
     values, class_weight, metric
-        As for `fit_path`.
+        As in `FitOptions`.
 
     Returns
     -------
     validation, test
-        NaN for a kernel of which no fit is certified and has a finite error.
+        NaN for a kernel without a certified fit that has a finite validation error.
     """
     error, target = chosen_metric(problem, metric).error, split.target[split.train]
     found = np.full((2, kernels.count), np.nan)
@@ -142,10 +143,10 @@ def _fit_ridge(kernels: RankOneKernels, target: Floats, ridges: Floats) -> Colum
 def _fit_svm(columns: Floats, target: Floats, values: Sequence[float], class_weight: str | None) -> ColumnFits:
     weights, pairs = sample_weights(target, class_weight), class_pairs(target)
     slopes, intercepts, gaps = np.empty((3, len(pairs), columns.shape[1], len(values)))
-    for place, pair in enumerate(pairs):
+    for pair_index, pair in enumerate(pairs):
         grouped = [GroupedColumn.of(column, pair.labels, weights[pair.samples]) for column in columns[pair.samples].T]
         found = fit_single_columns(grouped, values)
-        slopes[place], intercepts[place], gaps[place] = found.slopes, found.intercepts, found.gaps
+        slopes[pair_index], intercepts[pair_index], gaps[pair_index] = found.slopes, found.intercepts, found.gaps
     certificates = gaps.max(axis=0)
     return ColumnFits(slopes, intercepts, certificates, certificates <= MAX_GAP, True, target.shape[1])
 

@@ -32,7 +32,7 @@ COLUMNS_RATIO = 20
 def fit_svm_path(
     kernel: Floats, target: Floats, values: Sequence[float], class_weight: str | None = None
 ) -> FittedPath:
-    """Fit all values of `C`.
+    """Fit a support vector machine for every value of `C`.
 
     The arguments and errors are those of `fit_pair_machines`.
 
@@ -130,7 +130,8 @@ def _pair_coefficients(machine: SVC, samples: int) -> Floats:
     pairs = list(combinations(range(len(supports)), 2))
     found = np.zeros((samples, len(pairs)))
     for number, (first, second) in enumerate(pairs):
-        # libsvm stores the coefficients of a class against all others, which lack the class itself.
+        # For each class, libsvm stores one row of coefficients per other class; since there is no row for the class
+        # itself, those of later classes move up by one.
         for own, other in ((supports[first], second - 1), (supports[second], first)):
             found[machine.support_[own], number] = machine.dual_coef_[other, own]
     return found

@@ -106,15 +106,15 @@ def best_multiple(margins: Floats, bounds: Floats, square: Floats) -> Floats:
     2.0
     """
     with np.errstate(divide="ignore", over="ignore"):
-        kinks, forces = _sorted_along(np.where(margins > 0.0, 1.0 / margins, np.inf), bounds * margins)
+        kinks, terms = _sorted_along(np.where(margins > 0.0, 1.0 / margins, np.inf), bounds * margins)
     # Sum of C_i margins_i over the samples whose slack is positive up to each kink; for negative margins, it always is.
-    pulls = np.cumsum(forces[..., ::-1], axis=-1)[..., ::-1]
+    sums = np.cumsum(terms[..., ::-1], axis=-1)[..., ::-1]
     is_convex = square > 0.0
     square = np.where(is_convex, square, 1.0)[..., None]
-    reached = kinks * square >= pulls
+    reached = kinks * square >= sums
     number = np.where(reached.any(axis=-1), reached.argmax(axis=-1), kinks.shape[-1] - 1)[..., None]
     before = np.where(number > 0, _entry(kinks, np.maximum(number - 1, 0)), 0.0)
-    factor = np.minimum(np.maximum(_entry(pulls, number) / square, before), _entry(kinks, number))
+    factor = np.minimum(np.maximum(_entry(sums, number) / square, before), _entry(kinks, number))
     return np.where(is_convex, factor[..., 0], 1.0)
 
 

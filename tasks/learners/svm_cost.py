@@ -1,9 +1,9 @@
 """Estimate the time of fits of support vector machines from their sizes.
 
 Costs are in nanoseconds of one core. They were measured on the dataset a9a with 4,000 to 16,000 training samples,
-7 Gaussian kernels and 12 values of C: with the kernel in memory, libsvm is faster at all of these sizes, since most of
-its iterations read two rows only. libsvm needs the whole kernel in memory, so larger fits compute rows when they are
-needed (`svm_rows`).
+7 Gaussian kernels and 12 values of C: with the kernel in memory, libsvm is faster than working sets at all of these
+sizes, since most of its iterations read two rows only. libsvm needs the whole kernel in memory, so larger fits compute
+rows when they are needed (`svm_rows`).
 """
 
 from kernel_pipeline.tasks.arrays import FLOAT_BYTES

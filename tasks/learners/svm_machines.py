@@ -26,8 +26,8 @@ class SvmMachines:
     """(pairs, values)"""
     gaps: Floats
     """Relative duality gap of each value, the largest of all pairs, (values,); NaN if the kernel is indefinite."""
-    classes: int
-    """Number of label columns: 1 for two classes."""
+    label_columns: int
+    """Number of label columns: 1 for two classes, else the number of classes."""
     fitted: Floats | None = None
     """Predictions of the training samples of two classes, (n, 1, values)."""
 
@@ -41,7 +41,7 @@ class SvmMachines:
         return replace(self, coefficients=self.coefficients[samples], fitted=None)
 
     def decisions(self, rows: Floats) -> Floats:
-        """Return the decision values of all pairs and values, (q, pairs, values).
+        """Return the decision values for all pairs of classes and all values of C, (q, pairs, values).
 
         Parameters
         ----------
@@ -63,11 +63,11 @@ class SvmMachines:
         Returns
         -------
         (q, 1, values) or (q, C, values)
-            Decision values of two classes; of more, 1 in the column of the predicted class and 0 elsewhere. NaN for
+            For two classes, decision values; for more, 1 in the column of the predicted class and 0 elsewhere. NaN for
             values whose gap is above `MAX_GAP`.
         """
         decisions = self.decisions(rows)
-        return self.certified(decisions if self.classes == 1 else vote(decisions, self.classes))
+        return self.certified(decisions if self.label_columns == 1 else vote(decisions, self.label_columns))
 
     def certified(self, predictions: Floats) -> Floats:
         """Set the predictions, (q, columns, values), of values that are not certified to NaN, and return them."""
@@ -76,7 +76,7 @@ class SvmMachines:
 
 
 def largest_working_set(cache_bytes: int) -> int:
-    """Return the size of working sets whose kernels need at most half of the bytes of the cache.
+    """Return the largest size of a working set whose kernel needs at most half as many bytes as the cache.
 
     >>> largest_working_set(400 << 20), largest_working_set(8 << 30)
     (3620, 8000)

@@ -19,13 +19,16 @@ FLOAT_BYTES = 8
 # Shares of the memory: for the cache of rows, and for the rows that are computed at a time. The kernels of working sets
 # need half as much as the cache, and the rest is for vectors.
 CACHE_SHARE, ROWS_SHARE = 0.5, 0.03
-# Number of rows of the kernel that fit into the smallest memory.
+# Number of rows of the kernel that fit into the minimum memory.
 MIN_ROWS = 16
 
 
 @dataclass(frozen=True)
 class RowMemory:
-    """The memory of a fit by working sets; it depends on sizes only, because it affects the last digits of results."""
+    """Division of the memory of a fit by working sets.
+
+    It affects the last digits of results, so it is computed from sizes only, and is the same on all hosts.
+    """
 
     cache_bytes: int
     rows: int
@@ -33,28 +36,28 @@ class RowMemory:
 
     @classmethod
     def of(cls, max_bytes: int, samples: int) -> "RowMemory | None":
-        """Divide the memory of a fit; None if it is less than `smallest(samples)`.
+        """Divide the memory of a fit; None if it is less than `min_bytes(samples)`.
 
         >>> RowMemory.of(512 << 20, 12_000)
         RowMemory(cache_bytes=268435456, rows=167)
         >>> RowMemory.of(1 << 20, 12_000) is None
         True
         """
-        if max_bytes < cls.smallest(samples):
+        if max_bytes < cls.min_bytes(samples):
             return None
         rows = max(1, int(ROWS_SHARE * max_bytes) // (FLOAT_BYTES * samples))
         return cls(int(CACHE_SHARE * max_bytes), min(rows, ROWS_AT_A_TIME))
 
     @staticmethod
-    def smallest(samples: int) -> int:
-        """Return the smallest memory of a fit, in bytes."""
+    def min_bytes(samples: int) -> int:
+        """Return the minimum memory that a fit needs, in bytes."""
         return MIN_ROWS * FLOAT_BYTES * samples
 
 
 def fit_svm_rows(
     kernel: KernelRows, target: Floats, values: Sequence[float], class_weight: str | None, memory: RowMemory
 ) -> FittedPath:
-    """Fit all values of `C` by working sets.
+    """Fit a support vector machine for every value of `C`, by working sets.
 
     Parameters
     ----------
@@ -84,7 +87,7 @@ def fit_svm_rows(
 
 
 def row_moments(kernel: KernelRows, labels: Floats, rows_at_a_time: int) -> tuple[KernelMoments, Floats]:
-    """Compute the moments of a kernel for the theorems, in two passes over its rows.
+    """Compute the moments of a kernel for the bounds of the paper's theorems, in two passes over its rows.
 
     Parameters
     ----------

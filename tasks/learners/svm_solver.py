@@ -74,14 +74,14 @@ class SvmProblem:
         for part in row_parts(len(working), self.rows_at_a_time):
             block[part] = self.kernel.rows(working[part])[:, working]
         tolerance = libsvm_tolerance(violation, state.spread)
-        step = solve_working_set(state, self.labels, bounds, working, block, tolerance)
-        images = state.images * step.factors
-        changed = np.flatnonzero(step.changes.any(axis=1))
+        result = solve_working_set(state, self.labels, bounds, working, block, tolerance)
+        images = state.images * result.factors
+        changed = np.flatnonzero(result.changes.any(axis=1))
         for part in row_parts(len(changed), self.rows_at_a_time):
-            add_contributions(images, self.kernel.rows(working[changed[part]]), step.changes[changed[part]])
-        return replace(state, alpha=next_alpha(state.alpha, self.labels, bounds, step), images=images)
+            add_contributions(images, self.kernel.rows(working[changed[part]]), result.changes[changed[part]])
+        return replace(state, alpha=next_alpha(state.alpha, self.labels, bounds, result), images=images)
 
-    def fit(self, state: SvmState, gap: float) -> SvmFit:
+    def machine(self, state: SvmState, gap: float) -> SvmFit:
         """Return the machine of a state."""
         constant = intercept(state.values, self.labels, state.alpha, state.cost * self.weights)
         return SvmFit(self.labels * state.alpha, constant, state.values + constant, gap)
@@ -93,7 +93,7 @@ def fit_machines(problem: SvmProblem, costs: Sequence[float], goal: float = GAP)
     found = []
     for cost in costs:
         state, gap = solve(problem, state.at(cost, problem.labels), goal)
-        found.append(problem.fit(state, gap))
+        found.append(problem.machine(state, gap))
     return found
 
 

@@ -71,7 +71,7 @@ def center_trial_kernel(square: Floats, blocks: Callable[[], Iterator[Floats]]) 
 
 
 def empty_rows(rows: int, columns: int) -> Floats:
-    """Return an array for a block of rows, in the memory order in which all blocks are summed."""
+    """Return an empty array for a block of rows, in Fortran order, so that sums are rounded alike for all blocks."""
     return np.empty((columns, rows)).T
 
 

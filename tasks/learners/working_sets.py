@@ -2,9 +2,9 @@
 
 In each round, the dual variables of the samples that violate the optimality conditions most, and of those on the
 margin, are optimised. The other samples of each class are represented by their weighted mean in feature space, whose
-weight may change as well.
-The small problem is thus a support vector machine itself, with at most two more samples than the working set, and
-libsvm solves it. Without the means, huge values of C took ten times as many rounds (dataset a9a, n = 4,000).
+weight may change as well. The small problem is thus a support vector machine itself, with at most two more samples than
+the working set, and libsvm solves it. Without the means, huge values of C took ten times as many rounds (dataset a9a,
+n = 4,000).
 
 The functions for one round are separate, so that a driver can distribute the samples over workers: `choose_working_set`
 and `solve_working_set` need numbers per sample only, and `add_contributions` needs only the part of the rows of the
@@ -25,7 +25,7 @@ VIOLATORS, MAX_WORKING_SET = 500, 8000
 # Tolerance of libsvm: relative to the current violation, and its bounds. libsvm stores kernels as float32.
 RELATIVE_TOLERANCE, MIN_TOLERANCE, MAX_TOLERANCE = 0.03, 1e-6, 1e-3
 MAX_ITERATIONS = 1_000_000
-# Variables that differ from their bounds by at most this fraction of them are set to their bounds.
+# Variables that are below their upper bounds by at most this fraction of them are set to these bounds.
 BOUND_TOLERANCE = 1e-12
 CACHE_MEGABYTES = 200
 
@@ -53,7 +53,7 @@ class SvmState:
 
     @property
     def spread(self) -> float:
-        """Return the difference between the largest and the smallest of these values."""
+        """Return the difference between the largest and the smallest of the classifier's values."""
         return float(np.ptp(self.values))
 
     def at(self, cost: float, labels: Floats) -> Self:
@@ -65,7 +65,7 @@ class SvmState:
 
 
 @dataclass(frozen=True)
-class Step:
+class RoundResult:
     """Result of a round."""
 
     working: Integers
@@ -106,7 +106,7 @@ def choose_working_set(
 
 def solve_working_set(
     state: SvmState, labels: Floats, bounds: Floats, working: Integers, block: Floats, tolerance: float
-) -> Step:
+) -> RoundResult:
     """Optimise the working set and the weights of the means of the other samples.
 
     Parameters
@@ -136,7 +136,7 @@ def solve_working_set(
     alpha, factors = found[: len(working)], np.ones(2)
     factors[present] = found[len(working) :] / weights[present]
     after = np.where(groups[working], alpha[:, None], 0.0)
-    return Step(working, alpha, factors, after - factors * before)
+    return RoundResult(working, alpha, factors, after - factors * before)
 
 
 def _largest_factor(alpha: Floats, bounds: Floats) -> float:
@@ -186,7 +186,7 @@ def add_contributions(images: Floats, rows: Floats, changes: Floats) -> None:
     Parameters
     ----------
     images
-        Images of the samples of a part, already multiplied by the factors of the step, (samples, 2).
+        Images of the samples of a part, already multiplied by the factors of the round, (samples, 2).
     rows
         Kernel of some samples of the working set against the part, (rows, samples).
     changes
@@ -195,8 +195,8 @@ def add_contributions(images: Floats, rows: Floats, changes: Floats) -> None:
     images += rows.T @ changes
 
 
-def next_alpha(alpha: Floats, labels: Floats, bounds: Floats, step: Step) -> Floats:
-    """Return the dual variables after a step; those that differ from a bound by rounding only are set to it."""
-    found = alpha * np.where(labels > 0.0, *step.factors)
-    found[step.working] = step.alpha
+def next_alpha(alpha: Floats, labels: Floats, bounds: Floats, result: RoundResult) -> Floats:
+    """Return the dual variables after a round; those just below their upper bound, by rounding only, are set to it."""
+    found = alpha * np.where(labels > 0.0, *result.factors)
+    found[result.working] = result.alpha
     return np.where(found > (1.0 - BOUND_TOLERANCE) * bounds, bounds, found)

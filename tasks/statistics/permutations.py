@@ -51,10 +51,10 @@ class Permutations:
             Number of the repeat; each repeat has its own permutations.
         """
         random = np.random.default_rng([self.seed, repeat, _STREAM])
-        place = np.argsort(fold, kind="stable")
+        by_fold = np.argsort(fold, kind="stable")
         found = np.empty((self.count, len(fold)), dtype=np.int64)
         for order in found:
-            order[place] = np.lexsort((random.random(len(fold)), fold))
+            order[by_fold] = np.lexsort((random.random(len(fold)), fold))
         return found
 
 

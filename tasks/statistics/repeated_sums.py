@@ -16,9 +16,9 @@ from kernel_pipeline.tasks.arrays import Floats, Integers
 from kernel_pipeline.tasks.kernels.family import Fill
 from kernel_pipeline.tasks.statistics.sums import Sums, blocks, copy_block
 
-# Minimum number of rows of a tile per class, that is, per pair of folds of two assignments; products of kernels over
-# smaller classes are slow.
-ROWS_PER_CLASS = 8
+# Minimum number of rows of a tile per combination of the folds of two assignments; products of kernels over fewer rows
+# are slow.
+ROWS_PER_COMBINATION = 8
 # Maximum number of entries of an array of products with permuted labels; permutations are processed in batches.
 MAX_PERMUTED_ENTRIES = 4_000_000
 # Up to this number of kernels, a general matrix product (gemm) is faster than a symmetric one, despite twice the work.
@@ -30,7 +30,7 @@ def add_repeated_tile(
     folds: Integers,
     memory: Floats,
     fill: Fill,
-    targets: Floats,
+    labels: Floats,
     bounds: Integers,
     tile: tuple[slice, slice],
     values: Floats | None = None,
@@ -46,7 +46,7 @@ def add_repeated_tile(
         Fold of each sample in each assignment, (R, m), in any order.
     memory
         Array of at least as many numbers as the kernels of the tile have; it is overwritten, and reused between tiles.
-    fill, targets, tile, values
+    fill, labels, tile, values
         As for `add_tile`.
     bounds
         Bounds at which the computed blocks are split, as for `compute_tile`.
@@ -63,9 +63,9 @@ def add_repeated_tile(
         if values is not None:
             copy_block(values, tile, block)
     for group in _groups(len(sums), len(sums[0].products), shape[0]):
-        _add_group([sums[r] for r in group], entries, targets, folds[list(group)], tile)
+        _add_group([sums[r] for r in group], entries, labels, folds[list(group)], tile)
     for products, fold in zip(permuted, folds if len(permuted) else (), strict=True):
-        products.add(entries, targets, fold, tile)
+        products.add(entries, labels, fold, tile)
     if rows == columns:
         for found in sums:
             found.diagonal[:, rows] += np.diagonal(entries)
@@ -84,7 +84,7 @@ class PermutedSums:
     products: Floats
     """y' E_k y over pairs of folds, summed over the columns of a block, (problems, N, F, F, p)."""
 
-    def add(self, entries: Floats, targets: Floats, fold: Integers, tile: tuple[slice, slice]) -> None:
+    def add(self, entries: Floats, labels: Floats, fold: Integers, tile: tuple[slice, slice]) -> None:
         """Add the products of a tile, given the kernels of each entry, (rows, columns, p)."""
         rows, columns = tile
         width, kernels = entries.shape[1:]
@@ -96,46 +96,49 @@ class PermutedSums:
             slab = entries[chosen].reshape(len(chosen), width * kernels)
             for start in range(0, len(self.orders), size):
                 part = slice(start, start + size)
-                above, left = self.orders[part, rows][:, chosen], self.orders[part, columns]
+                row_order, column_order = self.orders[part, rows][:, chosen], self.orders[part, columns]
                 for problem, column in ((p, c) for p, block in enumerate(self.blocks) for c in block):
-                    found = (targets[above, column] @ slab).reshape(-1, width, kernels)
-                    found *= targets[left, column][:, :, None]
+                    found = (labels[row_order, column] @ slab).reshape(-1, width, kernels)
+                    found *= labels[column_order, column][:, :, None]
                     self.products[problem, part, number] += indicator @ found
 
 
 def _groups(repeats: int, folds: int, side: int) -> Iterator[range]:
-    """Yield the assignments whose sums are computed together: two, unless their classes would be too small."""
-    size = 2 if side >= ROWS_PER_CLASS * folds**2 else 1
+    """Yield the assignments whose sums are computed together.
+
+    These are two, unless too few samples would share a combination of folds.
+    """
+    size = 2 if side >= ROWS_PER_COMBINATION * folds**2 else 1
     for first in range(0, repeats, size):
         yield range(first, min(first + size, repeats))
 
 
 @dataclass(frozen=True)
-class _Classes:
-    """Samples of one side of a tile, sorted by class; the samples of a class share their fold in each assignment."""
+class _FoldCombinations:
+    """Samples of one side of a tile, sorted by the combination of their folds in all assignments of a group."""
 
     order: Integers
     """Sorted positions within the tile."""
     bounds: list[int]
-    """Start of each class in `order`, followed by its length."""
+    """Start of each combination in `order`, followed by the length of `order`."""
     folds: Integers
-    """Fold of each class in each assignment, (assignments, classes)."""
+    """Folds of each combination, (assignments, combinations)."""
 
     @classmethod
-    def of(cls, folds: Integers) -> "_Classes":
-        """Return the classes of samples, given their folds in each assignment, (assignments, samples)."""
+    def of(cls, folds: Integers) -> "_FoldCombinations":
+        """Return the combinations of samples, given their folds in each assignment, (assignments, samples)."""
         order = np.lexsort(folds[::-1])
         ordered = folds[:, order]
         starts = np.flatnonzero(np.append(True, (ordered[:, 1:] != ordered[:, :-1]).any(axis=0)))
         return cls(order, [*starts.tolist(), len(order)], ordered[:, starts])
 
     def indicator(self, assignment: int, folds: int) -> Floats:
-        """Return a matrix with 1 for each class that belongs to a fold of an assignment, else 0, (folds, classes)."""
+        """Return a matrix with 1 where a combination has a fold of an assignment, else 0, (folds, combinations)."""
         return _indicator(self.folds[assignment], folds)
 
 
 def _add_group(
-    sums: Sequence[Sums], entries: Floats, targets: Floats, folds: Integers, tile: tuple[slice, slice]
+    sums: Sequence[Sums], entries: Floats, labels: Floats, folds: Integers, tile: tuple[slice, slice]
 ) -> None:
     """Add the products of kernels, the sums of columns and the products with labels for one group of assignments.
 
@@ -143,34 +146,34 @@ def _add_group(
     """
     rows, columns = tile
     height, width, kernels = entries.shape
-    above, left = _Classes.of(folds[:, rows]), _Classes.of(folds[:, columns])
-    classes = list(pairwise(left.bounds))
-    of_class = [left.indicator(number, len(found.products)) for number, found in enumerate(sums)]
+    by_row, by_column = (_FoldCombinations.of(folds[:, span]) for span in tile)
+    spans = list(pairwise(by_column.bounds))
+    of_combination = [by_column.indicator(number, len(found.products)) for number, found in enumerate(sums)]
     of_column = [_indicator(fold[columns], len(found.products)) for fold, found in zip(folds, sums, strict=True)]
-    factors = np.vstack([np.ones(height), targets[rows].T])  # the first row gives sums of columns
+    factors = np.vstack([np.ones(height), labels[rows].T])  # the first row gives sums of columns
     column_sums = [np.zeros((len(found.products), width, kernels)) for found in sums]
-    products = np.zeros((len(classes), kernels, kernels))
-    largest = max(stop - start for start, stop in pairwise(above.bounds))
+    products = np.zeros((len(spans), kernels, kernels))
+    largest = max(stop - start for start, stop in pairwise(by_row.bounds))
     slab_memory, sorted_memory = np.empty((2, largest * width, kernels))
-    for number, (start, stop) in enumerate(pairwise(above.bounds)):
-        chosen = above.order[start:stop]
+    for number, (start, stop) in enumerate(pairwise(by_row.bounds)):
+        chosen = by_row.order[start:stop]
         count = stop - start
         slab = slab_memory[: count * width]
         np.take(entries, chosen, axis=0, out=slab.reshape(count, width, kernels), mode="clip")
         weighted = (factors[:, chosen] @ slab.reshape(count, width * kernels)).reshape(-1, width, kernels)
-        places = (left.order[:, None] + width * np.arange(count)).ravel()
+        places = (by_column.order[:, None] + width * np.arange(count)).ravel()
         ordered = np.take(slab, places, axis=0, out=sorted_memory[: len(places)], mode="clip")
-        # A tile on the diagonal contains each pair of samples twice, so the classes before this one are left out.
+        # A tile on the diagonal contains each pair of samples twice, so the combinations before this one are left out.
         first = number if rows == columns else 0
-        for place, (begin, end) in enumerate(classes[first:], start=first):
+        for place, (begin, end) in enumerate(spans[first:], start=first):
             _multiply(ordered[begin * count : end * count], products[place])
-        times = np.where(np.arange(len(classes)) < first, 0.0, 2.0)
+        times = np.where(np.arange(len(spans)) < first, 0.0, 2.0)
         times[first] -= rows == columns
-        labels = (1.0 if rows == columns else 2.0) * targets[columns].T[:, :, None] * weighted[1:]
+        label_products = (1.0 if rows == columns else 2.0) * labels[columns].T[:, :, None] * weighted[1:]
         for r, found in enumerate(sums):
-            fold = above.folds[r, number]
-            found.products[fold] += np.tensordot(of_class[r] * times, products, axes=1)
-            found.labels[:, fold] += of_column[r] @ labels
+            fold = by_row.folds[r, number]
+            found.products[fold] += np.tensordot(of_combination[r] * times, products, axes=1)
+            found.label_products[:, fold] += of_column[r] @ label_products
             column_sums[r][fold] += weighted[0]
     for found, total in zip(sums, column_sums, strict=True):
         found.rows[:, :, columns] += np.moveaxis(total, 1, 2)
@@ -194,6 +197,6 @@ def _add_rows(sums: Sequence[Sums], entries: Floats, folds: Integers, tile: tupl
         found.rows[:, :, rows] += np.moveaxis(part, 0, 2)
 
 
-def _indicator(labels: Integers, count: int) -> Floats:
-    """Return a matrix whose entry (k, i) is 1 if element i has the label k, else 0, (count, elements)."""
-    return np.asarray(labels == np.arange(count)[:, None], dtype=np.float64)
+def _indicator(folds: Integers, count: int) -> Floats:
+    """Return a matrix whose entry (k, i) is 1 if element i is in fold k, else 0, (count, elements)."""
+    return np.asarray(folds == np.arange(count)[:, None], dtype=np.float64)

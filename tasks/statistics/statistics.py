@@ -214,7 +214,7 @@ def _restrict(sums: Sums, columns: Sequence[int], folds: Iterable[int], bounds: 
     return _SubsetSums(
         samples=inside,
         products=sums.products[pairs].sum(axis=(0, 1)),
-        label_products=np.stack([sums.labels[column][pairs].sum(axis=(0, 1)) for column in columns]),
+        label_products=np.stack([sums.label_products[column][pairs].sum(axis=(0, 1)) for column in columns]),
         rows=sums.rows[chosen].sum(axis=0)[:, inside],
         diagonal=sums.diagonal[:, inside].sum(axis=1),
     )

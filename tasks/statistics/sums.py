@@ -8,6 +8,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import ClassVar
 
 import numpy as np
 
@@ -26,9 +27,12 @@ class Sums:
     the folds are contiguous, entries with f > g are zero.
     """
 
+    NAMES: ClassVar[tuple[str, ...]] = ("products", "labels", "rows", "diagonal")
+    """Names of the stored arrays, in the order of the fields."""
+
     products: Floats
     """Inner products of kernels k and l over a pair of folds, (F, F, p, p)."""
-    labels: Floats
+    label_products: Floats
     """y' E_k y over a pair of folds, (T, F, F, p)."""
     rows: Floats
     """Sums of each row over the columns of a fold, (F, p, m)."""
@@ -36,38 +40,39 @@ class Sums:
     """Diagonal entries, (p, m); 0 for samples whose diagonal tile is not among the tiles."""
 
     @classmethod
-    def zeros(cls, folds: int, kernels: int, targets: int, samples: int) -> "Sums":
+    def zeros(cls, folds: int, kernels: int, label_columns: int, samples: int) -> "Sums":
         """Return sums that are all zero."""
-        return cls(**{name: np.zeros(shape) for name, shape in cls.shapes(folds, kernels, targets, samples).items()})
+        return cls(*map(np.zeros, cls.shapes(folds, kernels, label_columns, samples).values()))
 
     @staticmethod
-    def shapes(folds: int, kernels: int, targets: int, samples: int) -> dict[str, tuple[int, ...]]:
-        """Return the shapes of the four arrays by name."""
+    def shapes(folds: int, kernels: int, label_columns: int, samples: int) -> dict[str, tuple[int, ...]]:
+        """Return the shapes of the four arrays by their stored names."""
         return {
             "products": (folds, folds, kernels, kernels),
-            "labels": (targets, folds, folds, kernels),
+            "labels": (label_columns, folds, folds, kernels),
             "rows": (folds, kernels, samples),
             "diagonal": (kernels, samples),
         }
 
     def arrays(self) -> dict[str, Floats]:
-        """Return the four arrays by name."""
-        return vars(self)
+        """Return the four arrays by their stored names."""
+        return dict(zip(self.NAMES, vars(self).values(), strict=True))
 
-    def reordered(self, place: Integers) -> "Sums":
-        """Return the sums for the same samples in another order: sample `place[i]` becomes sample i."""
-        return replace(self, rows=self.rows[:, :, place], diagonal=self.diagonal[:, place])
+    def reordered(self, order: Integers) -> "Sums":
+        """Return the sums for the same samples in another order: sample `order[i]` becomes sample i."""
+        return replace(self, rows=self.rows[:, :, order], diagonal=self.diagonal[:, order])
 
     def __iadd__(self, other: "Sums") -> "Sums":
+        added = other.arrays()
         for name, values in self.arrays().items():
-            values += getattr(other, name)
+            values += added[name]
         return self
 
 
 def add_tile(
     sums: Sums,
     fill: Fill,
-    targets: Floats,
+    labels: Floats,
     bounds: Integers,
     tile: tuple[slice, slice],
     values: Floats | None = None,
@@ -79,7 +84,7 @@ def add_tile(
     fill
         Function that computes blocks of the shifted kernels. It is called with blocks on or above the diagonal, in
         which rows and columns are the same samples or do not overlap.
-    targets
+    labels
         Labels in fold order, (m, T).
     bounds
         Start of each fold, followed by m.
@@ -92,7 +97,7 @@ def add_tile(
     for block in blocks(fill, len(sums.diagonal), bounds, tile):
         if values is not None:
             copy_block(values, tile, block)
-        _add_block(sums, block, targets)
+        _add_block(sums, block, labels)
 
 
 def compute_tile(fill: Fill, bounds: Integers, tile: tuple[slice, slice], values: Floats) -> None:
@@ -147,7 +152,7 @@ def copy_block(values: Floats, tile: tuple[slice, slice], block: Block) -> None:
         values[:, _relative(block.columns, tile_rows), _relative(block.rows, tile_columns)] = mirrored
 
 
-def _add_block(sums: Sums, block: Block, targets: Floats) -> None:
+def _add_block(sums: Sums, block: Block, labels: Floats) -> None:
     """Add the sums of a block, and those of its mirror image if it is not on the diagonal."""
     folds = block.row_fold, block.column_fold
     factor = 1.0 if block.is_diagonal else 2.0
@@ -157,9 +162,9 @@ def _add_block(sums: Sums, block: Block, targets: Floats) -> None:
     # Matrix-vector products are three times as fast as sums over an axis.
     all_rows = block.values.reshape(p * height, width)
     sums.rows[block.column_fold, :, block.rows] += (all_rows @ np.ones(width)).reshape(p, height)
-    for number, target in enumerate(targets.T):
-        row_products = (all_rows @ target[block.columns]).reshape(p, height)
-        sums.labels[(number, *folds)] += factor * (row_products @ target[block.rows])
+    for number, column in enumerate(labels.T):
+        row_products = (all_rows @ column[block.columns]).reshape(p, height)
+        sums.label_products[(number, *folds)] += factor * (row_products @ column[block.rows])
     if block.is_diagonal:
         sums.diagonal[:, block.rows] += np.diagonal(block.values, axis1=1, axis2=2)
     else:

@@ -111,7 +111,10 @@ class Method(ABC):
         if problem not in self.problems:
             return f"it supports only {' and '.join(self.problems)}"
         if self.needs_m and n_kernels > MAX_KERNELS_WITH_M:
-            return f"it needs a matrix of {n_kernels:,} x {n_kernels:,}; {MAX_KERNELS_WITH_M:,} kernels at most"
+            return (
+                f"it needs a matrix of all pairs of kernels and supports at most {MAX_KERNELS_WITH_M:,} kernels; "
+                f"got {n_kernels:,}"
+            )
         return None
 
 

@@ -54,10 +54,10 @@ def seconds(fill: Fill, kernels: int, targets: Floats, bounds: Integers) -> floa
     memory = np.empty(kernels * TILE**2)
     spans = [slice(*ends) for ends in pairwise([*range(0, rows, TILE), rows])]
     start = time.process_time()
-    for number, above in enumerate(spans):
-        for left in spans[number:]:
-            shape = (kernels, above.stop - above.start, left.stop - left.start)
-            add_tile(sums, fill, targets, bounds, (above, left), memory[: np.prod(shape)].reshape(shape))
+    for number, tile_rows in enumerate(spans):
+        for tile_columns in spans[number:]:
+            shape = (kernels, tile_rows.stop - tile_rows.start, tile_columns.stop - tile_columns.start)
+            add_tile(sums, fill, targets, bounds, (tile_rows, tile_columns), memory[: np.prod(shape)].reshape(shape))
     return time.process_time() - start
 
 

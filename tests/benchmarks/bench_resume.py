@@ -23,7 +23,7 @@ import tomli_w
 from kernel_pipeline.cluster import worker_limits
 from kernel_pipeline.cluster.profile import Profile
 from kernel_pipeline.config.loading import read_config
-from kernel_pipeline.data.prepared import load_samples
+from kernel_pipeline.data.prepared import prepare_dataset
 from kernel_pipeline.events import Emitter
 from kernel_pipeline.plan.plan import make_plan
 from kernel_pipeline.run.driver import Options, Run
@@ -62,7 +62,7 @@ def make_run(folder: Path) -> tuple[Path, int]:
     config_path, root = folder / "many.toml", folder / "run"
     config_path.write_text(tomli_w.dumps(SWEEP))
     config, _ = read_config(str(config_path))
-    samples = {dataset.name: load_samples(config, dataset, folder) for dataset in config.dataset}
+    samples = {dataset.name: prepare_dataset(config, dataset, folder) for dataset in config.dataset}
     plan = make_plan(config, [loaded.info for loaded in samples.values()])
     root.mkdir(parents=True, exist_ok=True)
     ledger = Ledger(LocalStorage(root))

@@ -21,7 +21,7 @@ from pathlib import Path
 from kernel_pipeline.cluster import open_cluster, warm_up
 from kernel_pipeline.cluster.profile import Profile
 from kernel_pipeline.config.sweep import Config
-from kernel_pipeline.data.prepared import load_samples
+from kernel_pipeline.data.prepared import prepare_dataset
 from kernel_pipeline.events import Emitter
 from kernel_pipeline.plan.plan import make_plan
 from kernel_pipeline.run.driver import Options, Run
@@ -73,7 +73,7 @@ def measure(config: Config, folder: Path, workers: int, stages: Iterable[str]) -
     os.sync()  # do not measure pending writes of an earlier run
     with tempfile.TemporaryDirectory(dir=folder) as temporary:
         root = Path(temporary)
-        samples = {dataset.name: load_samples(config, dataset, folder) for dataset in config.dataset}
+        samples = {dataset.name: prepare_dataset(config, dataset, folder) for dataset in config.dataset}
         plan = make_plan(config, [loaded.info for loaded in samples.values()])
         ledger = Ledger(LocalStorage(root))
         run = Run(LocalStorage(root), plan, samples.__getitem__, ledger, Options(), Emitter())

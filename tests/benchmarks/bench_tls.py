@@ -37,7 +37,7 @@ def open_plain(profile: Profile, _logs: Path) -> Iterator[Cluster]:
         ) as started,
         Client(started) as client,
     ):
-        yield Cluster(client=client, workers=count, dashboard="none")
+        yield Cluster(client=client, max_workers=count, dashboard="none")
 
 
 OPEN: dict[str, Callable[[Profile, Path], AbstractContextManager[Cluster]]] = {

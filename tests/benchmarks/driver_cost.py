@@ -79,7 +79,7 @@ def measure_driver(tiles: int, cells: int, datasets: int, workers: int | None) -
         ledger = Ledger(LocalStorage(root))
         run = Run(LocalStorage(root), plan, _no_samples, ledger, Options(), Emitter())
         with Interrupt() as interrupt, open_cluster(Profile(jobs=workers), root) as cluster:
-            cost = DriverCost(len(plan.tasks), cluster.workers)
+            cost = DriverCost(len(plan.tasks), cluster.max_workers)
             execution = Execution(
                 cluster,
                 Schedule(plan.tasks, ()),

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.metrics.pairwise import rbf_kernel
 
 from kernel_pipeline.config.loading import read_config
-from kernel_pipeline.data.prepared import load_samples
+from kernel_pipeline.data.prepared import prepare_dataset
 from kernel_pipeline.tasks.kernels.gaussian import GaussianFamily
 from tests.benchmarks.plain_sweep import METHODS, mean_errors
 
@@ -20,7 +20,7 @@ def main() -> None:
     config, _ = read_config(sys.argv[1])
     methods = [method.method_id for method in config.methods if method.method_id in METHODS]
     for dataset in config.dataset:
-        samples = load_samples(config, dataset, Path(sys.argv[2]))
+        samples = prepare_dataset(config, dataset, Path(sys.argv[2]))
         grams = []
         for family in dataset.kernels:
             assert isinstance(family, GaussianFamily)

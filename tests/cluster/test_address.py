@@ -91,7 +91,7 @@ def test_checks_and_run_share_a_connection(tmp_path: Path, connections: list[Cli
         profile = AddressProfile(address=started.scheduler_address)
         assert worker_limits(profile) == worker_limits(profile)
         with open_cluster(profile, tmp_path) as opened:
-            assert (opened.workers, opened.is_external) == (1, True)
+            assert (opened.max_workers, opened.is_external) == (1, True)
             assert opened.client is connections[0]
             assert len(connections) == 1
         assert connections[0].status == "closed"

@@ -34,7 +34,7 @@ def test_a_client_is_used_and_left_open() -> None:
         assert client_limits(client) == (2, None)
         with use_client(client) as cluster:
             assert cluster.client is client
-            assert (cluster.workers, cluster.is_external, cluster.pending_reason) == (2, True, None)
+            assert (cluster.max_workers, cluster.is_external, cluster.pending_reason) == (2, True, None)
             cluster.replace_lost()
         assert client.submit(int, "7").result() == 7
         assert len(client.nthreads()) == 2

@@ -31,8 +31,8 @@ def opened(tmp_path: Path, **values: Any) -> int:
     """Open and close a cluster; return the number of its workers."""
     profile = parse_profile({"backend": "gateway", "address": ADDRESS, **values}, "a test")
     with open_cluster(profile, tmp_path) as cluster:
-        assert cluster.workers == worker_limits(profile)[0]
-        return cluster.workers
+        assert cluster.max_workers == worker_limits(profile)[0]
+        return cluster.max_workers
 
 
 def test_the_gateway_gets_the_options_and_the_number_of_workers(tmp_path: Path, gateway: MagicMock) -> None:

@@ -46,8 +46,8 @@ def die(path: str) -> int:
     return os.getpid()
 
 
-def use(code: str) -> tuple[list[Any], list[str]]:
-    with worker_memory(code, (), lambda: None) as memory:
+def use(versions: str) -> tuple[list[Any], list[str]]:
+    with worker_memory(versions, (), lambda: None) as memory:
         sent = memory.send(np.arange(4.0))
         first = [memory.submit(squared, sent, at=address) for address in memory.limits()]
         (found,) = memory.fetch([memory.submit(squared, first[0])])
@@ -69,8 +69,8 @@ def test_a_worker_with_other_versions_is_refused(client: Client) -> None:
     wait_until_forgotten(client)
 
 
-def lose_a_worker(code: str, path: str) -> tuple[str, int]:
-    with worker_memory(code, (), lambda: None) as memory:
+def lose_a_worker(versions: str, path: str) -> tuple[str, int]:
+    with worker_memory(versions, (), lambda: None) as memory:
         (other,) = set(memory.limits()) - {memory.own_address}
         held = memory.submit(squared, 3, at=other)
         memory.wait([held])
@@ -89,9 +89,9 @@ def test_a_worker_that_dies_is_reported_and_its_results_are_computed_again(clien
     client.wait_for_workers(2)
 
 
-def hold(code: str, folder: str) -> tuple[float, float]:
+def hold(versions: str, folder: str) -> tuple[float, float]:
     """Use the memory until a file exists."""
-    with worker_memory(code, (), lambda: None):
+    with worker_memory(versions, (), lambda: None):
         begin = time.time()
         (Path(folder) / "held").touch()
         while not (Path(folder) / "go").exists():
@@ -104,8 +104,8 @@ def stop() -> None:
     raise InterruptedError
 
 
-def wait_until_stopped(code: str) -> None:
-    with worker_memory(code, (), stop):
+def wait_until_stopped(versions: str) -> None:
+    with worker_memory(versions, (), stop):
         pass
 
 

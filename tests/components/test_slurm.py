@@ -225,7 +225,7 @@ def test_submitted_sweep_is_completed_over_several_wall_times(tmp_path: Path, un
     released: set[int] = set()
 
     def is_over() -> bool:
-        """Check the output; start a requeued job after a few seconds, since Slurm holds it for two minutes."""
+        """Check the output; start a requeued job after a few seconds, since Slurm waits about two minutes."""
         said = output.read_text() if output.exists() else ""
         starts = said.count("tasks are left")
         if starts and starts not in released and slurm("squeue", "--noheader", f"--jobs={job}", "--states=PENDING"):

@@ -59,7 +59,7 @@ def test_first_signal_is_acknowledged_by_the_handler() -> None:
     with Interrupt(said.append, owns_process=True) as interrupt:
         os.kill(os.getpid(), signal.SIGTERM)
         assert said == [
-            "Stopping: running tasks have at most 30 s to finish. A second request stops the run immediately."
+            "Stopping: running tasks have at most 30 s to finish. A second Ctrl-C or SIGTERM stops the run immediately."
         ]
         assert interrupt.requested
 
@@ -95,7 +95,7 @@ def test_unresponsive_scheduler_is_reported_without_blocking(monkeypatch: pytest
     monkeypatch.setattr("kernel_pipeline.run.worker_pool.FROZEN_AFTER_S", 0.1)
     thaw, said = threading.Event(), list[str]()
     client = MagicMock(status="running", nthreads=lambda: thaw.wait(60) and {"tcp://a": 1})
-    pool = WorkerPool(Cluster(client=client, workers=1, dashboard=""), accept_workers, said.append)
+    pool = WorkerPool(Cluster(client=client, max_workers=1, dashboard=""), accept_workers, said.append)
 
     def reported() -> bool:
         pool.refresh()

@@ -134,7 +134,7 @@ def test_verify_names_an_edited_description_a_foreign_file_and_a_damaged_table(r
     flip(root / "results/rows.csv", 50)
     (root / "results/summary.md").unlink()
     said = assert_named(root, "gram.zarr/wave/gram/c/0/7/7", "results/rows.csv", "results/summary.md")
-    assert "gram.zarr/wave/gram/c/0/7/7 belongs to no finished task" in said
+    assert "gram.zarr/wave/gram/c/0/7/7 is not recorded in the ledger" in said
 
 
 def damage_all_kinds(root: Path, first: int) -> set[str]:

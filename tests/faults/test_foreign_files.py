@@ -46,7 +46,7 @@ def assert_foreign_files_unchanged(root: Path) -> None:
 def test_verify_names_foreign_files_and_repair_leaves_them(root: Path) -> None:
     put_foreign_files(root)
     shown = output_of("verify", root, code=4)
-    assert all(f"{key} belongs to no finished task" in shown for key in FOREIGN)
+    assert all(f"{key} is not recorded in the ledger" in shown for key in FOREIGN)
     assert "4 files do not belong to this run, and are left in place." in shown
     (root / DAMAGED).unlink()
     repaired = output_of("verify", root, "--repair")
@@ -70,7 +70,7 @@ def test_foreign_files_do_not_become_tables_when_tables_are_written_again(root: 
     put_foreign_files(root)
     (root / "results/rows.csv").unlink()
     output_of("resume", root)
-    assert "results/thesis.txt belongs to no finished task" in output_of("verify", root, code=4)
+    assert "results/thesis.txt is not recorded in the ledger" in output_of("verify", root, code=4)
 
 
 def test_folder_in_place_of_a_chunk_is_removed_if_empty_and_refused_otherwise(root: Path) -> None:

@@ -118,7 +118,7 @@ def test_lost_ledger_is_damage_and_everything_is_recomputed(root: Path, undistur
     before = listing(root)
     found = command("verify", root)
     assert found.exit_code == 4, found.output
-    assert "results/rows.csv belongs to no finished task" in found.output
+    assert "results/rows.csv is not recorded in the ledger" in found.output
     assert listing(root) == before
     repaired = pipeline("verify", root, "--repair", cwd=root.parent)
     assert repaired.returncode == 0, repaired.stderr

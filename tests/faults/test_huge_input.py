@@ -11,7 +11,7 @@ import tomli_w
 
 from kernel_pipeline.config.loading import parse_config
 from kernel_pipeline.config.profiles import find_profile
-from kernel_pipeline.data.prepared import load_samples
+from kernel_pipeline.data.prepared import prepare_dataset
 from kernel_pipeline.errors import DataError
 from tests.faults.harness import command
 from tests.helpers.build import PROJECT, config_values, put, synthetic_values
@@ -27,10 +27,10 @@ LIMITED = f"""
 import resource, sys
 from pathlib import Path
 from kernel_pipeline.config.loading import read_config
-from kernel_pipeline.data.prepared import load_samples
+from kernel_pipeline.data.prepared import prepare_dataset
 resource.setrlimit(resource.RLIMIT_AS, ({4 * GIGABYTE},) * 2)
 config, folder = read_config(sys.argv[1])
-samples = load_samples(config, config.dataset[0], folder)
+samples = prepare_dataset(config, config.dataset[0], folder)
 print(samples.features.shape, samples.kernels)
 """
 
@@ -71,7 +71,7 @@ def test_a_column_of_a_libsvm_file_is_dropped_by_its_own_number(tmp_path: Path) 
     put(tmp_path, "".join(f"{i % 2} 2:{i} 5:{i % 3} 9:{i % 4}\n" for i in range(9)), "few.libsvm")
     values = config_values(path="few.libsvm", format="libsvm", drop=[4, 6])
     config = parse_config(values, "the test")
-    samples = load_samples(config, config.dataset[0], tmp_path)
+    samples = prepare_dataset(config, config.dataset[0], tmp_path)
     assert samples.features.shape == (9, 2)
     features = np.asarray(samples.features)
     np.testing.assert_array_equal(features[:, 0], samples.order)
@@ -84,7 +84,7 @@ def test_the_columns_of_a_libsvm_file_are_bounded(tmp_path: Path, monkeypatch: p
     values = config_values(path="huge.libsvm", format="libsvm", kernels=RANK_ONE)
     config = parse_config(values, "the test")
     with pytest.raises(DataError, match="has 2 columns that are not empty; at most 1 are allowed"):
-        load_samples(config, config.dataset[0], tmp_path)
+        prepare_dataset(config, config.dataset[0], tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ def test_synthetic_source_accepts_any_seed(tmp_path: Path, seed: int) -> None:
     loaded = []
     for value in (values, values, values | {"seed": seed + 1}):
         config = parse_config(value, "the test")
-        loaded.append(load_samples(config, config.dataset[0], tmp_path).fingerprint)
+        loaded.append(prepare_dataset(config, config.dataset[0], tmp_path).fingerprint)
     assert loaded[0] == loaded[1]
     assert loaded[0] != loaded[2]
 
@@ -120,7 +120,7 @@ def test_seeds_within_the_range_of_numpy_give_unchanged_data(tmp_path: Path) -> 
     from sklearn.datasets import make_friedman1
 
     config = parse_config(synthetic_values() | {"seed": 2**32 - 1}, "the test")
-    samples = load_samples(config, config.dataset[0], tmp_path)
+    samples = prepare_dataset(config, config.dataset[0], tmp_path)
     features, _ = make_friedman1(10, 5, noise=1.0, random_state=2**32 - 1)
     np.testing.assert_array_equal(samples.features, features[samples.order])
 

@@ -156,7 +156,7 @@ def test_error_of_a_worker_names_the_limit(
     monkeypatch.setattr("kernel_pipeline.run.worker.run_tasks", fails)
     monkeypatch.setattr("kernel_pipeline.run.worker.get_worker", object)
     with pytest.raises(kind, match=r"imits are: 4096 MiB of address space \(`ulimit -v`\)"):
-        run_batch((), (), (), RunStore(LocalStorage(tmp_path)), "run", fingerprint())
+        run_batch((), (), (), RunStore(LocalStorage(tmp_path)), "execution", fingerprint())
 
 
 def test_error_of_a_command_names_the_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

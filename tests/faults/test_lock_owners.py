@@ -55,7 +55,7 @@ def held_by(holder: Holder) -> "ObjectStorage":
 
 def system(monkeypatch: pytest.MonkeyPatch, **facts: str) -> None:
     """Replace the system facts that this process reads."""
-    seen = {"machine": "m1", "boot": "b1", "processes": INITIAL_PID_NAMESPACE} | facts
+    seen = {"machine": "m1", "boot": "b1", "pid_namespace": INITIAL_PID_NAMESPACE} | facts
     monkeypatch.setattr(lock, "system_facts", lambda: seen)
 
 
@@ -69,8 +69,8 @@ def owner(monkeypatch: pytest.MonkeyPatch, pid: int, **facts: str) -> Holder:
 @pytest.mark.parametrize(
     "theirs",
     [
-        pytest.param({"boot": "b2", "processes": CONTAINER}, id="container on another machine"),
-        pytest.param({"processes": CONTAINER}, id="another container of this machine"),
+        pytest.param({"boot": "b2", "pid_namespace": CONTAINER}, id="container on another machine"),
+        pytest.param({"pid_namespace": CONTAINER}, id="another container of this machine"),
         pytest.param({"boot": "b2", "machine": "m2"}, id="another machine"),
         pytest.param({"boot": "b2", "machine": ""}, id="a machine without an id"),
     ],
@@ -80,7 +80,7 @@ def test_a_lock_of_another_system_with_the_same_hostname_is_not_taken_over(
     monkeypatch: pytest.MonkeyPatch, theirs: dict[str, str], pid: int
 ) -> None:
     root = held_by(owner(monkeypatch, pid, **theirs))
-    system(monkeypatch, processes=OTHER)
+    system(monkeypatch, pid_namespace=OTHER)
     with pytest.raises(RefusedError, match="in use"), object_lock.locked(root):
         pass
     assert object_lock.holder(root) is not None
@@ -93,7 +93,7 @@ def test_a_lock_of_another_system_with_the_same_hostname_is_not_taken_over(
     ("theirs", "ours"),
     [
         pytest.param({}, {}, id="a dead process of this system"),
-        pytest.param({"processes": CONTAINER}, {"processes": CONTAINER}, id="a dead process of this container"),
+        pytest.param({"pid_namespace": CONTAINER}, {"pid_namespace": CONTAINER}, id="a dead process of this container"),
         pytest.param({"boot": "b0"}, {}, id="this machine after a reboot"),
     ],
 )

@@ -72,7 +72,8 @@ def test_another_machine_is_reported_when_tasks_are_left(
     with no_workers():
         done = command("resume", root)
     assert done.exit_code == 0, done.output
-    assert f"note: last digits may differ from earlier results: {words}" in done.output
+    note = "note: the last digits may differ from those of earlier results, since the environment has changed: "
+    assert f"{note}{words}" in done.output
     again = command("resume", root)  # no task is left whose result could differ
     assert "last digits" not in again.output
 

@@ -125,6 +125,6 @@ def test_damage_found_by_a_worker_is_reported_to_the_driver(
     (fit,) = [task for task in plan.tasks if task.name == "fits/wave/regression/unif/0"]
     monkeypatch.setattr("kernel_pipeline.run.worker.get_worker", object)
     with pytest.raises(DamagedError, match=r"unif/zarr\.json does not describe an array") as caught:
-        run_batch((fit,), (), (), RunStore(LocalStorage(root)), "a run", fingerprint())
+        run_batch((fit,), (), (), RunStore(LocalStorage(root)), "an execution", fingerprint())
     assert caught.value.__cause__ is caught.value.__context__ is None  # which might not be picklable
     assert isinstance(pickle.loads(pickle.dumps(caught.value)), DamagedError)

@@ -86,7 +86,7 @@ def test_disk_error_is_not_reported_as_a_full_disk(
     with no_workers():
         done = command("resume", root)
     assert done.exit_code == 1
-    assert f"cannot write {root}/ledger.jsonl: Input/output error" in done.output
+    assert f"cannot read or write {root}/ledger.jsonl: Input/output error" in done.output
     assert "space" not in done.output
     assert "free" not in done.output
     assert "Check the disk" in done.output

@@ -12,7 +12,7 @@ import tomli_w
 
 from kernel_pipeline.config.loading import parse_config
 from kernel_pipeline.config.sweep import Config
-from kernel_pipeline.data.prepared import PreparedDataset, load_samples
+from kernel_pipeline.data.prepared import PreparedDataset, prepare_dataset
 from kernel_pipeline.data.sources.file import FileDataset
 from kernel_pipeline.errors import DataError
 from kernel_pipeline.tasks.arrays import Floats
@@ -96,7 +96,7 @@ def load(
         dataset["folds"] = dataset_folds
     values = config_values(**dataset) | {"seed": seed, "protocol": {"folds": folds}}
     config = parsed(values)
-    return load_samples(config, config.dataset[0], folder)
+    return prepare_dataset(config, config.dataset[0], folder)
 
 
 def dense(samples: PreparedDataset) -> Floats:

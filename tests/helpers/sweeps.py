@@ -15,7 +15,7 @@ from rich.console import Console
 from kernel_pipeline.cli.run_view import RunView, print_outcome
 from kernel_pipeline.config.loading import parse_config
 from kernel_pipeline.config.sweep import Config
-from kernel_pipeline.data.prepared import PreparedDataset, load_samples
+from kernel_pipeline.data.prepared import PreparedDataset, prepare_dataset
 from kernel_pipeline.plan.data_identity import data_identity
 from kernel_pipeline.plan.plan import Plan, make_plan
 from kernel_pipeline.results.context import TableContext
@@ -74,7 +74,7 @@ def smaller_config(**changes: Any) -> Config:
 
 def plan_in(root: Path, config: Config, data: Path | None = None) -> tuple[Plan, list[PreparedDataset]]:
     """Plan a sweep and create its run directory, with the stored data and without finished tasks."""
-    samples = [load_samples(config, dataset, data or root) for dataset in config.dataset]
+    samples = [prepare_dataset(config, dataset, data or root) for dataset in config.dataset]
     plan = make_plan(config, [loaded.info for loaded in samples])
     root.mkdir(parents=True, exist_ok=True)
     ledger = Ledger(LocalStorage(root))

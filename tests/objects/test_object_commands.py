@@ -179,7 +179,7 @@ def test_arrays_in_an_object_store_are_verified_repaired_and_cleaned(
     arrays.write("gram.zarr/foreign", b"x")
     shown = output_of("verify", root, code=4)
     assert f"{CHUNK} is missing" in shown
-    assert "gram.zarr/foreign belongs to no finished task" in shown
+    assert "gram.zarr/foreign is not recorded in the ledger" in shown
     assert "Repaired 1 problem." in output_of("verify", root, "--repair")
     arrays.remove("gram.zarr/foreign")
     storage = TINY["storage"] | {"url": arrays.address.rpartition("/")[0]}

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from kernel_pipeline.config.loading import read_config
-from kernel_pipeline.data.prepared import load_samples
+from kernel_pipeline.data.prepared import prepare_dataset
 from kernel_pipeline.plan.plan import make_plan
 from tests.helpers.sweeps import pipeline
 
@@ -95,7 +95,7 @@ def test_table_1_of_the_paper(results: Path) -> None:
 
 def test_memory_of_tasks_does_not_exceed_the_plan(results: Path, data_dir: Path) -> None:
     config, _ = read_config("paper-gaussian", SETTINGS)
-    plan = make_plan(config, [load_samples(config, dataset, data_dir).info for dataset in config.dataset])
+    plan = make_plan(config, [prepare_dataset(config, dataset, data_dir).info for dataset in config.dataset])
     peaks = pd.read_csv(results / "timings.csv").set_index("task")["peak_memory_bytes"]
     for planned in plan.datasets:
         for stage, tasks in planned.stages.items():
@@ -117,6 +117,6 @@ def test_missing_file_is_named_with_the_option_for_its_folder(tmp_path: Path) ->
 def test_all_rows_of_the_files_are_read(data_dir: Path, dataset: str, rows: int, left_out: int) -> None:
     config, _ = read_config("paper-gaussian", [f"dataset.{dataset}.rows={rows}"])
     (chosen,) = [found for found in config.dataset if found.name == dataset]
-    samples = load_samples(config, chosen, data_dir)
+    samples = prepare_dataset(config, chosen, data_dir)
     assert len(samples.features) == rows
     assert samples.left_out == left_out

@@ -50,23 +50,23 @@ def test_classes_are_assigned_in_the_order_of_their_samples() -> None:
 
 @pytest.mark.parametrize("folds", range(3, 11))
 def test_trials(folds: int) -> None:
-    rotation = trials(folds)
-    assert [trial.test for trial in rotation] == list(range(folds))
-    for trial in rotation:
+    repeat_trials = trials(folds)
+    assert [trial.test for trial in repeat_trials] == list(range(folds))
+    for trial in repeat_trials:
         assert trial.validation == (trial.test + 1) % folds
         assert len(trial.train) == folds - 2
         assert sorted((trial.test, trial.validation, *trial.train)) == list(range(folds))
     # each fold tests once and validates once
-    assert sorted(trial.validation for trial in rotation) == list(range(folds))
+    assert sorted(trial.validation for trial in repeat_trials) == list(range(folds))
 
 
 @pytest.mark.parametrize("folds", range(3, 11))
 def test_trials_with_a_fixed_test_set(folds: int) -> None:
-    rotation = trials(folds, fixed_test=True)
-    assert len(rotation) == folds
-    assert {trial.test for trial in rotation} == {folds}
-    assert [trial.validation for trial in rotation] == list(range(folds))
-    assert all(sorted((trial.validation, *trial.train)) == list(range(folds)) for trial in rotation)
+    repeat_trials = trials(folds, fixed_test=True)
+    assert len(repeat_trials) == folds
+    assert {trial.test for trial in repeat_trials} == {folds}
+    assert [trial.validation for trial in repeat_trials] == list(range(folds))
+    assert all(sorted((trial.validation, *trial.train)) == list(range(folds)) for trial in repeat_trials)
 
 
 @settings(max_examples=40, deadline=None)

@@ -1,4 +1,4 @@
-"""Read the column formats of Apache Arrow: parquet and feather."""
+"""Read the columnar formats Parquet and Feather with Apache Arrow."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 def _read_parquet(path: Path, options: ReadOptions) -> pd.DataFrame:
     import pandas as pd
 
-    return pd.read_parquet(path, engine="pyarrow").reset_index(drop=True)  # an index of pandas is not a column
+    frame = pd.read_parquet(path, engine="pyarrow")
+    return frame.reset_index(drop=True)  # the index of the data frame is not a feature
 
 
 def _read_feather(path: Path, options: ReadOptions) -> pd.DataFrame:

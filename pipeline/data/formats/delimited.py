@@ -157,7 +157,10 @@ def _detect_csv(path: Path, options: ReadOptions) -> Detected:
     detected = _detect(path, replace(options, separator=found))
     if found == ",":
         return detected
-    note = f"the columns of {path.name} are separated by {found!r}, as in its first line; set separator to change this"
+    note = (
+        f"the columns of {path.name} are read as separated by {found!r}, since its first line has no comma; set "
+        "separator to change this"
+    )
     return replace(detected, notes=(note, *detected.notes))
 
 
@@ -220,7 +223,7 @@ def _first_line(head: pd.DataFrame) -> Literal["header", "sample", "unclear"]:
 
 
 def _check_names(names: list[str]) -> None:
-    """Raise a `ValueError` if columns have the same name; numbers are likely values of a file without a header."""
+    """Raise a `ValueError` if columns have the same name; numbers are ignored, being probably values."""
     counts = Counter(name for name in names if not NUMBER.fullmatch(name))
     name, count = max(counts.items(), key=lambda item: item[1], default=("", 0))
     if count > 1:

@@ -49,7 +49,7 @@ class Detected:
 
 @dataclass(frozen=True)
 class SparseColumns:
-    """A file as a sparse matrix without its empty columns."""
+    """The content of a file as a sparse matrix, which may lack columns that are empty."""
 
     features: scipy.sparse.csr_array
     """Feature matrix of shape (m, d)."""

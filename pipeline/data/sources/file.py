@@ -13,7 +13,7 @@ from pydantic import Field, field_validator, model_validator
 from kernel_pipeline.config.datasets import SOURCES, DataPath, TableDataset
 from kernel_pipeline.config.registry_fields import NameIn
 from kernel_pipeline.config.text_datasets import WORDS, RawTextDataset, word_choice
-from kernel_pipeline.data.data_directory import data_path, existing
+from kernel_pipeline.data.data_directory import data_path, require_path
 from kernel_pipeline.data.formats.format import FORMATS, ReadOptions, SparseColumns, explain_errors
 from kernel_pipeline.data.raw_table import READERS, RawTable
 
@@ -184,7 +184,7 @@ class FileDataset(TableDataset, RawTextDataset):
 
 @READERS.register("file")
 def _read(dataset: FileDataset, folder: Path, seed: int) -> RawTable:
-    paths = [existing(data_path(folder, name), "file", dataset.name) for name in dataset.source_files()]
+    paths = [require_path(data_path(folder, name), "file", dataset.name) for name in dataset.source_files()]
     read_sparse = FORMATS[dataset.format].read_sparse
     if dataset.sparse and read_sparse is not None:
         return _read_sparse(read_sparse, paths, dataset)
@@ -193,14 +193,14 @@ def _read(dataset: FileDataset, folder: Path, seed: int) -> RawTable:
 
 def _read_sparse(read_sparse: Callable[[Path], SparseColumns], paths: list[Path], dataset: FileDataset) -> RawTable:
     """Read the file, followed by that of a test set, with columns that stay sparse."""
-    from kernel_pipeline.data.sparse_columns import append_rows, from_sparse_columns
+    from kernel_pipeline.data.sparse_columns import append_rows, table_from_sparse
 
     parts = []
     for path in paths:
         with explain_errors(path, dataset.format, dataset.name):
             parts.append(read_sparse(path))
     columns = append_rows(*parts) if len(parts) > 1 else parts[0]
-    table = from_sparse_columns(columns, paths[0], dataset.name, dataset.missing, dataset.positive)
+    table = table_from_sparse(columns, paths[0], dataset.name, dataset.missing, dataset.positive)
     return replace(table, test=table.rows >= len(parts[0].target)) if len(parts) > 1 else table
 
 
@@ -208,7 +208,7 @@ def _read_table(paths: list[Path], dataset: FileDataset) -> RawTable:
     """Read the file, followed by that of a test set, as a data frame."""
     from kernel_pipeline.data.column_notes import target_note
     from kernel_pipeline.data.table_rows import TableRows
-    from kernel_pipeline.data.tables import append_rows, from_table, with_folds
+    from kernel_pipeline.data.tables import append_rows, table_from_frame, with_folds
 
     frame, notes, header_hint = _read_file(paths[0], dataset)
     if not FORMATS[dataset.format].marks_target:
@@ -220,7 +220,7 @@ def _read_table(paths: list[Path], dataset: FileDataset) -> RawTable:
             more = more.reindex(columns=frame.columns, fill_value=0.0)
         frame, notes = append_rows(frame, more, dataset, path), (*notes, *more_notes)
     if dataset.text is None:
-        table = replace(from_table(frame, dataset, notes, test_from), header_hint=header_hint)
+        table = replace(table_from_frame(frame, dataset, notes, test_from), header_hint=header_hint)
         if isinstance(table.encoder, TableRows) and FORMATS[dataset.format].read_sparse is not None:
             table = replace(table, encoder=replace(table.encoder, absent_is_zero=True))
         elif isinstance(table.encoder, TableRows) and dataset.decimal == ",":
@@ -234,9 +234,9 @@ def _read_table(paths: list[Path], dataset: FileDataset) -> RawTable:
 def _count_words(frame: pd.DataFrame, text: int | str, dataset: FileDataset, path: Path) -> RawTable:
     """Count the words of a text column."""
     from kernel_pipeline.data.tables import find_roles
-    from kernel_pipeline.data.text_column import from_text_column
+    from kernel_pipeline.data.text_column import table_from_text_column
 
-    return from_text_column(
+    return table_from_text_column(
         frame,
         dataset,
         path,

@@ -28,12 +28,13 @@ def _read(dataset: OpenmlDataset, folder: Path, seed: int) -> RawTable:
     import pandas as pd
     from sklearn.datasets import fetch_openml
 
-    from kernel_pipeline.data.tables import from_table
+    from kernel_pipeline.data.tables import table_from_frame
 
     which = {"data_id": dataset.id} if isinstance(dataset.id, int) else {"name": dataset.id}
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the warnings are about retries
+            # The warnings are about retries, several versions of a name, and problems that OpenML registered.
+            warnings.simplefilter("ignore")
             bunch = fetch_openml(**which, as_frame=True, parser="auto", n_retries=1)
     except (OSError, ValueError, HTTPException) as error:
         raise DataError(
@@ -45,4 +46,4 @@ def _read(dataset: OpenmlDataset, folder: Path, seed: int) -> RawTable:
         raise DataError(
             f"dataset {dataset.name!r}: OpenML does not name a target for {dataset.id!r}; set target = 'COLUMN'"
         )
-    return from_table(pd.concat([bunch.data, bunch.target], axis=1), dataset)
+    return table_from_frame(pd.concat([bunch.data, bunch.target], axis=1), dataset)

@@ -23,13 +23,13 @@ def _read(dataset: SklearnDataset, folder: Path, seed: int) -> RawTable:
     import pandas as pd
     from sklearn import datasets
 
-    from kernel_pipeline.data.frames import TARGET, from_frame
+    from kernel_pipeline.data.frames import TARGET, table_from_numbers
 
     bunch = getattr(datasets, f"load_{dataset.id}")()
     frame = pd.DataFrame(bunch.data, columns=getattr(bunch, "feature_names", None))
     names = getattr(bunch, "target_names", None)
     if names is not None and bunch.target.ndim == 2:  # several outputs
         frame[list(names)] = bunch.target
-        return from_frame(frame, dataset.name, target=list(names), positive=dataset.positive)
+        return table_from_numbers(frame, dataset.name, target=list(names), positive=dataset.positive)
     frame[TARGET] = bunch.target if names is None else np.asarray(names)[bunch.target].astype(str)
-    return from_frame(frame, dataset.name, positive=dataset.positive)
+    return table_from_numbers(frame, dataset.name, positive=dataset.positive)

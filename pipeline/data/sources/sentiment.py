@@ -58,19 +58,19 @@ def _files(domain: str, polarity: str) -> tuple[str, str]:
 @READERS.register("sentiment")
 def _read(dataset: SentimentDataset, folder: Path, seed: int) -> RawTable:
     from kernel_pipeline.data.data_directory import data_path
-    from kernel_pipeline.data.documents import from_documents
+    from kernel_pipeline.data.documents import table_from_documents
 
     root = data_path(folder, dataset.path)
     _check_domain(dataset, root / "processed_acl")
     documents = _read_reviews(dataset, root)
     class_labels = documents.target >= MIN_POSITIVE_RATING
-    return from_documents(documents, dataset, missing=dataset.missing, class_labels=class_labels)
+    return table_from_documents(documents, dataset, missing=dataset.missing, class_labels=class_labels)
 
 
 def _check_domain(dataset: SentimentDataset, domains: Path) -> None:
-    from kernel_pipeline.data.data_directory import existing
+    from kernel_pipeline.data.data_directory import require_path
 
-    existing(domains, "folder", dataset.name)
+    require_path(domains, "folder", dataset.name)
     known = sorted(entry.name for entry in domains.iterdir() if entry.is_dir())
     if dataset.domain not in known:
         raise DataError(

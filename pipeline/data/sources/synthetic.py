@@ -29,7 +29,7 @@ def _read(dataset: SyntheticDataset, folder: Path, seed: int) -> RawTable:
     import pandas as pd
     from sklearn.datasets import make_friedman1
 
-    from kernel_pipeline.data.frames import TARGET, from_frame
+    from kernel_pipeline.data.frames import TARGET, table_from_numbers
     from kernel_pipeline.data.table_size import check_table
 
     check_table(dataset.rows, dataset.features, dataset.name)
@@ -39,4 +39,4 @@ def _read(dataset: SyntheticDataset, folder: Path, seed: int) -> RawTable:
         target = np.where(target > np.median(target), 1.0, -1.0)
     frame = pd.DataFrame(features)
     frame[TARGET] = target
-    return from_frame(frame, dataset.name)
+    return table_from_numbers(frame, dataset.name)

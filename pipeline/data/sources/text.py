@@ -33,14 +33,14 @@ def _read(dataset: TextDataset, folder: Path, seed: int) -> RawTable:
     import pandas as pd
 
     from kernel_pipeline.data.data_directory import data_path
-    from kernel_pipeline.data.documents import from_documents
+    from kernel_pipeline.data.documents import table_from_documents
     from kernel_pipeline.data.word_counts import count_words
 
     path = data_path(folder, dataset.path)
     labels, texts = _split_lines(dataset, path)
     _check_labels(labels, path, dataset.name)
     documents = count_words(texts, pd.Series(labels), dataset, path)
-    return from_documents(documents, dataset, missing=dataset.missing, positive=dataset.positive)
+    return table_from_documents(documents, dataset, missing=dataset.missing, positive=dataset.positive)
 
 
 def _split_lines(dataset: TextDataset, path: Path) -> tuple[list[str], list[str]]:

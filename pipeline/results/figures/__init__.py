@@ -1,1 +1,1 @@
-"""Draw the figures of a finished run."""
+"""Draw the figures of a run."""

@@ -35,9 +35,9 @@ class BaseKernels(Figure):
             yield Drawing(
                 _draw(means, key[1], correlations[key]),
                 "Alignment and accuracy of the base kernels",
-                "One point per base kernel: its alignment on the training set, and the accuracy on the test fold of a "
-                "predictor that uses this kernel alone; both are means over the trials. ρ is their correlation "
-                "(Table 1 and Figure 2 of the paper).",
+                "One point per base kernel: its alignment on the training set, and the accuracy (1 - error; for a "
+                "regression, the error) on the test fold of a predictor that uses this kernel alone; both are means "
+                "over the trials. ρ is the correlation of alignment and accuracy (Table 1 and Figure 2 of the paper).",
                 *key,
             )
 
@@ -45,20 +45,27 @@ class BaseKernels(Figure):
 def _draw(means: pd.DataFrame, problem: str, correlation: pd.Series) -> "Image":
     image, (axes,) = new_axes(2.3, left=0.62, top=0.32)
     # An RMSE has the unit of the labels, so that 1 - RMSE would be negative for most data.
-    accuracy = means["error"] if problem == "regression" else 1 - means["error"]
+    performance = means["error"] if problem == "regression" else 1 - means["error"]
     for column, title, style in SERIES:
         found = correlation[title]
         label = title if pd.isna(found) else f"{title}, ρ = {found:.2f}"
         style = style | {"linestyle": "-" if len(means) <= MAX_KERNELS_IN_ORDER else ""}
         axes.plot(
-            accuracy, means[column], linewidth=0.6, alpha=0.85, markersize=5.5, markeredgewidth=0, label=label, **style
+            performance,
+            means[column],
+            linewidth=0.6,
+            alpha=0.85,
+            markersize=5.5,
+            markeredgewidth=0,
+            label=label,
+            **style,
         )
     if len(means) <= MAX_KERNELS_IN_ORDER:
         names, _ = short_names([str(kernel) for kernel in means.index])
         for place in (0, -1):  # labels at both ends are enough, since the kernels of a family are ordered
             axes.annotate(
                 literal(names[place]),
-                (accuracy.iloc[place], means["alignment_train"].iloc[place]),
+                (performance.iloc[place], means["alignment_train"].iloc[place]),
                 xytext=(0, -12),
                 textcoords="offset points",
                 ha="center",
@@ -67,7 +74,7 @@ def _draw(means: pd.DataFrame, problem: str, correlation: pd.Series) -> "Image":
     axes.margins(x=0.1, y=0.12)
     if problem == "regression":
         axes.invert_xaxis()
-    axes.set_xlabel("RMSE (better to the right)" if problem == "regression" else "accuracy")
+    axes.set_xlabel("error (smaller to the right)" if problem == "regression" else "accuracy (1 - error)")
     axes.set_ylabel("alignment on the training set")
     axes.locator_params(axis="x", nbins=6)
     axes.legend(loc="lower left", bbox_to_anchor=(0, 1.02), ncols=2, columnspacing=1.6)

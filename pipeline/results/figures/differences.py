@@ -58,7 +58,7 @@ class Differences(Figure):
             found = differences(best, comparison, rows[key]) if best and key in rows else []
             found = [one for one in found if results.uses_features(one.method)]  # the others would stretch the axis
             if best and any(len(difference.trials) > 1 for difference in found):
-                metric = METRICS[best.metric].title
+                metric = METRICS[best.metric].error_title
                 yield Drawing(
                     _draw(found, f"difference of the {metric} from {best.method}"),
                     f"Differences from {best.method}",

@@ -18,7 +18,7 @@ class Errors(Figure):
 
     def draw(self, results: Results) -> Iterator[Drawing]:
         for (dataset, problem), rows in results.finished_rows():
-            metric = METRICS[str(rows["metric"].iloc[0])].title
+            metric = METRICS[str(rows["metric"].iloc[0])].error_title
             constant = rows["method"][~rows["method"].map(results.uses_features)].unique()
             shown = rows[~rows["method"].isin(constant)] if len(constant) < rows["method"].nunique() else rows
             image = draw_strips(shown, "error", f"{metric} on the test fold", smallest_is_best=True)

@@ -56,8 +56,8 @@ class Features(Figure):
                     _draw(kernels, weights, method, signs, results),
                     f"Strongest kernels of {method}",
                     f"Top: the {min(MAX_NAMED, len(kernels))} largest of {len(kernels):,} mean weights of {method}."
-                    f"{ABOUT_DIRECTION if signs else ''} Bottom: the mean weights of each method in descending order; "
-                    "kernels with weight zero are left out.",
+                    f"{ABOUT_DIRECTION if signs else ''} Bottom: the positive mean weights of each method in "
+                    "descending order, on logarithmic axes.",
                     *key,
                 )
 

@@ -54,7 +54,10 @@ class Figure(ABC):
     max_problems: ClassVar[int | None] = 20
     """Largest number of pairs of a dataset and a problem that are drawn, in the order of the config; None for all."""
     version: ClassVar[int] = 1
-    """Version of a figure that is not part of this package; increase it when it changes for the same results."""
+    """Version of a figure that is not part of this package.
+
+    Increase it when a change of the code gives another figure for the same results.
+    """
 
     @abstractmethod
     def draw(self, results: "Results") -> Iterator[Drawing]:

@@ -34,7 +34,7 @@ MIN_CERTIFICATE = 1e-17
 
 ABOUT_CERTIFICATES = (
     " The panels with certificates show the largest one over the trials, which states how far a solution is from the "
-    "optimum; solutions above the dotted line are not used."
+    "optimum. The dotted line of a one-stage method is its limit: solutions above it are not used."
 )
 
 
@@ -53,9 +53,9 @@ class Paths(Figure):
             yield Drawing(
                 _draw(curves, finished[key], metric, results),
                 "Regularisation paths",
-                f"Mean {metric.title} on the validation fold for every regularisation value, at the best values of any "
-                "other parameters. Markers show the chosen values; the size of a marker grows with the number of "
-                "trials in which its value was chosen."
+                f"Mean {metric.error_title} on the validation fold for every regularisation value, at the best values "
+                "of any other parameters. Markers show the chosen values; the size of a marker grows with the number "
+                "of trials in which its value was chosen."
                 + (ABOUT_CERTIFICATES if curves["certificate"].notna().any() else ""),
                 *key,
             )

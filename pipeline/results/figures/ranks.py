@@ -42,8 +42,8 @@ class Ranks(Figure):
             )
 
 
-def critical_difference(methods: int, blocks: int) -> float:
-    """Return Nemenyi's critical difference of mean ranks.
+def critical_difference(methods: int, datasets: int) -> float:
+    """Return Nemenyi's critical difference of the mean ranks of a number of methods over a number of datasets.
 
     >>> round(critical_difference(5, 30), 3)
     1.114
@@ -51,7 +51,7 @@ def critical_difference(methods: int, blocks: int) -> float:
     from scipy.stats import studentized_range
 
     q = float(studentized_range.ppf(1 - LEVEL, methods, np.inf)) / np.sqrt(2)
-    return float(q * np.sqrt(methods * (methods + 1) / (6 * blocks)))
+    return float(q * np.sqrt(methods * (methods + 1) / (6 * datasets)))
 
 
 def groups(ranks: Sequence[float], critical: float) -> list[tuple[int, int]]:

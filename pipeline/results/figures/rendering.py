@@ -117,7 +117,7 @@ def _compact_tag(tag: re.Match[str]) -> str:
 
 
 def _without_plain_groups(text: str) -> str:
-    """Return an SVG without the groups that have no attributes."""
+    """Remove the tags of groups without attributes; their contents are kept."""
     are_kept: list[bool] = []
 
     def replaced(tag: re.Match[str]) -> str:

@@ -180,7 +180,7 @@ def logarithmic(axes: "Axes", which: str, base: int, ticks: int) -> None:
 
 
 def method_style(number: int) -> dict[str, Any]:
-    """Return colour, marker and line style of a method by its position in the config."""
+    """Return colour, marker and line style of a method by its number (`Results.method_number`)."""
     return {
         "color": PALETTE[number % len(PALETTE)],
         "marker": MARKERS[number % len(MARKERS)],

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from kernel_pipeline.results.paper_comparison import compare_with_paper
-from kernel_pipeline.results.paper_text import EXPLANATION, TextGrid, agreement, paper_grids
+from kernel_pipeline.results.paper_text import EXPLANATION, TextTable, agreement, comparison_tables
 from kernel_pipeline.results.report.html_table import HtmlTable, text_cells
 
 
@@ -20,19 +20,19 @@ class ComparisonSection:
     tables: Sequence[HtmlTable]
 
     @classmethod
-    def of(cls, name: str, title: str, sentences: Sequence[str], grids: Sequence[TextGrid]) -> "ComparisonSection":
-        """Return a section with grids of text as tables.
+    def of(cls, name: str, title: str, sentences: Sequence[str], tables: Sequence[TextTable]) -> "ComparisonSection":
+        """Return a section with tables of text as HTML tables.
 
         Parameters
         ----------
         name
             Identifier of the section on the page.
         """
-        tables = [
-            HtmlTable(tuple(grid.heading), [text_cells(*row) for row in grid.rows], grid.title, grid.name_columns)
-            for grid in grids
+        converted = [
+            HtmlTable(tuple(table.heading), [text_cells(*row) for row in table.rows], table.title, table.name_columns)
+            for table in tables
         ]
-        return cls(name, title, sentences, tables)
+        return cls(name, title, sentences, converted)
 
 
 def paper_section(rows: pd.DataFrame, correlation: pd.DataFrame | None) -> ComparisonSection | None:
@@ -41,4 +41,4 @@ def paper_section(rows: pd.DataFrame, correlation: pd.DataFrame | None) -> Compa
     if not numbers:
         return None
     sentences = [f"{EXPLANATION}.", *agreement(numbers)]
-    return ComparisonSection.of("paper", "Comparison with the paper", sentences, paper_grids(numbers))
+    return ComparisonSection.of("paper", "Comparison with the paper", sentences, comparison_tables(numbers))

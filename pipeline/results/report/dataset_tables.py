@@ -62,5 +62,5 @@ def _output_table(rows: pd.DataFrame, best: str) -> HtmlTable | None:
             ]
             for method in dict.fromkeys(rows["method"])
         ],
-        "RMSE on the test fold by output, mean over the trials",
+        "Error on the test fold by output, mean over the trials",
     )

@@ -145,7 +145,7 @@ def report_page(
 
 def page_without_data(config: Config, environment: Mapping[str, object], refresh_s: int = 0) -> bytes:
     """Return the report of a run that has not stored its data yet."""
-    state = "This report is not complete: the run has just started, and its data are not stored yet."
+    state = "This report is not complete, since the data of the run are not stored yet."
     return render_page(
         Page(
             config.name,

@@ -29,8 +29,8 @@ def error_tables(results: Results) -> list[HtmlTable]:
                     [HtmlCell(str(name)), *_errors(block, methods, results.best_methods.get((str(name), str(problem))))]
                     for (name, problem), block in blocks
                 ],
-                f"{METRICS[str(metric)].title} on the test fold, and below it the centered alignment on the test fold; "
-                "mean ± standard deviation over the trials",
+                f"{METRICS[str(metric)].error_title} on the test fold, and below it the centered alignment on the test "
+                "fold; mean ± standard deviation over the trials",
             )
         )
     return found
@@ -38,7 +38,7 @@ def error_tables(results: Results) -> list[HtmlTable]:
 
 def _errors(block: pd.DataFrame, methods: list[str], found: BestMethod | None) -> Iterator[HtmlCell]:
     """Yield the table cells of one dataset; its numbers have the same number of decimals."""
-    close = found.undistinguished if found else ()
+    close = found.indistinguishable if found else ()
     by_method = block.set_index("method").to_dict("index")
     decimals, best = decimals_for(block["error_mean"]), block["error_mean"].min()
     for method in methods:
@@ -69,8 +69,8 @@ def fit_table(results: Results) -> HtmlTable | None:
         for method, found in group.groupby("method", sort=False):
             chosen = sorted(found["regularisation"].dropna())
             edge = int(found["at_edge"].fillna(False).sum())
-            weights, active = found["certificate"].max(), found["n_active"].dropna().astype(int)
-            path = certificates.get((*key, str(method)))
+            of_weights, active = found["certificate"].max(), found["n_active"].dropna().astype(int)
+            of_path = certificates.get((*key, str(method)))
             rows.append(
                 [
                     *text_cells(*key, method),
@@ -78,8 +78,8 @@ def fit_table(results: Results) -> HtmlTable | None:
                     HtmlCell(_range(active), order=float(active.mean()) if len(active) else None),
                     HtmlCell(_values(chosen), order=chosen[0] if chosen else None),
                     integer_cell(edge),
-                    HtmlCell(format_scientific(weights), order=None if pd.isna(weights) else float(weights)),
-                    HtmlCell(format_scientific(path), order=path),
+                    HtmlCell(format_scientific(of_weights), order=None if pd.isna(of_weights) else float(of_weights)),
+                    HtmlCell(format_scientific(of_path), order=of_path),
                 ]
             )
     if not rows:

@@ -61,7 +61,7 @@ def has_statistics(dataset: DatasetPlan, finished: Mapping[str, TaskReport]) -> 
 def _kernels(store: RunStore, dataset: DatasetPlan, problem: str, finished: Mapping[str, TaskReport]) -> pd.DataFrame:
     """Return the rows of one dataset and problem."""
     arrays = {
-        column: store.read(STATISTICS, f"{dataset.name}/{problem}/{array}", undefined=True).ravel()
+        column: store.read(STATISTICS, f"{dataset.name}/{problem}/{array}", allow_nan=True).ravel()
         for array, column in (ARRAYS | DEBIASED).items()
     }
     keys = {
@@ -95,7 +95,7 @@ def _fit_columns(
             continue
         for column, key in (("error", TEST_ERROR), ("validation_error", VALIDATION_ERROR)):
             name = f"{dataset.name}/{task.problem}/{key}"
-            errors[column][place] = store.read(STATISTICS, name, place, undefined=True)
+            errors[column][place] = store.read(STATISTICS, name, place, allow_nan=True)
         for reason, kernels in read_result(task, finished[task.name], KernelFits).failed.items():
             statuses[task.trial, list(kernels)] = reason
     return {column: values.ravel() for column, values in (errors | {"status": statuses}).items()}

@@ -17,7 +17,7 @@ DECISION = "decision"
 
 
 class Predictions(Table):
-    """One row per cell and held-out sample, and output if a regression has several; one row group per method."""
+    """One row per cell and held-out sample, and per output if a regression has several; one row group per method."""
 
     name = "predictions"
     main_format = "parquet"
@@ -50,11 +50,11 @@ class Predictions(Table):
 
 
 def decision_columns(datasets: Sequence[DatasetPlan]) -> list[str]:
-    """Return the columns of decision values of the classifications of a run."""
-    learned = [dataset for dataset in datasets if "classification" in dataset.problems]
-    one = [DECISION] if any(len(dataset.info.classes) <= 2 for dataset in learned) else []
+    """Return the names of the columns of decision values, for all datasets with classes."""
+    with_classes = [dataset for dataset in datasets if "classification" in dataset.problems]
+    one = [DECISION] if any(len(dataset.info.classes) <= 2 for dataset in with_classes) else []
     several = [
-        name for dataset in learned if len(dataset.info.classes) > 2 for name in class_names(dataset.info.classes)
+        name for dataset in with_classes if len(dataset.info.classes) > 2 for name in class_names(dataset.info.classes)
     ]
     return one + [f"{DECISION}_{name}" for name in dict.fromkeys(several)]
 

@@ -43,7 +43,7 @@ def _rows(context: TableContext, dataset: DatasetPlan, cell: Cell) -> Iterator[d
     chosen = strongest(weights)
     directions = np.full(len(weights), np.nan)
     if dataset.rank_one and has_statistics(dataset, context.finished):
-        directions = store.read(STATISTICS, f"{group}/direction", task.trial, undefined=True)
+        directions = store.read(STATISTICS, f"{group}/direction", task.trial, allow_nan=True)
     for kernel in chosen:
         direction = None if np.isnan(directions[kernel]) else int(directions[kernel])
         yield {

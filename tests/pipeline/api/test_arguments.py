@@ -16,7 +16,7 @@ CLUSTER = (
 )
 LISTENERS = "listeners: must be a list of functions, such as [kp.RunView()]; got "
 WORKERS = "workers: must be an integer of at least 1, or None; got "
-SETTINGS = "settings: must be a dict of values by their dotted keys, such as {'protocol.folds': 3}; got "
+SETTINGS = "settings: must be a dict with dotted keys, such as {'protocol.folds': 3}; got "
 DIRECTORY = "must be the path of a run directory, or s3://BUCKET/PREFIX; got "
 run: Any = kp.run
 plan: Any = kp.plan

@@ -122,8 +122,8 @@ CASES = [
         "method for fewer kernels",
         [
             "methods: 'alignf-linear' supports none of the datasets",
-            "a matrix of 5,001 x 5,001",
-            "5,000 kernels at most",
+            "a matrix of all pairs of kernels",
+            "supports at most 5,000 kernels; got 5,001",
         ],
         config_values(kernels=words("columns"), format="libsvm") | {"methods": ["unif", "alignf-linear"]},
         "".join(f"{i % 2} {' '.join(f'{c}:{i + 1}' for c in range(1, 5002))}\n" for i in range(9)),
@@ -143,7 +143,7 @@ CASES = [
     Case("unknown column", ["dataset 'things': kernels[0].columns", "'x'", "are: '0', '1'"], view(columns=["x"])),
     Case("near column", ["kernels[0].columns", "did you mean '1'?"], view(columns=["11"])),
     Case("pattern without a match", ["kernels[0].columns", "'gene_*' matches no"], view(columns=["gene_*"])),
-    Case("number of the target", ["kernels[0].columns", "2 is not", "without the target"], view(columns=[2])),
+    Case("number of the target", ["kernels[0].columns", "2 is not", "except for the target"], view(columns=[2])),
     Case("negative column", ["kernels[0].columns[0]", "greater than or equal to 0", "-1"], view(columns=[-1])),
     Case("column as a float", ["kernels[0].columns[0]", "integer", "got 1.0"], view(columns=[1.0])),
     Case(

@@ -142,4 +142,4 @@ def test_a_long_run_that_is_finished_compares_its_time_with_the_estimate(
 
 def test_status_before_the_data_are_stored(root: Path, plan: Plan) -> None:
     forget(root, "data/wave", "tables", *(task.name for task in plan.tasks))
-    assert lines(root) == ["small: the run has just started; its data are not stored yet", resume_advice(root)]
+    assert lines(root) == ["small: the data of the run are not stored yet", resume_advice(root)]

@@ -151,15 +151,15 @@ def test_plan_names_the_columns_of_views(folder: Path) -> None:
 def test_plan_shows_the_memory_limit_of_workers(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     put_config(folder, synthetic_values())
     monkeypatch.setattr("kernel_pipeline.cluster.worker_limits", lambda profile: (profile.jobs or 5, 3 << 30))
-    assert "each of 5 worker(s) may use 3 GiB" in shown("plan", "sweep.toml")
-    assert "each of 2 worker(s) may use 3 GiB" in shown("plan", "sweep.toml", "--workers", "2")
+    assert "each worker may use 3 GiB (5 workers)." in shown("plan", "sweep.toml")
+    assert "each worker may use 3 GiB (2 workers)." in shown("plan", "sweep.toml", "--workers", "2")
 
 
 def test_plan_is_the_same_for_any_number_of_workers(folder: Path) -> None:
     put_config(folder, synthetic_values())
     one, two = (shown("plan", "sweep.toml", "--workers", count) for count in ("1", "2"))
     different = [(a, b) for a, b in zip(one.splitlines(), two.splitlines(), strict=True) if a != b]
-    depending = ("worker(s) may use", "Estimated time with ")
+    depending = ("each worker may use", "Estimated time with ")
     assert all(any(text in a and text in b for text in depending) for a, b in different)
 
 

@@ -69,9 +69,9 @@ CASES = [
     ),
     Case("infinity", ["9 entries", "infinite", "row 2, column 0"], changed((2,), -np.inf)),
     Case("huge", ["1e+120", "1e+100", "Divide"], changed((2, 2), 1e120)),
-    Case("asymmetric", ["not symmetric", "row 1, column 4", "of the largest entry", "1e-10"], changed((4, 1), 5.0)),
-    Case("indefinite", ["smallest eigenvalue is -", "of the largest", "psd = 'clip'"], changed((4, 4), -5.0)),
-    Case("negative definite", ["is -3.93, 1 of the largest in absolute value (3.93)", "Save -K"], lambda: -sound()),
+    Case("asymmetric", ["not symmetric", "row 1, column 4", "times the largest", "1e-10"], changed((4, 1), 5.0)),
+    Case("indefinite", ["smallest eigenvalue is -", "times the largest one", "psd = 'clip'"], changed((4, 4), -5.0)),
+    Case("negative definite", ["is -3.93; ", "is 1 times the largest one (3.93)", "Save -K"], lambda: -sound()),
     Case("clipped to nothing", ["no eigenvalue is positive"], lambda: -sound(), family={"psd": "clip"}),
     Case("objects", ["has the type object", "K.astype(float)"], lambda: np.full((9, 9), None)),
     Case(

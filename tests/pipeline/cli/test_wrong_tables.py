@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kernel_pipeline.config.loading import read_config
-from kernel_pipeline.data.prepared import load_samples
+from kernel_pipeline.data.prepared import prepare_dataset
 from tests.helpers.build import ROWS, config_values, put, put_config
 from tests.pipeline.cli.refusals import refused
 
@@ -252,4 +252,4 @@ def test_the_config_that_is_proposed_for_data_is_valid(folder: Path) -> None:
     put(folder, HEADED)
     put(folder, refused(folder, "things.csv").partition(":\n\n")[2], "things.toml")
     config, where = read_config("things.toml")
-    assert load_samples(config, config.dataset[0], where).features.shape == (9, 2)
+    assert prepare_dataset(config, config.dataset[0], where).features.shape == (9, 2)

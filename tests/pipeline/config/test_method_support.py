@@ -37,8 +37,8 @@ def test_a_one_stage_method_needs_a_dataset_with_its_task(method: str, wanted: s
     [
         ("l1-svm", "regression", 2, False, "it supports only classification"),
         ("l2-krr", "classification", 2, False, "it supports only regression"),
-        ("alignf-linear", "regression", 5001, True, "a matrix of 5,001 x 5,001; 5,000 kernels at most"),
-        ("align-krr", "regression", 5001, True, "a matrix of 5,001 x 5,001"),
+        ("alignf-linear", "regression", 5001, True, "supports at most 5,000 kernels; got 5,001"),
+        ("align-krr", "regression", 5001, True, "it needs a matrix of all pairs of kernels"),
         ("l1-svm", "classification", 5001, True, "None"),
         ("l2-krr", "regression", 5001, True, "None"),
         ("align-krr", "regression", 5000, True, "None"),

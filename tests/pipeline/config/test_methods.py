@@ -13,7 +13,7 @@ from kernel_pipeline.config.sweep import Config
 from kernel_pipeline.errors import ConfigError
 from kernel_pipeline.tasks.arrays import Floats
 from kernel_pipeline.tasks.kernels.base_kernels import BaseKernels
-from kernel_pipeline.tasks.learners.learned import Learned
+from kernel_pipeline.tasks.learners.learned import OneStageSolution
 from kernel_pipeline.tasks.learners.one_stage import OneStageMethod
 from kernel_pipeline.tasks.parameters import ParameterError, parameter
 from kernel_pipeline.tasks.weights.align import Align
@@ -41,7 +41,9 @@ class Later(OneStageMethod):
         if self.degree == 3 and self.scale > 10:
             raise ParameterError("scale", f"must not be above 10 for degree 3; got {self.scale:g}")
 
-    def learn_path(self, kernels: BaseKernels, target: Floats, values: Sequence[tuple[float, ...]]) -> list[Learned]:
+    def learn_path(
+        self, kernels: BaseKernels, target: Floats, values: Sequence[tuple[float, ...]]
+    ) -> list[OneStageSolution]:
         raise NotImplementedError
 
 

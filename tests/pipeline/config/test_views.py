@@ -69,8 +69,8 @@ def test_columns_are_names_patterns_numbers_and_ranges(keys: list[int | str], ex
         ("zzz", "'zzz' is not a feature column. The feature columns are"),
         ("protein_*", "'protein_*' matches no feature column"),
         ("2", "'2' is not a feature column (for column number 2, leave the quotes out). The"),
-        (2, "2 is not the number of a feature column: numbers count the columns of the source from 0, and features"),
-        (7, "features are among 0 to 6, without the target and dropped columns"),
+        (2, "2 is not the number of a feature column: numbers count the columns of the source from 0, and the"),
+        (7, "the features are columns 0 to 6, except for the target and dropped columns"),
         ("4-3", "'4-3' is backwards; write '3-4'"),
         ("2-4", "'2-4' begins or ends at column 2, which is not a feature"),
         ("3-9", "'3-9' begins or ends at column 9, which is not a feature"),
@@ -119,7 +119,7 @@ def test_columns_equal_those_of_a_plain_search(names: list[str], keys: list[int 
             chosen_columns(spec, columns, "here")
     else:
         assert list(chosen_columns(spec, columns, "here")) == sorted(expected)
-    assert FeatureColumns.read(columns.values()) == columns
+    assert FeatureColumns.from_json(columns.to_json()) == columns
 
 
 def test_families_without_keys_of_a_view_are_unchanged() -> None:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from kernel_pipeline.data.prepared import PreparedDataset, load_samples
+from kernel_pipeline.data.prepared import PreparedDataset, prepare_dataset
 from kernel_pipeline.data.raw_table import RawTable, read_source
 from kernel_pipeline.errors import DataError
 from kernel_pipeline.tasks.arrays import Floats
@@ -32,7 +32,7 @@ def ready(
     folder: Path, source: str, features: str | list[str] = "bigrams", top: int | None = None, **fields: Any
 ) -> PreparedDataset:
     config = parsed(values(source, features, top, **fields))
-    return load_samples(config, config.dataset[0], folder)
+    return prepare_dataset(config, config.dataset[0], folder)
 
 
 def refused(

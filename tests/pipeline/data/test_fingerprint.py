@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from kernel_pipeline.data.prepared import PreparedDataset, load_samples
+from kernel_pipeline.data.prepared import PreparedDataset, prepare_dataset
 from tests.helpers.build import (
     ROWS,
     config_values,
@@ -20,7 +20,7 @@ from tests.helpers.build import (
 
 def synthetic(folder: Path, seed: int = 0, folds: int = 3, **dataset: Any) -> PreparedDataset:
     config = parsed(synthetic_values(**dataset) | {"seed": seed, "protocol": {"folds": folds}})
-    return load_samples(config, config.dataset[0], folder)
+    return prepare_dataset(config, config.dataset[0], folder)
 
 
 def test_fingerprint_is_the_same_for_the_same_numbers_in_another_format(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
-from kernel_pipeline.data.prepared import PreparedDataset, load_samples
+from kernel_pipeline.data.prepared import PreparedDataset, prepare_dataset
 from kernel_pipeline.data.scaling import Scaling
 from kernel_pipeline.errors import DataError
 from kernel_pipeline.tasks.folds import trials
@@ -124,7 +124,7 @@ def refusal(folder: Path, content: str, **dataset: Any) -> str:
     put(folder, content)
     config = parsed(config_values(**dataset))
     with pytest.raises(DataError) as caught:
-        load_samples(config, config.dataset[0], folder)
+        prepare_dataset(config, config.dataset[0], folder)
     return str(caught.value)
 
 

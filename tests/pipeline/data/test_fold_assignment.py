@@ -129,7 +129,7 @@ def test_a_row_without_a_group_or_a_fold(key: str, tmp_path: Path) -> None:
     rows = "part,v,label\n" + "".join(f"{'xyz'[i % 3]},{i},{'ab'[i % 2]}\n" for i in range(18)) + ",18,a\n"
     chosen: dict[str, Any] = {key: "part"}
     text = refused(tmp_path, rows, **chosen)
-    assert f"column 'part', which {key.removeprefix('dataset_')} names, is empty in data row 19" in text
+    assert f"column 'part', given by the key {key.removeprefix('dataset_')}, is empty in data row 19" in text
     assert load(tmp_path, missing="drop", **chosen).left_out == 1
 
 
@@ -233,7 +233,7 @@ def test_a_test_file_without_the_target(tmp_path: Path) -> None:
 def test_a_test_file_of_another_width(tmp_path: Path) -> None:
     put(tmp_path, "".join(f"{i},{i % 4},{i % 2}\n" for i in range(12)))
     put(tmp_path, "1,2,3,0\n4,5,6,1\n", "test.csv")
-    with pytest.raises(DataError, match=r"has 4 columns, unlike the file that path names, which has 3 columns"):
+    with pytest.raises(DataError, match=r"has 4 columns, unlike the file given by the key path, which has 3 columns"):
         load(tmp_path, test_path="test.csv")
 
 

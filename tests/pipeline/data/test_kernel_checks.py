@@ -73,7 +73,8 @@ def test_asymmetry_beyond_rounding_is_refused(dtype: str, tolerance: float, tmp_
     kernel[33, 4] += 2 * tolerance * scale
     with pytest.raises(DataError) as caught:
         checked(tmp_path, kernel.astype(dtype))
-    for words in ("string.npy is not symmetric", "row 4, column 33", f"{tolerance:g}", "of the largest entry"):
+    relative = "times the largest absolute value"
+    for words in ("string.npy is not symmetric", "row 4, column 33", f"{tolerance:g}", relative):
         assert words in str(caught.value)
 
 
@@ -81,7 +82,7 @@ def test_the_largest_asymmetry_is_named(tmp_path: Path) -> None:
     kernel = kernels(1, ROWS)[0]
     kernel[2, 3] += 0.5
     kernel[40, 20] += 0.75
-    with pytest.raises(DataError, match=r"row 20, column 40 .* differ by 0\.75, 0\.\d+ of"):
+    with pytest.raises(DataError, match=r"row 20, column 40 .* differ by 0\.75, which is 0\.\d+ times"):
         checked(tmp_path, kernel)
 
 
@@ -105,7 +106,7 @@ def test_an_indefinite_kernel_is_refused_with_its_smallest_eigenvalue(tmp_path: 
     kernel, values = indefinite(-0.25)
     with pytest.raises(DataError) as caught:
         checked(tmp_path, kernel)
-    relative = f"{0.25 / values.max():.3g} of the largest in absolute value ({values.max():.3g})"
+    relative = f"{0.25 / values.max():.3g} times the largest one ({values.max():.3g})"
     for words in ("not positive semi-definite", "eigenvalue is -0.25", relative, "1e-10", "psd = 'clip'"):
         assert words in str(caught.value)
 
@@ -113,7 +114,8 @@ def test_an_indefinite_kernel_is_refused_with_its_smallest_eigenvalue(tmp_path: 
 @pytest.mark.usefixtures("little_memory")
 def test_an_indefinite_kernel_above_the_memory_limit_is_refused_too(tmp_path: Path) -> None:
     kernel, _ = indefinite(-0.25)
-    with pytest.raises(DataError, match=r"eigenvalue is at most \(Lanczos iteration\) -0\.25, .* psd = 'clip'"):
+    found = r"eigenvalue is at most -0\.25 \(estimated by a Lanczos iteration\); .* psd = 'clip'"
+    with pytest.raises(DataError, match=found):
         checked(tmp_path, kernel)
     with pytest.raises(TooLargeError, match=r"psd = 'clip' needs 78\.1 KiB .* 50 rows, .* has 19\.5 KiB"):
         checked(tmp_path, kernel, clip=True)
@@ -133,7 +135,7 @@ def test_clipping_reports_what_it_removes(tmp_path: Path) -> None:
     assert clipped is not None
     assert clipped.negative == 2
     assert clipped.smallest == pytest.approx(-0.25)
-    assert clipped.negative_part == pytest.approx(0.375 / np.abs(values).sum())
+    assert clipped.negative_share == pytest.approx(0.375 / np.abs(values).sum())
 
 
 def test_the_digest_depends_only_on_the_entries_that_are_used(tmp_path: Path) -> None:

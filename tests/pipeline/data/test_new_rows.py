@@ -9,7 +9,7 @@ import pytest
 
 from kernel_pipeline.config.loading import parse_config
 from kernel_pipeline.data.new_rows import RowEncoder
-from kernel_pipeline.data.prepared import PreparedDataset, load_samples
+from kernel_pipeline.data.prepared import PreparedDataset, prepare_dataset
 from kernel_pipeline.errors import DataError
 
 TABLE = pd.DataFrame(
@@ -40,7 +40,7 @@ def loaded(folder: Path, case: str) -> PreparedDataset:
     dataset = {"name": "d", "task": "regression", "source": "file", "path": "table.csv", "format": "csv", "target": "y"}
     values = {"kernels": [{"family": "linear"}]} | dataset | CASES[case]
     config = parse_config({"name": "t", "methods": ["unif"], "protocol": {"folds": 3}, "dataset": [values]}, "a test")
-    return load_samples(config, config.dataset[0], folder)
+    return prepare_dataset(config, config.dataset[0], folder)
 
 
 @pytest.mark.parametrize("case", list(CASES))
@@ -68,7 +68,7 @@ def test_columns_that_no_kernel_uses_may_be_absent_or_wrong(tmp_path: Path) -> N
     assert encoder.encode(TABLE.assign(colour=3, id="text")).usable.all()
     with pytest.raises(DataError, match="they lack 'size'"):
         encoder.encode(TABLE.drop(columns="size"))
-    with pytest.raises(DataError, match="they add 'more'"):
+    with pytest.raises(DataError, match="they have the unknown column 'more'"):
         encoder.encode(TABLE.assign(more=1))
 
 
@@ -89,7 +89,9 @@ def test_numbers_that_are_categories_may_be_text_in_new_rows(tmp_path: Path) -> 
     np.testing.assert_array_equal(np.asarray(one.features)[:, codes], np.eye(3))
     new = samples.encoder.encode(pd.DataFrame({"size": [1.0], "code": [9], "colour": ["red"]}))
     assert not np.asarray(new.features)[:, codes].any()
-    assert "column 'code' contains texts that are not in the data of the model, in 1 row: 9" in new.notes[0]
+    assert new.notes[0].startswith(
+        "column 'code' contains values that are not in the data that the model was fitted to, in 1 row: 9"
+    )
 
 
 def test_sequences_of_another_length_are_refused(tmp_path: Path) -> None:
@@ -109,7 +111,7 @@ def with_commas(folder: Path, decimal: str) -> RowEncoder:
     values = dataset | {"kernels": [{"family": "linear"}], "decimal": decimal, "separator": ";"}
     values["categorical"] = ["zone"]
     config = parse_config({"name": "t", "methods": ["unif"], "protocol": {"folds": 3}, "dataset": [values]}, "a test")
-    encoder = load_samples(config, config.dataset[0], folder).encoder
+    encoder = prepare_dataset(config, config.dataset[0], folder).encoder
     assert encoder is not None
     return encoder
 
@@ -122,11 +124,11 @@ def test_texts_with_decimal_commas_are_numbers_if_the_source_has_them(tmp_path: 
     np.testing.assert_array_equal(
         encoder.encode(pd.DataFrame({"distance": [2.0, 2.5], "zone": [1.5, 2.5]})).features, found.features
     )
-    with pytest.raises(DataError, match=r"text in row 3 of the new rows \(counted from 1\), '12 km'.* Write a number"):
+    with pytest.raises(DataError, match=r"text '12 km' in row 3 of the new rows \(counted from 1\); .* Write a number"):
         encoder.encode(rows)
 
 
 def test_a_decimal_comma_that_the_source_does_not_use_is_refused_with_a_remedy(tmp_path: Path) -> None:
     encoder = with_commas(tmp_path, ".")
-    with pytest.raises(DataError, match=r"row 1 of the new rows .*, '2,0'.* Write 2\.0 with a decimal point"):
+    with pytest.raises(DataError, match=r"text '2,0' in row 1 of the new rows .* Write 2\.0 with a decimal point"):
         encoder.encode(pd.DataFrame(DISTANCES))

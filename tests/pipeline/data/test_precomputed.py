@@ -17,7 +17,7 @@ ORDER = np.random.default_rng(0).permutation(30)[:23]
 
 
 def checked(folder: Path, values: Floats, order: Integers = ORDER, clip: bool = False) -> PrecomputedKernels:
-    return PrecomputedKernels.check([found(save(folder / "string.npy", values), 30, clip=clip)], order)
+    return PrecomputedKernels.from_files([found(save(folder / "string.npy", values), 30, clip=clip)], order)
 
 
 @pytest.mark.parametrize("tile", [1, 5, 8, 23, 40])
@@ -28,7 +28,7 @@ def test_tiles_are_those_of_the_reordered_matrix(
     monkeypatch.setattr(precomputed, "STRIP_BYTES", strip)
     values = kernels(2, 30)
     files = [found(save(tmp_path / name, values[k]), 30) for k, name in enumerate(("a.zarr", "b.npy"))]
-    stored = PrecomputedKernels.check(files, ORDER)
+    stored = PrecomputedKernels.from_files(files, ORDER)
     for kernel in (0, 1):
         whole = np.full((23, 23), np.nan)
         for (i, j), part in stored.tiles(kernel, tile):

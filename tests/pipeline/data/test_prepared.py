@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kernel_pipeline.data.prepared import PreparedDataset, load_samples
+from kernel_pipeline.data.prepared import PreparedDataset, prepare_dataset
 from tests.helpers.build import (
     FEATURES,
     LABELS,
@@ -24,7 +24,7 @@ NUMBERS = "".join(f"{i},{i * i},{7 * i % 11}\n" for i in range(20))
 
 def synthetic(folder: Path, seed: int = 0, folds: int = 3, **dataset: Any) -> PreparedDataset:
     config = parsed(synthetic_values(**dataset) | {"seed": seed, "protocol": {"folds": folds}})
-    return load_samples(config, config.dataset[0], folder)
+    return prepare_dataset(config, config.dataset[0], folder)
 
 
 @pytest.mark.parametrize("folds", [3, 4, 5, 9])

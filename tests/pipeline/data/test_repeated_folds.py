@@ -7,7 +7,7 @@ import pytest
 
 from kernel_pipeline.data import fold_assignment
 from kernel_pipeline.data.fold_assignment import repeat_notes
-from kernel_pipeline.data.prepared import PreparedDataset, load_samples
+from kernel_pipeline.data.prepared import PreparedDataset, prepare_dataset
 from kernel_pipeline.errors import ConfigError, DataError
 from kernel_pipeline.tasks.arrays import Floats, Integers
 from kernel_pipeline.tasks.folds import group_folds, trials
@@ -17,7 +17,7 @@ from tests.helpers.build import config_values, parsed, put
 def load(folder: Path, repeats: int, folds: int = 3, seed: int = 0, **dataset: object) -> PreparedDataset:
     values = config_values(**dataset) | {"seed": seed, "protocol": {"folds": folds, "repeats": repeats}}
     config = parsed(values)
-    return load_samples(config, config.dataset[0], folder)
+    return prepare_dataset(config, config.dataset[0], folder)
 
 
 @pytest.fixture
@@ -39,32 +39,36 @@ def classes(samples: PreparedDataset) -> Floats:
 
 def test_the_first_repeat_is_the_assignment_of_a_sweep_without_repeats(table: Path) -> None:
     one, several = (load(table, repeats, target="y", drop=["patient", "part"]) for repeats in (1, 4))
-    assert one.folds is None
-    assert several.folds is not None
-    np.testing.assert_array_equal(several.folds[0], one.fold)
+    assert one.fold_by_repeat is None
+    assert several.fold_by_repeat is not None
+    np.testing.assert_array_equal(several.fold_by_repeat[0], one.fold)
     np.testing.assert_array_equal(several.order, one.order)
     assert several.fingerprint != one.fingerprint
 
 
 def test_every_repeat_is_balanced_and_differs_from_the_others(table: Path) -> None:
     found = load(table, 6, target="y", drop=["patient", "part"])
-    assert found.folds is not None
-    assert len(np.unique(found.folds, axis=0)) == 6
-    for fold in found.folds:
+    assert found.fold_by_repeat is not None
+    assert len(np.unique(found.fold_by_repeat, axis=0)) == 6
+    for fold in found.fold_by_repeat:
         assert np.bincount(fold).tolist() == [20, 20, 20]
         assert set(np.bincount(fold[classes(found) == 1])) <= {6, 7}  # of 20 samples
     again, other = (load(table, 6, target="y", drop=["patient", "part"], seed=seed) for seed in (0, 1))
     assert again.fingerprint == found.fingerprint
-    assert other.folds is not None
+    assert other.fold_by_repeat is not None
     # the samples in the order of the source, since the seed also changes their order
-    first, second = (loaded.folds[:, np.argsort(loaded.order)] for loaded in (found, other) if loaded.folds is not None)
+    first, second = (
+        loaded.fold_by_repeat[:, np.argsort(loaded.order)]
+        for loaded in (found, other)
+        if loaded.fold_by_repeat is not None
+    )
     assert not (first == second).all(axis=1).any()
 
 
 def test_two_samples_share_a_fold_as_often_as_in_independent_assignments(table: Path) -> None:
     found = load(table, 60, target="y", drop=["patient", "part"])
-    assert found.folds is not None
-    together = np.mean([fold[:, None] == fold for fold in found.folds], axis=0)
+    assert found.fold_by_repeat is not None
+    together = np.mean([fold[:, None] == fold for fold in found.fold_by_repeat], axis=0)
     pairs = together[np.triu_indices(60, 1)]
     assert pairs.mean() == pytest.approx(19 / 59, abs=1e-12)
     assert pairs.std() == pytest.approx(np.sqrt(19 / 59 * 40 / 59 / 60), rel=0.15)
@@ -72,15 +76,16 @@ def test_two_samples_share_a_fold_as_often_as_in_independent_assignments(table: 
 
 def test_groups_stay_together_and_a_fixed_test_set_stays_the_last_fold(table: Path) -> None:
     found = load(table, 5, target="y", groups="patient", test="part")
-    assert found.folds is not None
+    assert found.fold_by_repeat is not None
     patients = np.loadtxt(table / "things.csv", delimiter=",", dtype=str, skiprows=1)[:, 2][found.order]
-    assert len(np.unique(found.folds, axis=0)) == 5
-    for fold in found.folds:
+    assert len(np.unique(found.fold_by_repeat, axis=0)) == 5
+    for fold in found.fold_by_repeat:
         assert (np.flatnonzero(fold == 3) == np.arange(48, 60)).all()
         assert np.ptp(np.bincount(fold)[:3]) <= 7  # the largest group
         for patient in set(patients):
             assert len(set(fold[patients == patient])) == 1
-    trained = [np.isin(fold, trial.train).sum() for fold in found.folds for trial in trials(3, fixed_test=True)]
+    repeat_trials = trials(3, fixed_test=True)
+    trained = [np.isin(fold, trial.train).sum() for fold in found.fold_by_repeat for trial in repeat_trials]
     assert found.info.largest_train == max(trained)
 
 
@@ -96,7 +101,7 @@ def test_few_groups_allow_few_assignments_which_is_noted(tmp_path: Path) -> None
     lines = [f"{i},{i % 7},{'ab'[i % 2]},g{i // 4}" for i in range(12)]
     put(tmp_path, "\n".join(["x,z,y,g", *lines]))
     found = load(tmp_path, 20, target="y", groups="g")
-    assert any("of 20 repeats have different folds, since there are few groups" in note for note in found.notes)
+    assert any("distinct assignments of samples to folds, since there are few groups" in note for note in found.notes)
     assert repeat_notes(np.array([[0, 1], [1, 0]])) == ()
 
 

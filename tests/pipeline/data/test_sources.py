@@ -12,7 +12,7 @@ from sklearn import datasets
 from sklearn.utils import Bunch
 
 from kernel_pipeline.config.datasets import DatasetBase
-from kernel_pipeline.data.prepared import PreparedDataset, load_samples
+from kernel_pipeline.data.prepared import PreparedDataset, prepare_dataset
 from kernel_pipeline.data.raw_table import read_source
 from kernel_pipeline.errors import DataError
 from tests.helpers.build import GAUSSIAN, config_values, parsed
@@ -32,7 +32,7 @@ def ready(source: str, **fields: Any) -> PreparedDataset:
         {"name": "things", "task": "classification", "source": source, "kernels": [GAUSSIAN], **fields}
     ]
     config = parsed(values)
-    return load_samples(config, config.dataset[0], Path("nowhere"))
+    return prepare_dataset(config, config.dataset[0], Path("nowhere"))
 
 
 @pytest.mark.parametrize(
@@ -148,7 +148,7 @@ def test_openml_by_name_and_another_target(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_openml_numbers_text_and_gaps_are_treated_as_in_files(monkeypatch: pytest.MonkeyPatch) -> None:
     fake_openml(monkeypatch, *openml_frame())
-    with pytest.raises(DataError, match="column 'colour' contains text, 'red' in data row 1"):
+    with pytest.raises(DataError, match="column 'colour' contains text: 'red' in data row 1"):
         ready("openml", id=61)
     with pytest.raises(DataError, match="3 of 9 rows"):
         ready("openml", id=61, encode="onehot")

@@ -37,7 +37,7 @@ def test_an_index_need_not_be_a_number(tmp_path: Path) -> None:
 
 def test_integers_in_steps_of_one_look_like_an_index_in_any_order(tmp_path: Path) -> None:
     (note,) = index_notes(tmp_path, HEADER + ROWS)
-    assert note.startswith("column 'patient' looks like an index (it numbers the rows)")
+    assert note.startswith("column 'patient' looks like an index (its sorted values increase in steps of one)")
     assert "index = 'patient'" in note
     lines = ROWS.splitlines(keepends=True)
     assert len(index_notes(tmp_path, "".join(lines[::2] + lines[1::2]))) == 1
@@ -75,7 +75,7 @@ def test_an_index_that_is_not_a_column(tmp_path: Path) -> None:
 def test_all_text_columns_are_in_one_message_with_the_value_of_drop(tmp_path: Path) -> None:
     rows = "".join(f"p{i},{i * i},{['', 'Paris'][i % 2]},{'ab'[i % 2]}\n" for i in range(12))
     text = refused(tmp_path, "name,v,city,label\n" + rows, drop=["v"])
-    assert "column 'name' contains text, 'p0' in data row 1; column 'city' contains text, 'Paris' in data row 2" in text
+    assert "column 'name' contains text: 'p0' in data row 1; column 'city' contains text: 'Paris' in data row 2" in text
     assert "Add these columns to drop (drop = ['v', 'name', 'city']" in text
     assert "encode = 'onehot'" in text
 
@@ -145,7 +145,7 @@ VIEW: list[dict[str, Any]] = [{"family": "gaussian", "gamma": 1.0, "columns": ["
 def test_a_text_column_of_different_words_looks_like_an_index(tmp_path: Path) -> None:
     content = MESSY.replace("id,", "sample,")
     (note,) = index_notes(tmp_path, content, encode="onehot", missing="mean")
-    assert note.startswith("column 'sample' looks like an index (it has 24 different texts in 24 rows)")
+    assert note.startswith("column 'sample' looks like an index (it has 24 different values in 24 rows)")
     assert "set index = 'sample' to leave it out" in note
     assert index_notes(tmp_path, content, encode="onehot", missing="mean", index=False) == []
     for repeated, notes in ((2, 1), (3, 0)):  # 22 or 21 of 24 texts are different
@@ -161,7 +161,7 @@ def test_an_index_does_not_suppress_the_notes_about_other_columns(tmp_path: Path
     assert "set index = 'student'" in first
     assert second.endswith("set drop = ['sample'] to leave it out")
     (note,) = index_notes(tmp_path, content, encode="onehot", missing="mean", index="student", drop=["pH"])
-    assert note.startswith("column 'sample' looks like an index (it has 24 different texts in 24 rows)")
+    assert note.startswith("column 'sample' looks like an index (it has 24 different values in 24 rows)")
     assert note.endswith("set drop = ['pH', 'sample'] to leave it out")
 
 
@@ -170,13 +170,13 @@ def test_a_text_column_that_becomes_many_features_is_noted(index: str | None, tm
     def notes(texts: int, **dataset: Any) -> list[str]:
         rows = (f"{i * i},{i % 7},d-{i % texts},{'ab'[i % 2]}\n" for i in range(60))
         put(tmp_path, "student,grade,enrolled,label\n" + "".join(rows))
-        return [note for note in load(tmp_path, encode="onehot", **dataset).notes if "different texts" in note]
+        return [note for note in load(tmp_path, encode="onehot", **dataset).notes if "different values" in note]
 
     features = 46 + (index is None)
     keys = {} if index is None else {"index": index}
     assert notes(45, **keys) == [
-        f"column 'enrolled' has 45 different texts in 60 rows and becomes 45 of {features} features; leave it out with "
-        "drop = ['enrolled'] if it identifies rows"
+        f"column 'enrolled' has 45 different values in 60 rows and becomes 45 of {features} features; leave it out "
+        "with drop = ['enrolled'] if it identifies rows"
     ]
     assert notes(29, **keys) == notes(45, index=False) == []
 

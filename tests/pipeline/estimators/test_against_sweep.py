@@ -65,7 +65,7 @@ def test_the_estimator_reproduces_a_trial(
     np.testing.assert_allclose(model.weights_, store.read(WEIGHTS, name, number), rtol=0, atol=tolerance)
     assert list(model.weights_.index) == ["gaussian(0.1)", "gaussian(2)", "linear"]
     np.testing.assert_allclose(model.alignment_, row["alignment_train"], rtol=1e-10)
-    stored = store.read(PREDICTIONS, name, number, undefined=True)[test]
+    stored = store.read(PREDICTIONS, name, number, allow_nan=True)[test]
     if targets.shape[1] > 1:
         np.testing.assert_array_equal(model.predict(X[test]), stored.argmax(axis=1))
     else:

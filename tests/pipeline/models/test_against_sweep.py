@@ -45,7 +45,7 @@ def test_a_model_of_a_trial_reproduces_its_stored_predictions(root: Path, datase
     order, fold = (np.asarray(store.read(GRAM, f"{dataset}/{name}")) for name in ("order", "fold"))
     (problem,) = next(known.task for known in kp.open_run(root).config.dataset if known.name == dataset)
     held_out = np.isin(fold, [trials(FOLDS)[TRIAL].test, trials(FOLDS)[TRIAL].validation])
-    stored = store.read(PREDICTIONS, f"{dataset}/{problem}/{method}", TRIAL, undefined=True)
+    stored = store.read(PREDICTIONS, f"{dataset}/{problem}/{method}", TRIAL, allow_nan=True)
     model = kp.open_run(root).model(dataset, method, trial=TRIAL)
     assert model.facts.samples == int((~held_out).sum())
     rows = raw_rows(root, dataset)
@@ -63,7 +63,7 @@ def test_trials_of_other_repeats_have_their_own_rows(tmp_path: Path) -> None:
     store, run = RunStore(LocalStorage(tmp_path)), kp.open_run(tmp_path)
     for dataset, problem in (("wave", "regression"), ("clinic-train", "classification")):
         order = np.asarray(store.read(GRAM, f"{dataset}/order"))
-        stored = store.read(PREDICTIONS, f"{dataset}/{problem}/alignf", 3 + TRIAL, undefined=True)
+        stored = store.read(PREDICTIONS, f"{dataset}/{problem}/alignf", 3 + TRIAL, allow_nan=True)
         held_out = ~np.isnan(stored[:, 0])
         model = run.model(dataset, "alignf", trial=TRIAL, repeat=1)
         assert model.facts.samples == int((~held_out).sum())

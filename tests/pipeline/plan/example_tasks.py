@@ -136,7 +136,7 @@ TASKS: list[tuple[Task, dict[str, Any]]] = [
 SHARED: dict[str, Any] = {
     "dataset": "other",
     "fingerprint": "e" * 64,
-    "fitted": TrainingFolds(0, (2, 3)),
+    "fit_on": TrainingFolds(0, (2, 3)),
     "repeats": 2,
     "permutations": Permutations(19, 0),
 }

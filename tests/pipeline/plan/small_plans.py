@@ -6,7 +6,7 @@ from typing import Any
 from hypothesis import settings
 
 from kernel_pipeline.config.sweep import Config
-from kernel_pipeline.data.prepared import load_samples
+from kernel_pipeline.data.prepared import prepare_dataset
 from kernel_pipeline.plan.dataset_plan import DatasetPlan
 from kernel_pipeline.plan.plan import Plan, make_plan
 from kernel_pipeline.stages.tiles import TilesTask
@@ -35,7 +35,7 @@ unhurried = settings(deadline=None)
 
 
 def plan_of(config: Config) -> Plan:
-    return make_plan(config, [load_samples(config, dataset, Path("nowhere")).info for dataset in config.dataset])
+    return make_plan(config, [prepare_dataset(config, dataset, Path("nowhere")).info for dataset in config.dataset])
 
 
 def small(**dataset: Any) -> Plan:

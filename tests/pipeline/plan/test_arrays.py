@@ -9,7 +9,7 @@ import pytest
 from kernel_pipeline.config.loading import parse_config
 from kernel_pipeline.plan.plan import Plan
 from kernel_pipeline.store.array_metadata import ArrayPlan
-from kernel_pipeline.store.array_spec import ArraySpec, Kernels, Per, Sizes
+from kernel_pipeline.store.array_spec import ArraySpec, FamilyKind, Per, Sizes
 from kernel_pipeline.store.arrays import STATISTICS
 from kernel_pipeline.store.paths import GROUPS
 from kernel_pipeline.store.schema import ARRAYS, RANK_ONE_ARRAYS, STATISTICS_ARRAYS, array_spec
@@ -73,11 +73,11 @@ def test_a_finished_run_stores_the_bytes_that_its_plan_projects(finished: tuple[
         stored = {array.key: stored_bytes(root / array.key / "c") for array in dataset.arrays}
         assert stored == {array.key: array.stored_bytes for array in dataset.arrays}
         assert dataset.disk_bytes == sum(stored.values())
-    # Apart from these arrays, the groups contain only descriptions.
+    # Apart from these arrays, the groups contain only metadata.
     assert plan.disk_bytes == sum(stored_bytes(root / group) for group in GROUPS)
 
 
-def test_descriptions_add_at_most_two_percent_to_the_projection(finished: tuple[Plan, Path]) -> None:
+def test_metadata_add_at_most_two_percent_to_the_projection(finished: tuple[Plan, Path]) -> None:
     plan, root = finished
     total = sum(path.stat().st_size for group in GROUPS for path in (root / group).rglob("*") if path.is_file())
     assert plan.disk_bytes <= total <= 1.02 * plan.disk_bytes
@@ -122,7 +122,7 @@ def test_rank_one_kernels_store_no_array_of_kernels_by_kernels() -> None:
         "label_norms_debiased",
     }
     for spec in ARRAYS:
-        assert Kernels.RANK_ONE not in spec.kernels or spec.dims.count("kernel") <= 1
+        assert FamilyKind.RANK_ONE not in spec.family_kinds or spec.dims.count("kernel") <= 1
 
 
 @pytest.mark.parametrize(

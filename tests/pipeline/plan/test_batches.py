@@ -52,7 +52,7 @@ def test_batches_partition_the_tiles_in_order(samples: int, tile: int, kernels: 
     # A batch of several tiles stays within the work of a task, and only the last batch could take one more tile.
     one = kernels * min(tile, samples) ** 2
     assert all(len(batch) == 1 or len(batch) * one <= entries for batch in cut)
-    most = tiles_stage.TILES_PER_TASK
+    most = tiles_stage.MAX_TILES_PER_TASK
     assert all((len(batch) + 1) * one > entries or len(batch) == most for batch in cut[:-1])
 
 

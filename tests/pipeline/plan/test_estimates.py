@@ -35,21 +35,21 @@ def test_the_remaining_time_is_unknown_before_the_first_task_is_finished() -> No
 
 def test_a_stage_is_scaled_by_its_own_tasks_and_otherwise_by_all() -> None:
     remaining = RemainingTime(TIMES, TIMES)
-    remaining.finish("tiles/0", 2.0)  # twice as slow as estimated
+    remaining.add_finished("tiles/0", 2.0)  # twice as slow as estimated
     assert remaining.seconds(1) == pytest.approx(2.0 * 33.0)
-    remaining.finish("fits/0", 5.0)  # twice as fast
+    remaining.add_finished("fits/0", 5.0)  # twice as fast
     assert remaining.seconds(1) == pytest.approx(2.0 * 3.0 + 0.5 * 20.0)
     assert remaining.seconds(2) == pytest.approx(16.0 / 2)
     assert remaining.seconds(100) == pytest.approx(16.0 / 2)  # two tasks are left
-    remaining.finish("tiles/1", 6.0)
-    remaining.finish("fits/1", 10.0)
+    remaining.add_finished("tiles/1", 6.0)
+    remaining.add_finished("fits/1", 10.0)
     assert remaining.seconds(1) == 0.0
 
 
 def test_a_stage_without_finished_tasks_is_scaled_by_the_others() -> None:
     remaining = RemainingTime(TIMES | {"reduce/0": TaskTime("reduce", 2.0)}, ["reduce/0"])
-    remaining.finish("tiles/0", 3.0)
-    remaining.finish("fits/0", 19.0)
+    remaining.add_finished("tiles/0", 3.0)
+    remaining.add_finished("fits/0", 19.0)
     assert remaining.seconds(1) == pytest.approx(2.0 * 22.0 / 11.0)
 
 
@@ -57,11 +57,11 @@ def test_tasks_that_an_open_ended_task_requests_are_expected_until_they_are_know
     times = {"large/0": TaskTime("fits", 1.0, requested=9.0), "large/1": TaskTime("fits", 1.0, requested=9.0)}
     assert stage_seconds(times.values(), 2) == {"fits": 10.0}
     remaining = RemainingTime(times, times)
-    remaining.request({"group/0": TaskTime("fits", 6.0)})
-    remaining.finish("large/0", 2.0)
+    remaining.add_requested({"group/0": TaskTime("fits", 6.0)})
+    remaining.add_finished("large/0", 2.0)
     assert remaining.seconds(1) == pytest.approx(2.0 * (6.0 + 10.0))
-    remaining.request({"group/0": TaskTime("fits", 6.0)})  # is already known
-    remaining.finish("group/0", 12.0)
+    remaining.add_requested({"group/0": TaskTime("fits", 6.0)})  # is already known
+    remaining.add_finished("group/0", 12.0)
     assert remaining.seconds(1) == pytest.approx(2.0 * 10.0)
 
 
@@ -69,9 +69,9 @@ def test_tasks_that_use_all_workers_are_not_divided_again() -> None:
     times = {name: TaskTime("fits", 8.0, spreads=True) for name in "abc"} | {"tiles": TaskTime("tiles", 4.0)}
     assert stage_seconds(times.values(), 4) == {"tiles": 4.0, "fits": 6.0}
     remaining = RemainingTime(times, times)
-    remaining.finish("tiles", 4.0)  # as estimated, on one worker
+    remaining.add_finished("tiles", 4.0)  # as estimated, on one worker
     assert remaining.seconds(4) == pytest.approx(24.0 / 4)
-    remaining.finish("a", 3.0)  # with all workers
+    remaining.add_finished("a", 3.0)  # with all workers
     assert remaining.seconds(4) == pytest.approx(2 * 3.0)
 
 
@@ -102,10 +102,10 @@ def test_groups_of_small_ridges_are_part_of_the_estimate() -> None:
 
 def test_failed_and_unplanned_tasks_are_not_measured() -> None:
     remaining = RemainingTime(TIMES, TIMES)
-    remaining.finish("fits/0", 0.0, "failed: why")
-    remaining.finish("solver/17", 1000.0)
+    remaining.add_finished("fits/0", 0.0, "failed: why")
+    remaining.add_finished("solver/17", 1000.0)
     assert remaining.seconds(1) is None
-    remaining.finish("tiles/0", 1.0)
+    remaining.add_finished("tiles/0", 1.0)
     assert remaining.seconds(1) == pytest.approx(3.0 + 20.0)
 
 

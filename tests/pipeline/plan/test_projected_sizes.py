@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kernel_pipeline.errors import TooLargeError
-from kernel_pipeline.plan.memory import GramWorkload, gram_projection, rank_one_projection
+from kernel_pipeline.plan.memory import GramMemoryInputs, gram_projection, rank_one_projection
 from kernel_pipeline.plan.memory_parts import RESERVED
 from kernel_pipeline.stages.task import STAGES
 from kernel_pipeline.store.array_spec import Sizes
@@ -76,7 +76,7 @@ def test_projected_memory_grows_with_every_size(
         lengths: dict[str, Any] = {"sample": samples, "feature": features, "kernel": kernels, "tile": tile}
         sizes = Sizes(**lengths, label=labels, entry=samples * features, fold=folds, batch=1)
         train = samples - 2 * (samples // folds)
-        work = GramWorkload(
+        inputs = GramMemoryInputs(
             sizes=sizes,
             train=train,
             problems=["regression"],
@@ -87,7 +87,7 @@ def test_projected_memory_grows_with_every_size(
             reads_features=True,
             view_columns=views,
         )
-        return gram_projection(work)
+        return gram_projection(inputs)
 
     base = of(samples, features, kernels, tile)
     assert set(base) == set(STAGES)

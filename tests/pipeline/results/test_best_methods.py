@@ -31,7 +31,7 @@ def test_the_best_method_and_its_comparisons() -> None:
         "worse (p < .01, corrected)."
     )
     assert found.method == "alignf"
-    assert found.undistinguished == ("align",)
+    assert found.indistinguishable == ("align",)
 
 
 def test_many_methods_are_counted() -> None:
@@ -47,7 +47,7 @@ def test_many_methods_are_counted() -> None:
 def test_pairs_that_could_not_be_tested_are_stated() -> None:
     found = best_of({"a": [0.1, 0.2, 0.3], "b": [0.1, 0.2, 0.3], "c": [None, None, 0.4], "d": [None, None, None]})
     assert found.sentence == "a .200 is best; b .200: the same errors; c .400: not tested; d: no result."
-    assert found.undistinguished == ("b", "c")
+    assert found.indistinguishable == ("b", "c")
     assert best_of({"a": [None], "b": [None]}).sentence == "no method has a result."
     assert best_of({"a": [0.1]}).sentence == "a .100 is best."
 
@@ -58,7 +58,7 @@ def printed(rows: pd.DataFrame, comparison: pd.DataFrame | None) -> str:
     return said.getvalue()
 
 
-def test_the_terminal_marks_the_best_and_undistinguished_methods() -> None:
+def test_the_terminal_marks_the_best_and_indistinguishable_methods() -> None:
     rows = rows_of(CLEAR | {"align": [0.10, 0.15, 0.12, 0.16, 0.11]})
     said = printed(rows, compare_methods(rows, {"made": 1 / 3}))
     assert {line.split()[1] for line in said.splitlines() if "│ * " in line.replace("│  *", "│ *")} == {

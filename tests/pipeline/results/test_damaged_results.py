@@ -46,12 +46,12 @@ def test_a_forged_result_is_damage(root: Path, plan: Plan, forgery: str) -> None
     with pytest.raises(DamagedError, match=f"the ledger contains an invalid result of {name}: "):
         _ = [frame for table in TABLES for frame in context.frames(table)]
     report = check(plan, finished, LocalStorage(root), full=True)
-    assert [problem.entry for problem in report.problems] == [name]
+    assert [finding.entry for finding in report.findings] == [name]
     assert name not in report.valid.tasks
     assert name in report.lost
     found = verify_run(LocalStorage(root))
     assert found.exit_code == 4
-    said = "\n".join(map(str, found.problems))
+    said = "\n".join(map(str, found.findings))
     assert f"ledger.jsonl contains an invalid result of {name}: " in said
 
 

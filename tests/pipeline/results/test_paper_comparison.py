@@ -12,7 +12,7 @@ from kernel_pipeline.results.paper_comparison import (
     compared_frame,
 )
 from kernel_pipeline.results.paper_tables import NumberKey
-from kernel_pipeline.results.paper_text import agreement, paper_grids
+from kernel_pipeline.results.paper_text import agreement, comparison_tables
 from tests.pipeline.results.made_rows import rows_of
 
 UNIF = [0.14, 0.141, 0.142, 0.143, 0.144]
@@ -89,20 +89,22 @@ def test_numbers_that_are_equal_in_the_paper_have_no_order() -> None:
 
 
 def test_sentences_by_hand() -> None:
+    all_do = "combinations of a dataset and a task, all pairs do"
     assert agreement(compare_with_paper(rows_of(KINEMATICS, "kinematics"), CORRELATION)) == [
-        "Table 1, orders by correlations: 0 of 1 pairs are as in the paper, all pairs on 0 of 1 datasets and tasks. "
+        f"Table 1, orders by correlations: 0 of 1 pairs have the same order as in the paper; on 0 of 1 {all_do}. "
         "Different: kinematics regression uncentered < centered.",
-        "Table 2, errors: 1 of 3 are within one standard deviation of the paper, 2 within two. Outside: kinematics "
-        "regression alignf (+5.50).",
-        "Table 2, orders by errors: 2 of 3 pairs are as in the paper, all pairs on 0 of 1 datasets and tasks. "
+        "Table 2, errors: 1 of 3 are within one standard deviation of the paper, 2 within two. More than two: "
+        "kinematics regression alignf (+5.50).",
+        f"Table 2, orders by errors: 2 of 3 pairs have the same order as in the paper; on 0 of 1 {all_do}. "
         "Different: kinematics regression alignf < align.",
-        "Table 2, alignments: 0 of 3 are within one standard deviation of the paper, 0 within two. Outside: kinematics "
-        "regression unif (-4.46), kinematics regression align (-4.56), kinematics regression alignf (-4.47).",
-        "Table 2, orders by alignments: 0 of 3 pairs are as in the paper, all pairs on 0 of 1 datasets and tasks. "
+        "Table 2, alignments: 0 of 3 are within one standard deviation of the paper, 0 within two. More than two: "
+        "kinematics regression unif (-4.46), kinematics regression align (-4.56), kinematics regression alignf "
+        "(-4.47).",
+        f"Table 2, orders by alignments: 0 of 3 pairs have the same order as in the paper; on 0 of 1 {all_do}. "
         "Different: kinematics regression unif < align, kinematics regression unif < alignf, kinematics regression "
         "align < alignf.",
-        "Table 4, significance: 4 of 6 entries agree. Different: kinematics regression align, alignf (ours 0); "
-        "kinematics regression alignf, align (ours 1).",
+        "Table 4, significance: 4 of 6 entries agree. Different: kinematics regression align, alignf (this run: 0); "
+        "kinematics regression alignf, align (this run: 1).",
     ]
 
 
@@ -119,21 +121,21 @@ def test_undefined_numbers_are_empty_and_counted() -> None:
     frame = compared_frame(cells).set_index(["measure", "method"])
     assert frame.loc[("other_is_better", "unif"), ["ours", "agrees"]].isna().all(axis=None)
     assert np.isnan(frame["ours"]["correlation", "uncentered"])
-    matrix = paper_grids(cells)[-1]
+    matrix = comparison_tables(cells)[-1]
     assert matrix.rows == [["unif", "--", "(1)"], ["align", "(0)", "--"]]
 
 
-def test_grids_have_the_layout_of_the_paper() -> None:
+def test_tables_have_the_layout_of_the_paper() -> None:
     cells = compare_with_paper(rows_of(KINEMATICS, "kinematics"), CORRELATION)
-    grids = {grid.title: grid for grid in paper_grids(cells)}
-    errors = grids["Table 2, regression: error"]
+    tables = {table.title: table for table in comparison_tables(cells)}
+    errors = tables["Table 2, regression: error"]
     assert errors.heading == ["", "kinematics"]
     assert errors.rows == [
         ["unif", ".142 (.138 ± .005) +0.8"],
         ["align", ".133 (.125 ± .004) +2.0"],
         ["alignf", ".137 (.115 ± .004) +5.5"],
     ]
-    matrix = grids["Table 4, kinematics, regression: significance"]
+    matrix = tables["Table 4, kinematics, regression: significance"]
     assert matrix.heading == ["", "unif", "align", "alignf"]
     assert matrix.rows == [
         ["unif", "--", "1 (1)", "1 (1)"],

@@ -197,4 +197,4 @@ def test_a_damaged_prediction_is_found(done: tuple[Path, Plan], tmp_path: Path) 
     chunk = root / "predictions.zarr/wave/regression/unif/c/1/0/0"
     flip(chunk)
     report = verify_run(LocalStorage(root))
-    assert [problem.entry for problem in report.problems] == ["fits/wave/regression/unif/1"]
+    assert [finding.entry for finding in report.findings] == ["fits/wave/regression/unif/1"]

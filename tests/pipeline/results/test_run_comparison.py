@@ -21,8 +21,8 @@ def test_cells_by_hand() -> None:
     ]
     assert list(cells["error_difference"]) == [0.0, 0.5, -1.0, 0.0, 0.5, 0.0]
     assert list(cells["alignment_difference"]) == [0.0] * 6
-    assert found.equal == 3
-    assert (found.largest("error"), found.largest("alignment")) == (1.0, 0.0)
+    assert found.n_equal == 3
+    assert (found.max_abs_difference("error"), found.max_abs_difference("alignment")) == (1.0, 0.0)
 
 
 def test_means_by_hand() -> None:
@@ -37,9 +37,9 @@ def test_means_by_hand() -> None:
 def test_two_undefined_alignments_are_equal_and_one_is_not() -> None:
     rows = rows_of({"unif": [1.0, 2.0]})
     undefined = rows.assign(alignment_test=np.nan)
-    assert compare_runs(undefined, undefined).equal == 2
-    assert np.isnan(compare_runs(undefined, undefined).largest("alignment"))
-    assert compare_runs(rows, undefined).equal == 0
+    assert compare_runs(undefined, undefined).n_equal == 2
+    assert np.isnan(compare_runs(undefined, undefined).max_abs_difference("alignment"))
+    assert compare_runs(rows, undefined).n_equal == 0
 
 
 @pytest.mark.parametrize("change", [{"dataset": "mine"}, {"task": "classification"}, {"metric": "mae"}])

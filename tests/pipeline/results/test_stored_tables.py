@@ -15,7 +15,7 @@ TEXT = "method,n_active,at_edge,error,steps\nunif,3,True,0.5,7\nalignf,,,,\n"
 
 def test_integers_and_booleans_with_gaps_have_their_registered_type(tmp_path: Path) -> None:
     (tmp_path / "rows.csv").write_text(TEXT)
-    with registered(COLUMNS, "steps", Column("steps", "integer", gaps=True)):
+    with registered(COLUMNS, "steps", Column("steps", "integer", nullable=True)):
         table = read_table(LocalStorage(tmp_path), "rows.csv", columns("method"))
     types = {"n_active": "Int64", "at_edge": "boolean", "error": "float64", "steps": "Int64"}
     assert {name: str(table[name].dtype) for name in types} == types

@@ -91,12 +91,12 @@ def test_a_missing_chunk_is_not_read_as_undefined_values(tmp_path: Path) -> None
     rng = np.random.default_rng(0)
     run(tmp_path, rng.normal(size=(30, 2)), rng.normal(size=30), [GAUSSIAN])
     store = RunStore(LocalStorage(tmp_path))
-    assert not np.isnan(store.read(STATISTICS, "data/regression/alignment_test", undefined=True)).any()
+    assert not np.isnan(store.read(STATISTICS, "data/regression/alignment_test", allow_nan=True)).any()
     (tmp_path / "statistics.zarr/data/regression/alignment_test/c/2/0").unlink()
     for selection in (..., 2):
         with pytest.raises(DamagedError, match="lacks values"):
-            store.read(STATISTICS, "data/regression/alignment_test", selection, undefined=True)
-    store.read(STATISTICS, "data/regression/alignment_test", 1, undefined=True)
+            store.read(STATISTICS, "data/regression/alignment_test", selection, allow_nan=True)
+    store.read(STATISTICS, "data/regression/alignment_test", 1, allow_nan=True)
 
 
 def test_a_failed_solve_has_no_certificate_no_weights_and_no_kernels(tmp_path: Path) -> None:
@@ -120,7 +120,7 @@ def test_a_failed_solve_has_no_certificate_no_weights_and_no_kernels(tmp_path: P
     assert (rows["status"][rows.index == "unif"] == "ok").all()
     store = RunStore(LocalStorage(root))
     for name in ("alignf", "certificate/alignf"):
-        assert np.isnan(store.read(WEIGHTS, f"data/regression/{name}", undefined=True)).all()
+        assert np.isnan(store.read(WEIGHTS, f"data/regression/{name}", allow_nan=True)).all()
 
 
 def test_one_trial_has_no_standard_deviation() -> None:
@@ -217,8 +217,8 @@ def test_a_method_that_only_predicts_the_majority_class_is_noted_instead_of_the_
     done = run(tmp_path, features, target, [GAUSSIAN], task="classification", **changes)
     said = notes_of(done)
     assert (
-        "note: unif on data (classification): it predicts the majority class of the training set for all test samples, "
-        "in every trial; each error is the share of the other class"
+        "note: unif on data (classification): the method predicts the majority class of the training set for all test "
+        "samples, in every trial; each error is the share of the other class"
     ) in said
     assert not any("every method" in line for line in said)
     assert not any("note: unif" in line and "edge" in line for line in said)

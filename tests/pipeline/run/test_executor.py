@@ -12,7 +12,7 @@ from kernel_pipeline.cluster import Cluster, open_cluster
 from kernel_pipeline.cluster.errors import ClusterError, StorageUnreachableError
 from kernel_pipeline.cluster.profile import Profile
 from kernel_pipeline.cluster.versions import fingerprint
-from kernel_pipeline.run.executor import AHEAD_PER_WORKER, BATCHES_PER_WORKER, Execution
+from kernel_pipeline.run.executor import AHEAD_PER_THREAD, BATCHES_PER_THREAD, Execution
 from kernel_pipeline.run.interrupt import Interrupt
 from kernel_pipeline.run.schedule import Schedule
 from kernel_pipeline.run.worker import run_batch
@@ -61,7 +61,7 @@ def test_the_scheduler_forgets_finished_tasks(tmp_path: Path) -> None:
         kept = set(scheduler.task_prefixes)
     assert seen.keys() == {task.name for task in plan.tasks}
     # Tasks that have just finished may not be forgotten yet.
-    assert max(known) <= 3 * (BATCHES_PER_WORKER + AHEAD_PER_WORKER)
+    assert max(known) <= 3 * (BATCHES_PER_THREAD + AHEAD_PER_THREAD)
     assert kept == {"tiles", "reduce", "weights", "fits"}
 
 
@@ -91,7 +91,7 @@ def test_a_report_that_is_lost_with_its_worker_does_not_block_the_run(
 def test_several_suspects_are_retried_concurrently_if_there_are_many_workers(tmp_path: Path) -> None:
     plan, store = empty_plan(tiles=20, cells=1, datasets=1), RunStore(LocalStorage(tmp_path))
     client = MagicMock(**{"map.side_effect": lambda *_, key, **__: [MagicMock(key=each) for each in key]})
-    cluster = Cluster(client=client, workers=16, dashboard="none")
+    cluster = Cluster(client=client, max_workers=16, dashboard="none")
     with Interrupt() as interrupt:
         execution = Execution(cluster, Schedule(plan.tasks, ()), store, print, accept_workers, interrupt, False, print)
         for _ in range(10):
@@ -112,11 +112,11 @@ def test_a_worker_that_cannot_access_the_run_reports_it(tmp_path: Path, monkeypa
     monkeypatch.setattr("kernel_pipeline.run.worker.run_tasks", damaged)
     monkeypatch.setattr("kernel_pipeline.run.worker.get_worker", MagicMock(spec=()))
     with pytest.raises(DamagedError, match="is missing"):
-        run_batch((), (), (), RunStore(LocalStorage(tmp_path)), "run", fingerprint())
+        run_batch((), (), (), RunStore(LocalStorage(tmp_path)), "execution", fingerprint())
     with pytest.raises(
         StorageUnreachableError, match=f"cannot access the run: {tmp_path / 'elsewhere'} does not exist on"
     ):
-        run_batch((), (), (), RunStore(LocalStorage(tmp_path / "elsewhere")), "run", fingerprint())
+        run_batch((), (), (), RunStore(LocalStorage(tmp_path / "elsewhere")), "execution", fingerprint())
 
 
 def test_a_failed_request_for_workers_is_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -124,7 +124,9 @@ def test_a_failed_request_for_workers_is_repeated(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr("kernel_pipeline.run.worker_pool.REPLACE_AFTER_S", 0.0)
     asked = MagicMock(side_effect=[ConnectionRefusedError(111, "refused"), None, ClusterError("jobs end at once")])
     client = MagicMock(status="running", **{"nthreads.return_value": {"tcp://a": 1}})
-    pool = WorkerPool(Cluster(client=client, workers=2, dashboard="none", replace_lost=asked), accept_workers, print)
+    pool = WorkerPool(
+        Cluster(client=client, max_workers=2, dashboard="none", replace_lost=asked), accept_workers, print
+    )
     pool.refresh()
     pool.refresh()
     with pytest.raises(ClusterError, match="jobs end at once"):
@@ -157,7 +159,7 @@ def test_a_task_that_uses_the_memory_of_all_workers_runs_alone(tmp_path: Path, w
         for task in empty_plan(tiles=3, cells=4, datasets=1).tasks
     ]
     client = MagicMock(**{"map.side_effect": lambda *_, key, **__: [MagicMock(key=each) for each in key]})
-    cluster = Cluster(client=client, workers=2, dashboard="none")
+    cluster = Cluster(client=client, max_workers=2, dashboard="none")
     with Interrupt() as interrupt:
         store = RunStore(LocalStorage(tmp_path))
         done = {task.name for task in tasks if task.stage != "fits"}
@@ -196,7 +198,7 @@ def test_a_task_that_cannot_use_the_memory_of_all_workers_is_sent_with_others(tm
     client = MagicMock(**{"map.side_effect": lambda *_, key, **__: [MagicMock(key=each) for each in key]})
     with Interrupt() as interrupt:
         execution = Execution(
-            Cluster(client=client, workers=1, dashboard="none"),
+            Cluster(client=client, max_workers=1, dashboard="none"),
             Schedule(tasks, ()),
             RunStore(LocalStorage(tmp_path)),
             print,

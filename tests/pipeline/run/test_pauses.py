@@ -43,7 +43,7 @@ def refreshed(
     """Refresh the state of a cluster of one worker every second."""
     said: list[str] = []
     client = MagicMock()
-    watched = Pauses(Cluster(client=client, workers=1, dashboard="", is_external=is_external), said.append)
+    watched = Pauses(Cluster(client=client, max_workers=1, dashboard="", is_external=is_external), said.append)
     for _ in range(seconds):
         watched.refresh({NAME: info})
         clock.now += 1

@@ -69,7 +69,7 @@ def test_no_kernel_is_left_of_a_finished_run_and_nothing_is_missing(root: Path) 
     assert kernels(root) == []
     assert (root / "combined.zarr/wave/regression/unif/zarr.json").exists()
     found = verify_run(LocalStorage(root))
-    assert (list(found.problems), found.exit_code) == ([], 0)
+    assert (list(found.findings), found.exit_code) == ([], 0)
     assert resume(root) == []
 
 
@@ -95,8 +95,8 @@ def test_kernels_are_kept_on_request_and_then_verified(tmp_path: Path) -> None:
     chunk = "combined.zarr/wave/regression/unif/c/2/0/1"
     assert chunk in kernels(tmp_path)
     flip(tmp_path / chunk)
-    (problem,) = verify_run(LocalStorage(tmp_path)).problems
-    assert (problem.key, problem.entry) == (chunk, COMBINE)
+    (finding,) = verify_run(LocalStorage(tmp_path)).findings
+    assert (finding.key, finding.entry) == (chunk, COMBINE)
 
 
 def test_the_kernel_of_a_failed_fit_is_kept(tmp_path: Path) -> None:
@@ -112,7 +112,7 @@ def test_the_kernel_of_a_failed_fit_is_kept(tmp_path: Path) -> None:
 
 def test_kernels_that_outdated_fits_need_again_are_not_damage(outdated: Path) -> None:
     found = verify_run(LocalStorage(outdated))
-    assert (list(found.problems), found.exit_code) == ([], 0)
+    assert (list(found.findings), found.exit_code) == ([], 0)
     assert found.outdated == len(tasks(outdated, "fits"))
     assert found.removed == len(tasks(outdated, "combine"))
     shown = CliRunner().invoke(main, ["verify", str(outdated)])
@@ -162,9 +162,9 @@ def test_damage_beside_outdated_fits_is_reported_alone_and_repaired(outdated: Pa
         clean_run(LocalStorage(outdated))
     before, key = tables(outdated), "weights.zarr/wave/regression/alignf/c/1/0"
     flip(outdated / key)
-    (problem,) = verify_run(LocalStorage(outdated)).problems
-    assert problem.key == key
-    assert problem.entry in repair(outdated)
+    (finding,) = verify_run(LocalStorage(outdated)).findings
+    assert finding.key == key
+    assert finding.entry in repair(outdated)
     assert verify_run(LocalStorage(outdated)).exit_code == 0
     resume(outdated)
     assert tables(outdated) == before
@@ -172,10 +172,10 @@ def test_damage_beside_outdated_fits_is_reported_alone_and_repaired(outdated: Pa
 
 def test_the_missing_kernel_of_a_fit_that_never_finished_is_damage(outdated: Path) -> None:
     forget(outdated, FIT)
-    problems = verify_run(LocalStorage(outdated)).problems
+    findings = verify_run(LocalStorage(outdated)).findings
     of_trial = [key for key in entries_of(outdated)[COMBINE].digests if f"/unif/c/{FIT[-1]}/" in key]
     assert of_trial
-    assert {(problem.key, problem.what, problem.entry) for problem in problems} == {
+    assert {(finding.key, finding.what, finding.entry) for finding in findings} == {
         (key, "is missing", COMBINE) for key in of_trial
     }
 
@@ -183,8 +183,8 @@ def test_the_missing_kernel_of_a_fit_that_never_finished_is_damage(outdated: Pat
 def test_the_kernel_of_a_damaged_fit_is_computed_again_without_counting_as_damage(root: Path) -> None:
     before, fit = tables(root), entries_of(root)[FIT]
     (root / next(iter(fit.digests))).unlink()
-    (problem,) = verify_run(LocalStorage(root)).problems
-    assert problem.entry == FIT
+    (finding,) = verify_run(LocalStorage(root)).findings
+    assert finding.entry == FIT
     assert sorted(repair(root)) == sorted([COMBINE, FIT])
     assert (tables(root), kernels(root)) == (before, [])
     assert verify_run(LocalStorage(root)).exit_code == 0

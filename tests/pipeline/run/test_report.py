@@ -47,13 +47,13 @@ def test_the_report_of_a_finished_run_is_recorded_and_not_written_again(root: Pa
     before = report(root).stat().st_mtime_ns
     assert write_report(LocalStorage(root)).is_complete
     assert report(root).stat().st_mtime_ns == before
-    assert not verify_run(LocalStorage(root)).problems
+    assert not verify_run(LocalStorage(root)).findings
 
 
 def test_a_damaged_or_missing_report_is_found_and_restored(root: Path) -> None:
     content = report(root).read_bytes()
     report(root).write_bytes(content.replace(b"best", b"last"))
-    assert [str(problem) for problem in verify_run(LocalStorage(root)).problems] == ["report.html is damaged"]
+    assert [str(finding) for finding in verify_run(LocalStorage(root)).findings] == ["report.html is damaged"]
     write_report(LocalStorage(root))
     assert report(root).read_bytes() == content
     report(root).unlink()
@@ -115,7 +115,7 @@ def test_a_run_with_failures_and_one_without_data(root: Path, tmp_path: Path) ->
     plan_in(started, smaller_config())
     forget(started, "data/wave")
     assert not write_report(LocalStorage(started)).is_complete
-    assert "the run has just started" in report(started).read_text()
+    assert "the data of the run are not stored yet" in report(started).read_text()
 
 
 @pytest.mark.parametrize("name", ["run-format-2", "run-format-3", "run"])

@@ -46,17 +46,17 @@ def by_name(report: CheckReport) -> dict[str, LedgerEntry]:
 
 
 def found(root: Path, plan: Plan, full: bool = True) -> list[str]:
-    """Return the problems, and check that all other entries are valid."""
+    """Return the findings, and check that all other entries are valid."""
     report = report_of(root, plan, full)
     assert report.outdated == []
-    wrong = {problem.entry for problem in report.problems}
+    wrong = {finding.entry for finding in report.findings}
     others = {"sweep", "cleaned", *report.removed}
     assert by_name(report) == {name: entry for name, entry in entries_of(root).items() if name not in wrong | others}
-    return [str(problem) for problem in report.problems]
+    return [str(finding) for finding in report.findings]
 
 
 @pytest.mark.parametrize("full", [False, True])
-def test_an_unchanged_directory_has_no_problems(root: Path, plan: Plan, full: bool) -> None:
+def test_an_unchanged_directory_has_no_findings(root: Path, plan: Plan, full: bool) -> None:
     assert found(root, plan, full) == []
     assert by_name(report_of(root, plan, full)).keys() == {
         "data/wave",
@@ -71,7 +71,7 @@ def test_an_unchanged_directory_has_no_problems(root: Path, plan: Plan, full: bo
 def test_a_missing_file_is_named_with_the_entry_that_wrote_it(key: str, full: bool, root: Path, plan: Plan) -> None:
     (root / key).unlink()
     assert found(root, plan, full) == [f"{key} is missing"]
-    assert [problem.entry for problem in report_of(root, plan, full).problems] == [FILES[key]]
+    assert [finding.entry for finding in report_of(root, plan, full).findings] == [FILES[key]]
 
 
 @pytest.mark.parametrize("key", FILES)
@@ -109,9 +109,9 @@ def test_files_that_no_task_wrote_are_foreign(root: Path, plan: Plan) -> None:
     for key in strange:
         (root / key).parent.mkdir(parents=True, exist_ok=True)
         (root / key).write_text("mine")
-    problems = foreign_files(LocalStorage(root), LocalStorage(root), Ledger(LocalStorage(root)).named_files())
-    assert [(problem.key, problem.entry) for problem in problems] == [(key, "") for key in strange]
-    assert {problem.what for problem in problems} == {"belongs to no finished task"}
+    findings = foreign_files(LocalStorage(root), LocalStorage(root), Ledger(LocalStorage(root)).named_files())
+    assert [(finding.key, finding.entry) for finding in findings] == [(key, "") for key in strange]
+    assert {finding.what for finding in findings} == {"is not recorded in the ledger"}
     assert found(root, plan) == []
 
 
@@ -119,7 +119,7 @@ def test_another_grid_outdates_only_the_fits_that_use_it(root: Path, plan: Plan)
     fit = SMALL["fit"] | {"svm": {"from": 0, "to": 8, "step": 4}}
     changed = make_plan(smaller_config(fit=fit), [dataset.info for dataset in plan.datasets])
     report = report_of(root, changed)
-    assert report.problems == []
+    assert report.findings == []
     assert set(report.outdated) == {t.name for t in plan.tasks if t.stage == "fits" and "classification" in t.name}
     assert by_name(report).keys() == entries_of(root).keys() - {"sweep"} - set(report.outdated)
 

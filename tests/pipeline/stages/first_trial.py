@@ -46,7 +46,7 @@ def fit_first_trial(root: Path, values: dict[str, Any], number: int = 0) -> Fitt
     assert isinstance(result, CellResult)
     assert result.status == "ok"
     name = f"{dataset.name}/{task.problem}/{task.method_id}"
-    predictions = RunStore(LocalStorage(root)).read(PREDICTIONS, name, number, undefined=True)
+    predictions = RunStore(LocalStorage(root)).read(PREDICTIONS, name, number, allow_nan=True)
     return Fitted(dataset, done, result, predictions)
 
 

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from kernel_pipeline.config.loading import parse_config
-from kernel_pipeline.data.prepared import load_samples
+from kernel_pipeline.data.prepared import prepare_dataset
 from kernel_pipeline.errors import ConfigError
 from kernel_pipeline.plan.plan import make_plan
 from tests.helpers.sweeps import SMALL, resume_here, run_here, small_config
@@ -108,7 +108,7 @@ def test_auc_is_refused_for_more_than_two_classes(tmp_path: Path) -> None:
         {"name": "wrong", "baselines": False, "methods": ["unif"], "fit": {"metric": "auc"}, "dataset": [dataset]},
         "a test",
     )
-    samples = load_samples(config, config.dataset[0], tmp_path)
+    samples = prepare_dataset(config, config.dataset[0], tmp_path)
     with pytest.raises(
         ConfigError, match=r"'auc' supports only two classes, but dataset 'a' has 3. Choose one of misclass"
     ):

@@ -182,7 +182,7 @@ def test_the_run_reports_what_the_steps_are_fitted_to(sweep: Sweep) -> None:
     assert (root / "environment.json").read_text().count(f'"fit_on": "{info.fit_on}"') == 1
     summary = (root / "results/summary.md").read_text()
     assert ("fitted to the training folds of each trial: patients." in summary) == info.per_trial
-    assert ("fitted to all samples, those of the test folds included: patients." in summary) != info.per_trial
+    assert ("fitted to all samples, including those of the test folds: patients." in summary) != info.per_trial
     assert set(pd.read_csv(root / "results/summary.csv")["fit_on"]) == {info.fit_on}
 
 
@@ -196,7 +196,7 @@ def test_each_trial_has_its_own_gram_matrices(sweep: Sweep) -> None:
         np.testing.assert_array_equal(run.gram("patients", NAMES[1]), run.gram("patients", NAMES[1], trial=1))
         return
     assert arrays == {f"patients/trials/{trial}/gram" for trial in range(FOLDS)}
-    assert {task.fitted.trial for task in dataset.of(TilesTask) if task.fitted} == set(range(FOLDS))
+    assert {task.fit_on.trial for task in dataset.of(TilesTask) if task.fit_on} == set(range(FOLDS))
     with pytest.raises(PipelineError, match="trial=0 to trial=2"):
         run.gram("patients", NAMES[1])
     with pytest.raises(PipelineError, match="trial 3 does not exist"):

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from kernel_pipeline.data.prepared import load_samples
+from kernel_pipeline.data.prepared import prepare_dataset
 from kernel_pipeline.store.arrays import STATISTICS, WEIGHTS, RunStore
 from kernel_pipeline.store.local_storage import LocalStorage
 from tests.helpers.build import parsed, put
@@ -64,7 +64,7 @@ def held_out_rows(folder: Path, content: str, **dataset: Any) -> Any:
     """Return the rows of the source that are in the test fold of trial 0."""
     put(folder, content, dataset["path"])
     config = parsed(sweep(**dataset))
-    samples = load_samples(config, config.dataset[0], folder)
+    samples = prepare_dataset(config, config.dataset[0], folder)
     return samples.order[samples.fold == 0]
 
 

@@ -18,6 +18,7 @@ from kernel_pipeline.run.maintenance import clean_run
 from kernel_pipeline.store.arrays import STATISTICS, RunStore
 from kernel_pipeline.store.local_storage import LocalStorage
 from kernel_pipeline.tasks.arrays import Floats
+from kernel_pipeline.text import counted
 from tests.helpers.build import put
 from tests.helpers.sweeps import forget
 from tests.pipeline.data.kernel_matrices import save
@@ -245,8 +246,8 @@ def test_an_indefinite_kernel_is_clipped_on_request_and_the_notes_state_how_much
     ]
     negative = values[values < 0]
     for words in (
-        f"its {len(negative)} negative eigenvalue(s)",
-        f"their sum was {-negative.sum() / np.abs(values).sum():.3g} of that of all",
+        f"set {counted(len(negative), 'negative eigenvalue')} to 0",
+        f"the sum of their absolute values was {-negative.sum() / np.abs(values).sum():.3g} times that of all",
         f"the smallest was {values[0]:.3g}",
     ):
         assert words in note

@@ -119,8 +119,8 @@ def test_very_many_kernels(tmp_path: Path) -> None:
     table = write_results(tmp_path, plan, finished)
     assert len(plan.datasets[0].kernels) == 5001
     assert lines(plan.notes()) == [
-        "note: alignf-linear on wide (classification): left out, since it needs a matrix of 5,001 x 5,001; 5,000 "
-        "kernels at most"
+        "note: alignf-linear on wide (classification): left out, since it needs a matrix of all pairs of "
+        "kernels and supports at most 5,000 kernels; got 5,001"
     ]
     cells_found = table.groupby("dataset")["method"].unique().map(list).to_dict()
     assert cells_found == {"wide": ["unif", "alignf"], "sides": ["unif", "alignf", "alignf-linear"]}
@@ -129,6 +129,6 @@ def test_very_many_kernels(tmp_path: Path) -> None:
     assert set(kernels["dataset"]) == {"sides"}
     assert len(kernels) == 3 * 6
     # The arrays contain the values that the table leaves out.
-    stored = RunStore(LocalStorage(tmp_path)).read(STATISTICS, "wide/classification/alignment", undefined=True)
+    stored = RunStore(LocalStorage(tmp_path)).read(STATISTICS, "wide/classification/alignment", allow_nan=True)
     assert stored.shape == (3, 5001)
     assert (table.query("dataset == 'wide'")["n_kernels"] == 5001).all()

@@ -43,7 +43,7 @@ def test_every_stored_statistic_is_that_of_whole_matrices(
             "theorem12": [bound_of(kernel, y) for kernel in plain.inner],
         }
         for key, values in expected.items():
-            stored = store.read(STATISTICS, f"{name}/{task}/{key}", trial, undefined=True)
+            stored = store.read(STATISTICS, f"{name}/{task}/{key}", trial, allow_nan=True)
             np.testing.assert_allclose(stored, values, rtol=1e-6, atol=1e-12, err_msg=f"{key}, trial {trial}")
 
 
@@ -135,5 +135,5 @@ def test_the_kernels_table_has_the_stored_values(rank_one_run: RankOneRun) -> No
                 ("theorem12_evaluated", "theorem12"),
             ):
                 place = f"{dataset.name}/{task}/{array}"
-                stored = RunStore(LocalStorage(root)).read(STATISTICS, place, undefined=True).ravel()
+                stored = RunStore(LocalStorage(root)).read(STATISTICS, place, allow_nan=True).ravel()
                 np.testing.assert_allclose(pd.to_numeric(rows[column]), stored, rtol=1e-15)

@@ -90,9 +90,9 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 def plain(samples: PreparedDataset, task: str, number: int) -> Trial:
     """Return a trial from whole matrices, given its number among those of all repeats."""
-    assert samples.folds is not None
+    assert samples.fold_by_repeat is not None
     repeat, trial = divmod(number, FOLDS)
-    of_repeat = replace(samples, fold=samples.folds[repeat])
+    of_repeat = replace(samples, fold=samples.fold_by_repeat[repeat])
     if samples.name == "columns":
         return rank_one_trial(of_repeat, task, trial, FOLDS)
     if samples.name != "fitted":
@@ -162,11 +162,11 @@ def test_predictions_weights_and_kernels_have_their_repeat(done: Run) -> None:
     errors = squares.groupby([part[key] for key in keys], sort=False).mean() ** 0.5
     np.testing.assert_allclose(errors, rows.loc[rows.task == "regression", "error"], rtol=1e-9)
     loaded = samples["plain"]
-    assert loaded.folds is not None
+    assert loaded.fold_by_repeat is not None
     plain_part = part[part.dataset == "plain"]
     for repeat, trial in np.ndindex(REPEATS, FOLDS):
         tested = plain_part[(plain_part.repeat == repeat) & (plain_part.trial == trial)]
-        assert set(tested["row"]) == set(loaded.order[loaded.folds[repeat] == trial])
+        assert set(tested["row"]) == set(loaded.order[loaded.fold_by_repeat[repeat] == trial])
     for name in ("weights", "kernels", "path", "bounds"):
         table = pd.read_csv(root / "results" / f"{name}.csv")
         assert table.groupby(["repeat", "trial"]).ngroups == FOLDS * REPEATS, name
@@ -183,7 +183,7 @@ def test_one_pass_over_the_tiles_serves_all_repeats_unless_steps_are_fitted(done
             chunks = (path for path in (root / array.key / "c").rglob("*") if path.is_file())
             assert array.stored_bytes >= sum(path.stat().st_size for path in chunks), array.key
     stored = RunStore(LocalStorage(root)).read(GRAM, "plain/folds")
-    np.testing.assert_array_equal(stored, samples["plain"].folds)
+    np.testing.assert_array_equal(stored, samples["plain"].fold_by_repeat)
 
 
 def test_tables_without_stored_gram_matrices_have_the_same_bytes(done: Run, tmp_path: Path) -> None:
@@ -195,9 +195,9 @@ def test_tables_without_stored_gram_matrices_have_the_same_bytes(done: Run, tmp_
 def test_a_repeat_has_the_results_of_a_sweep_with_its_folds(done: Run, tmp_path: Path) -> None:
     _, _, samples, rows = done
     loaded = samples["plain"]
-    assert loaded.folds is not None
+    assert loaded.fold_by_repeat is not None
     frame = pd.read_csv(done[0] / "all.csv")
-    frame["fold"] = loaded.folds[1][np.argsort(loaded.order)]
+    frame["fold"] = loaded.fold_by_repeat[1][np.argsort(loaded.order)]
     frame.to_csv(tmp_path / "all.csv", index=False, float_format="%.17g")
     values = sweep()
     given = values["dataset"][0] | {"folds": "fold"}

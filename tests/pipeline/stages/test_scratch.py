@@ -33,7 +33,7 @@ def test_another_shape_is_refused() -> None:
             scratch.put("a", 0, np.zeros((3, 3)))
 
 
-def test_a_full_disk_names_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_names_the_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
 
     def full(*_: object) -> int:

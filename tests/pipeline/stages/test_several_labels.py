@@ -141,9 +141,9 @@ def test_statistics_are_those_of_the_kernel_of_the_centered_labels(
         if not name.endswith("-columns"):
             expected["M"] = plain.products
         for key, values in expected.items():
-            stored = store.read(STATISTICS, f"{name}/{task}/{key}", trial, undefined=True)
+            stored = store.read(STATISTICS, f"{name}/{task}/{key}", trial, allow_nan=True)
             np.testing.assert_allclose(stored, values, rtol=1e-9, atol=1e-13, err_msg=f"{key}, trial {trial}")
-        bound = store.read(STATISTICS, f"{name}/{task}/theorem12", trial, undefined=True)
+        bound = store.read(STATISTICS, f"{name}/{task}/theorem12", trial, allow_nan=True)
         assert np.isnan(bound).all() == (y.shape[1] > 1)
 
 

@@ -115,7 +115,7 @@ def test_kernels_have_their_unnormalised_alignment_and_their_bound(one_stage_run
             debiased = [plain.debiased_alignment(weights, where) for weights in np.eye(len(plain.trace))]
             np.testing.assert_allclose(table[f"debiased_alignment_{where}"], debiased, atol=1e-9)
         np.testing.assert_allclose(
-            RunStore(LocalStorage(root)).read(STATISTICS, f"{name}/{task}/theorem12", trial, undefined=True),
+            RunStore(LocalStorage(root)).read(STATISTICS, f"{name}/{task}/theorem12", trial, allow_nan=True),
             table["theorem12_evaluated"],
         )
         for k, bound in enumerate(table["theorem12_evaluated"]):

@@ -14,7 +14,7 @@ from sklearn.metrics.pairwise import linear_kernel, rbf_kernel
 import kernel_pipeline as kp
 from kernel_pipeline.cli.main import main
 from kernel_pipeline.config.loading import parse_config
-from kernel_pipeline.data.prepared import PreparedDataset, load_samples
+from kernel_pipeline.data.prepared import PreparedDataset, prepare_dataset
 from kernel_pipeline.store.arrays import GRAM, STATISTICS, WEIGHTS, RunStore
 from kernel_pipeline.store.local_storage import LocalStorage
 from kernel_pipeline.tasks.arrays import Floats
@@ -103,7 +103,7 @@ def sweep(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, PreparedDatas
     )
     assert done.exit_code == 0, done.output
     config = parse_config(SWEEP, "the test")
-    return folder / "run", load_samples(config, config.dataset[0], folder)
+    return folder / "run", prepare_dataset(config, config.dataset[0], folder)
 
 
 def whole_kernels(features: Floats) -> Floats:

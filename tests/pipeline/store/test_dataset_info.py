@@ -24,39 +24,39 @@ INFO = DatasetInfo(
 
 
 def test_values_read_back_as_the_same_info() -> None:
-    values = {key: list(value) if isinstance(value, tuple) else value for key, value in INFO.values().items()}
-    assert DatasetInfo.of(values) == INFO
+    values = {key: list(value) if isinstance(value, tuple) else value for key, value in INFO.to_json().items()}
+    assert DatasetInfo.from_json(values) == INFO
 
 
 def test_the_largest_training_set_is_stored_only_if_it_is_known() -> None:
-    assert "largest_train" not in INFO.values()
+    assert "largest_train" not in INFO.to_json()
     info = replace(INFO, largest_train=6)
-    assert DatasetInfo.of(info.values()) == info
+    assert DatasetInfo.from_json(info.to_json()) == info
 
 
 def test_a_run_of_an_earlier_version_did_not_store_the_names_of_features() -> None:
-    values = {key: value for key, value in INFO.values().items() if key != "features"}
-    assert DatasetInfo.of(values).features is None
-    assert DatasetInfo.of(values).values() == values
+    values = {key: value for key, value in INFO.to_json().items() if key != "features"}
+    assert DatasetInfo.from_json(values).features is None
+    assert DatasetInfo.from_json(values).to_json() == values
 
 
 def test_redundant_names_and_numbers_are_not_stored() -> None:
     plain = FeatureColumns.of(["x", "y"], ["x", "y"], [0, 1])
-    assert plain.values() == {"names": ["x", "y"]}
-    assert INFO.values()["features"] == {"names": ["x", "color_red"], "sources": ["x", "color"], "numbers": [0, 3]}
+    assert plain.to_json() == {"names": ["x", "y"]}
+    assert INFO.to_json()["features"] == {"names": ["x", "color_red"], "sources": ["x", "color"], "numbers": [0, 3]}
 
 
 def test_a_run_of_an_earlier_version_named_the_columns_that_are_subtracted_directly() -> None:
-    values = {key: value for key, value in INFO.values().items() if key != "notes"}
-    assert DatasetInfo.of({**values, "direct": []}).notes == ()
-    assert DatasetInfo.of({**values, "direct": ["x", "y\x1b"]}).notes == (
+    values = {key: value for key, value in INFO.to_json().items() if key != "notes"}
+    assert DatasetInfo.from_json({**values, "direct": []}).notes == ()
+    assert DatasetInfo.from_json({**values, "direct": ["x", "y\x1b"]}).notes == (
         "columns 'x', 'y\\x1b': their differences are computed directly",
     )
 
 
 def test_control_characters_of_a_forged_note_are_escaped() -> None:
-    assert DatasetInfo.of(INFO.values() | {"notes": ["\x1b[2J"]}).notes == ("\\x1b[2J",)
-    forged = DatasetInfo.of(INFO.values() | {"features": {"names": ["\x1b[2J", "y"]}}).features
+    assert DatasetInfo.from_json(INFO.to_json() | {"notes": ["\x1b[2J"]}).notes == ("\\x1b[2J",)
+    forged = DatasetInfo.from_json(INFO.to_json() | {"features": {"names": ["\x1b[2J", "y"]}}).features
     assert forged is not None
     assert forged.names == ("\\x1b[2J", "y")
 
@@ -108,9 +108,9 @@ def test_control_characters_of_a_forged_note_are_escaped() -> None:
 )
 def test_values_of_another_form_are_refused(changes: dict[str, Any], expected: str) -> None:
     with pytest.raises(ValueError, match=expected):
-        DatasetInfo.of(INFO.values() | changes)
+        DatasetInfo.from_json(INFO.to_json() | changes)
 
 
 def test_unknown_keys_are_refused() -> None:
     with pytest.raises(TypeError, match="colour"):
-        DatasetInfo.of(INFO.values() | {"colour": "red"})
+        DatasetInfo.from_json(INFO.to_json() | {"colour": "red"})

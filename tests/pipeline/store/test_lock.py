@@ -37,7 +37,7 @@ with locked(Path(sys.argv[1])):
 
 def put_lock(root: Path, found: Holder) -> None:
     """Write the lock that a killed process leaves."""
-    (root / "lock").write_text(json.dumps(vars(found)))
+    (root / "lock").write_bytes(found.content())
 
 
 def hold(root: Path) -> subprocess.Popen[str]:
@@ -63,6 +63,14 @@ def test_a_lock_names_its_holder_and_is_removed_on_release(tmp_path: Path) -> No
     assert list(tmp_path.iterdir()) == []
     assert holder(tmp_path) is None
     assert list(tmp_path.iterdir()) == []  # reading the holder creates no file
+
+
+def test_the_keys_of_the_lock_file_are_those_of_earlier_versions() -> None:
+    theirs = Holder("another-host", 7, OTHER.since, "12", restarts=2, pid_namespace="pid:[1]")
+    content = json.loads(theirs.content())
+    assert [*content] == ["host", "pid", "since", "job", "life", "machine", "boot", "processes", "token"]
+    assert (content["life"], content["processes"]) == (2, "pid:[1]")
+    assert Holder.of(json.dumps(content).encode()) == theirs
 
 
 def test_an_exception_releases_the_lock(tmp_path: Path) -> None:
@@ -139,15 +147,15 @@ def test_a_lock_of_another_host_is_refused_and_removed_only_by_the_command(tmp_p
 
 
 @pytest.mark.parametrize(
-    ("job", "life", "is_over"),
+    ("job", "restarts", "is_over"),
     [("12", 0, True), ("12", 1, True), ("12", 2, False), ("12", 3, False), ("13", 0, False), ("", 0, False)],
 )
 def test_only_a_later_restart_of_the_same_job_takes_over_its_lock_from_another_host(
-    job: str, life: int, is_over: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    job: str, restarts: int, is_over: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SLURM_JOB_ID", "12")
     monkeypatch.setenv("SLURM_RESTART_COUNT", "2")
-    theirs = Holder("another-host", 7, OTHER.since, job, life)
+    theirs = Holder("another-host", 7, OTHER.since, job, restarts)
     put_lock(tmp_path, theirs)
     assert holder(tmp_path) == (None if is_over else theirs)
     if not is_over:
@@ -158,7 +166,7 @@ def test_only_a_later_restart_of_the_same_job_takes_over_its_lock_from_another_h
     with locked(tmp_path):
         found = holder(tmp_path)
         assert found
-        assert (found.host, found.job, found.life) == (HERE, "12", 2)
+        assert (found.host, found.job, found.restarts) == (HERE, "12", 2)
     assert list(tmp_path.iterdir()) == []
 
 

@@ -205,4 +205,4 @@ def test_the_figure_is_drawn_from_the_rows_verified_and_repaired(
     assert command("resume", copy, "--cluster", "threads").exit_code == 0
     assert path.read_bytes() == content
     path.with_name("mine.svg").write_text("mine")
-    assert "figures/mine.svg belongs to no finished task" in command("verify", copy).output
+    assert "figures/mine.svg is not recorded in the ledger" in command("verify", copy).output

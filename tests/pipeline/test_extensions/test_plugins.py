@@ -82,7 +82,7 @@ def test_another_version_is_reported_when_a_run_is_resumed(add: Callable[[Path],
     (tmp_path / "run/gram.zarr/made/gram/c/0/0/0").unlink()
     add(install(tmp_path / "newer", version="1.1"))
     output = run(tmp_path, MINE)[1]
-    assert "note: last digits may differ from earlier results: my-kernels 1.0 -> 1.1" in output
+    assert "earlier results, since the environment has changed: my-kernels 1.0 -> 1.1" in output
 
 
 @pytest.mark.parametrize(

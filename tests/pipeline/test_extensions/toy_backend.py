@@ -46,4 +46,4 @@ class Toy(Backend[ToyProfile]):
             ) as started,
             Client(started) as client,
         ):
-            yield Cluster(client=client, workers=count, dashboard=f"none for {self.profile.label}")
+            yield Cluster(client=client, max_workers=count, dashboard=f"none for {self.profile.label}")

@@ -8,7 +8,7 @@ import numpy as np
 
 from kernel_pipeline.tasks.arrays import Floats
 from kernel_pipeline.tasks.kernels.base_kernels import BaseKernels
-from kernel_pipeline.tasks.learners.learned import Learned
+from kernel_pipeline.tasks.learners.learned import OneStageSolution
 from kernel_pipeline.tasks.learners.one_stage import OneStageMethod
 from kernel_pipeline.tasks.weights.method import Grid
 
@@ -22,13 +22,15 @@ class EqualKrr(OneStageMethod):
     grids: ClassVar[tuple[Grid, ...]] = (Grid(-20, 0, 4, "ridges of equal-krr", descending=True),)
     max_certificate: ClassVar[float] = 1e-8
 
-    def learn_path(self, kernels: BaseKernels, target: Floats, values: Sequence[tuple[float, ...]]) -> list[Learned]:
+    def learn_path(
+        self, kernels: BaseKernels, target: Floats, values: Sequence[tuple[float, ...]]
+    ) -> list[OneStageSolution]:
         weights = np.full(kernels.count, 1.0 / kernels.count)
         mean, matrix = float(target.mean()), kernels.combined(weights)
         found = []
         for (ridge,) in values:
             coefficients = np.linalg.solve(matrix + ridge * np.eye(len(target)), target - mean)
-            found.append(Learned(weights, coefficients.astype(np.float64), mean, 0.0))
+            found.append(OneStageSolution(weights, coefficients.astype(np.float64), mean, 0.0))
         return found
 
 
@@ -42,5 +44,7 @@ class ScaledKrr(EqualKrr):
         Grid(-8, 0, 4, "ridges of scaled-krr", "ridge", descending=True),
     )
 
-    def learn_path(self, kernels: BaseKernels, target: Floats, values: Sequence[tuple[float, ...]]) -> list[Learned]:
+    def learn_path(
+        self, kernels: BaseKernels, target: Floats, values: Sequence[tuple[float, ...]]
+    ) -> list[OneStageSolution]:
         return super().learn_path(kernels, target, [(factor * ridge,) for factor, ridge in values])

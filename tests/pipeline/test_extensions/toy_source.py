@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import Field
 
 from kernel_pipeline.config.datasets import DataPath, NumbersDataset
-from kernel_pipeline.data.data_directory import existing
+from kernel_pipeline.data.data_directory import require_path
 from kernel_pipeline.data.raw_table import RawTable
 
 
@@ -28,7 +28,7 @@ def read_json_lines(dataset: JsonLinesDataset, folder: Path, seed: int) -> RawTa
     """Read the file."""
     import pandas as pd
 
-    path = existing(folder / dataset.path, "file", dataset.name)
+    path = require_path(folder / dataset.path, "file", dataset.name)
     rows = [json.loads(line) for line in path.read_text().splitlines()]
     features = dataset.factor * np.array([row["x"] for row in rows], np.float64)
     return RawTable(

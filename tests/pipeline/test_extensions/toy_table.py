@@ -15,8 +15,8 @@ class Ranges(Table):
     name = "ranges"
     columns = (
         *columns("dataset", "task", "method"),
-        Column("least", "number", meaning="smallest error over the trials", gaps=True),
-        Column("most", "number", meaning="largest error over the trials", gaps=True),
+        Column("least", "number", meaning="smallest error over the trials", nullable=True),
+        Column("most", "number", meaning="largest error over the trials", nullable=True),
     )
 
     @property

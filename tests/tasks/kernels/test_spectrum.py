@@ -8,7 +8,7 @@ from kernel_pipeline.tasks.kernels.spectrum import (
     MAX_LANCZOS_STEPS,
     clip_eigenvalues,
     dense_spectrum,
-    is_definite_above,
+    is_positive_definite,
     lanczos_spectrum,
 )
 
@@ -27,7 +27,7 @@ def test_the_spectrum_is_that_of_numpy() -> None:
     assert found.smallest == pytest.approx(values[0], abs=1e-12)
     assert found.largest == pytest.approx(values[-1], abs=1e-12)
     assert found.negative == (values < 0).sum()
-    assert found.negative_part == pytest.approx(-values[values < 0].sum() / np.abs(values).sum(), abs=1e-12)
+    assert found.negative_share == pytest.approx(-values[values < 0].sum() / np.abs(values).sum(), abs=1e-12)
 
 
 @pytest.mark.parametrize("size", [1, 2, 30, 400])
@@ -58,7 +58,7 @@ def test_lanczos_iteration_of_a_low_rank_stops_early() -> None:
 @pytest.mark.parametrize(("least", "accepted"), [(1e-3, True), (0.0, True), (-1e-11, True), (-1e-9, False)])
 def test_a_factorisation_accepts_up_to_the_ridge(least: float, accepted: bool) -> None:
     matrix = with_eigenvalues(np.append(np.linspace(0.5, 1.0, 20), least))
-    assert is_definite_above(matrix.copy(), 1e-10) == accepted
+    assert is_positive_definite(matrix.copy(), 1e-10) == accepted
     assert dense_spectrum(matrix).is_semidefinite(1e-10) == accepted
 
 

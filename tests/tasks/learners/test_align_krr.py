@@ -7,7 +7,7 @@ from scipy.optimize import minimize
 from kernel_pipeline.tasks.errors import NoWeightsError
 from kernel_pipeline.tasks.kernels.base_kernels import GramKernels
 from kernel_pipeline.tasks.learners.align_krr import MAX_RESIDUAL, align_krr_path
-from kernel_pipeline.tasks.learners.learned import Learned
+from kernel_pipeline.tasks.learners.learned import OneStageSolution
 from kernel_pipeline.tasks.weights.qp import nonnegative_qp
 from tests.tasks.dense import Floats
 from tests.tasks.learners.test_l2_krr import kernels_without_alignment
@@ -48,7 +48,7 @@ class Objective:
         return np.asarray(-forms - self.gamma * self.a + 2 * (self.gamma2 * self.M @ mu + self.gamma1 * mu))
 
 
-def check(problem: Problem, value: tuple[float, ...], found: Learned) -> float:
+def check(problem: Problem, value: tuple[float, ...], found: OneStageSolution) -> float:
     """Check the conditions that hold for every solution, and return its value."""
     objective, mu = Objective(problem, value), found.weights
     assert (mu >= 0).all()

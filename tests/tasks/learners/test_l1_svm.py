@@ -11,7 +11,7 @@ from kernel_pipeline.tasks.errors import NoWeightsError
 from kernel_pipeline.tasks.kernels.base_kernels import BaseKernels, GramKernels
 from kernel_pipeline.tasks.learners.interior_point import solve_qcqp
 from kernel_pipeline.tasks.learners.l1_svm import MAX_GAP, l1_svm_path
-from kernel_pipeline.tasks.learners.learned import Learned
+from kernel_pipeline.tasks.learners.learned import OneStageSolution
 from tests.tasks.dense import Floats
 from tests.tasks.problems import KINDS, Problem, make_problem
 
@@ -47,14 +47,14 @@ def by_clarabel(grams: Floats, y: Floats, budget: float) -> float:
     return -float(solution.obj_val) * size
 
 
-def primal_value(grams: Floats, y: Floats, found: Learned) -> float:
+def primal_value(grams: Floats, y: Floats, found: OneStageSolution) -> float:
     """Return `||w||^2 + 2 sum of slacks` of a solution."""
     kernel = np.tensordot(found.weights, grams, 1)
     outputs = kernel @ found.coefficients + found.intercept
     return float(found.coefficients @ kernel @ found.coefficients + 2 * np.maximum(0.0, 1 - y * outputs).sum())
 
 
-def dual_value(grams: Floats, y: Floats, found: Learned, budget: float) -> float:
+def dual_value(grams: Floats, y: Floats, found: OneStageSolution, budget: float) -> float:
     """Return the dual value of the coefficients of a solution, multiplied by the best factor."""
     alpha = y * found.coefficients
     largest, total = float((grams @ found.coefficients @ found.coefficients).max()), float(alpha.sum())
@@ -62,7 +62,7 @@ def dual_value(grams: Floats, y: Floats, found: Learned, budget: float) -> float
     return max(float(2 * length * total - budget * length**2 * largest) for length in lengths)
 
 
-def check(problem: Problem, kernels: BaseKernels, budget: float, found: Learned) -> float:
+def check(problem: Problem, kernels: BaseKernels, budget: float, found: OneStageSolution) -> float:
     """Check the conditions that hold for every solution, and return its primal value."""
     y, grams = problem.classes, problem.grams
     alpha = y * found.coefficients

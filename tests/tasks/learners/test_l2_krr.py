@@ -8,7 +8,7 @@ import scipy.sparse
 from kernel_pipeline.tasks.errors import NoWeightsError
 from kernel_pipeline.tasks.kernels.base_kernels import GramKernels
 from kernel_pipeline.tasks.learners.l2_krr import MAX_GAP, l2_krr_path
-from kernel_pipeline.tasks.learners.learned import Learned
+from kernel_pipeline.tasks.learners.learned import OneStageSolution
 from tests.tasks.dense import Floats
 from tests.tasks.problems import KINDS, Problem, make_problem
 
@@ -58,7 +58,7 @@ def primal_value(problem: Problem, weights: Floats) -> float:
     return float(y @ np.linalg.solve(np.tensordot(weights, problem.grams, 1) + np.eye(len(y)), y))
 
 
-def check(problem: Problem, budget: float, found: Learned) -> float:
+def check(problem: Problem, budget: float, found: OneStageSolution) -> float:
     """Check the conditions that hold for every solution, and return its value."""
     y, alpha = problem.y - problem.y.mean(), found.coefficients
     assert (found.weights >= 0).all()

@@ -12,7 +12,7 @@ from kernel_pipeline.tasks.errors import NotSolvedError, NoWeightsError
 from kernel_pipeline.tasks.folds import Split
 from kernel_pipeline.tasks.kernels.base_kernels import BaseKernels, GramKernels
 from kernel_pipeline.tasks.kernels.rank_one import RankOneKernels
-from kernel_pipeline.tasks.learners.learned import Learned
+from kernel_pipeline.tasks.learners.learned import OneStageSolution
 from kernel_pipeline.tasks.learners.one_stage import OneStageResult, learn
 from tests.tasks.dense import Floats, Integers
 from tests.tasks.methods import ONE_STAGE
@@ -154,7 +154,7 @@ def test_a_value_without_a_certificate_is_not_chosen(method: str, monkeypatch: p
     learn_path = kind.learn_path
 
     def spoil(some: Callable[[int], bool]) -> None:
-        def learn_badly(*given: Any) -> list[Learned]:
+        def learn_badly(*given: Any) -> list[OneStageSolution]:
             found = learn_path(*given)
             return [replace(one, certificate=0.5) if some(number) else one for number, one in enumerate(found)]
 
@@ -167,5 +167,6 @@ def test_a_value_without_a_certificate_is_not_chosen(method: str, monkeypatch: p
     assert path.certificates is not None
     assert path.certificates[best] == 0.5
     spoil(lambda number: True)
-    with pytest.raises(NotSolvedError, match=rf"{method} requires a certificate of at most .* is 5.0e-01; .*\[fit\]"):
+    message = rf"{method} found no sufficiently accurate solution: .* is 5.0e-01, and at most .*\[fit\] {method}"
+    with pytest.raises(NotSolvedError, match=message):
         case.learn(method)

@@ -107,5 +107,5 @@ def test_no_more_panels_are_in_memory_than_projected() -> None:
             _, peak = tracemalloc.get_traced_memory()
         finally:
             tracemalloc.stop()
-    needed = PanelMemory(width, 0, n).needed(systems=2)
+    needed = PanelMemory(width, 0, n).needed_bytes(systems=2)
     assert 0.3 * needed <= peak <= needed

@@ -77,13 +77,13 @@ def test_a_round_from_parts_of_the_samples_equals_the_whole_round() -> None:
     for part, own in zip(parts, rows, strict=True):
         inside = np.flatnonzero(np.isin(working, part))
         block[:, inside] = own[:, np.searchsorted(part, working[inside])]
-    step = solve_working_set(state, problem.labels, bounds, working, block, libsvm_tolerance(violation, state.spread))
-    images = state.images * step.factors
+    result = solve_working_set(state, problem.labels, bounds, working, block, libsvm_tolerance(violation, state.spread))
+    images = state.images * result.factors
     for part, own in zip(parts, rows, strict=True):
         piece = images[part]
-        add_contributions(piece, own, step.changes)
+        add_contributions(piece, own, result.changes)
         images[part] = piece
-    np.testing.assert_array_equal(next_alpha(state.alpha, problem.labels, bounds, step), expected.alpha)
+    np.testing.assert_array_equal(next_alpha(state.alpha, problem.labels, bounds, result), expected.alpha)
     np.testing.assert_allclose(images, expected.images, rtol=1e-12, atol=1e-12)
 
 

@@ -39,11 +39,11 @@ def repeated(problem: Problem, folds: Integers) -> tuple[list[Sums], Floats]:
     return sums, gram
 
 
-@pytest.mark.parametrize(("repeats", "tile", "rows_per_class"), [(1, 16, 8), (2, 80, 8), (3, 25, 1), (4, 200, 8)])
+@pytest.mark.parametrize(("repeats", "tile", "rows_per_combination"), [(1, 16, 8), (2, 80, 8), (3, 25, 1), (4, 200, 8)])
 def test_statistics_of_every_assignment_are_those_of_whole_matrices(
-    repeats: int, tile: int, rows_per_class: int, monkeypatch: pytest.MonkeyPatch
+    repeats: int, tile: int, rows_per_combination: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(repeated_sums, "ROWS_PER_CLASS", rows_per_class)
+    monkeypatch.setattr(repeated_sums, "ROWS_PER_COMBINATION", rows_per_combination)
     problem = make_problem(7, 90, 3, (-6, 0), tile, targets=2)
     folds = assignments(90, repeats)
     sums, gram = repeated(problem, folds)
@@ -51,12 +51,12 @@ def test_statistics_of_every_assignment_are_those_of_whole_matrices(
     upper = np.triu_indices(90)
     np.testing.assert_allclose(gram[:, *upper], (reference - 1)[:, *upper].astype(float), rtol=1e-12, atol=1e-12)
     for found, fold in zip(sums, folds, strict=True):
-        place = np.argsort(fold, kind="stable")
-        ordered, bounds = found.reordered(place), fold_bounds(fold[place])
+        order = np.argsort(fold, kind="stable")
+        ordered, bounds = found.reordered(order), fold_bounds(fold[order])
         for chosen in ([0], [2], [0, 1], [1, 2]):
             inside = np.flatnonzero(np.isin(fold, chosen))
             for column, target in enumerate(problem.targets.T):
-                actual = statistics(ordered, problem.targets[place], [column], chosen, bounds)
+                actual = statistics(ordered, problem.targets[order], [column], chosen, bounds)
                 expected = dense.dense_statistics(reference, target, inside)
                 for name in ("M", "a", "trace"):
                     np.testing.assert_allclose(getattr(actual, name), getattr(expected, name), rtol=1e-9)
@@ -71,6 +71,6 @@ def test_many_kernels_use_the_symmetric_product(monkeypatch: pytest.MonkeyPatch)
         np.testing.assert_allclose(first.products, second.products, rtol=1e-12)
 
 
-def test_two_assignments_together_have_enough_rows_per_class() -> None:
+def test_two_assignments_together_have_enough_rows_per_combination() -> None:
     assert [list(group) for group in repeated_sums._groups(5, 5, 512)] == [[0, 1], [2, 3], [4]]
     assert [list(group) for group in repeated_sums._groups(3, 10, 512)] == [[0], [1], [2]]

@@ -95,7 +95,7 @@ def test_blocks_smaller_than_the_tile(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(sizes) > 60
     check_all_sets(problem, sums)
     np.testing.assert_allclose(gram, whole_gram, rtol=1e-9)
-    for name in ("products", "labels", "rows", "diagonal"):
+    for name in ("products", "label_products", "rows", "diagonal"):
         np.testing.assert_allclose(getattr(sums, name), getattr(whole, name), rtol=1e-9, atol=1e-9)
 
 
@@ -110,7 +110,7 @@ def test_sums_of_batches_add_up() -> None:
         add_tile(parts[number % 2], filling(problem), problem.targets, problem.bounds, (rows, columns), values)
     total = parts[0]
     total += parts[1]
-    for name in ("products", "labels", "rows", "diagonal"):
+    for name in ("products", "label_products", "rows", "diagonal"):
         np.testing.assert_allclose(getattr(total, name), getattr(whole, name), rtol=1e-12, atol=1e-12)
 
 

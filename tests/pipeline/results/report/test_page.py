@@ -127,7 +127,7 @@ def test_a_run_that_has_just_started(drawn: Drawn) -> None:
     _, plan, finished = drawn
     page = HtmlPage(page_without_data(plan.config, {"python": "3.11"}).decode())
     shown = " ".join(page.texts)
-    assert "the run has just started" in shown
+    assert "the data of the run are not stored yet" in shown
     assert "There are no results yet." in shown
     assert 'name = "drawn"' in shown
     empty = HtmlPage(report_of(context_of(drawn[0], plan, {}, finished.keys())))
