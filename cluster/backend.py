@@ -45,8 +45,10 @@ class Cluster:
 class Backend(Generic[P]):
     """Base class of all backends, with defaults for everything except `worker_limits` and `open_workers`.
 
-    An instance belongs to one profile and is used for one run. The methods from `assume_role` to `close` are called in
-    the order in which they are defined here; those before `open_workers` are called before anything is written.
+    An instance belongs to one profile and is used for one run. `assume_role` is called first, and `close` last.
+    `pipeline run` calls the methods before `open_workers` in the order in which they are defined here, before anything
+    is written. `pipeline resume` calls `check_driver` before it takes the lock of the run directory and, if tasks are
+    pending, `check_system`, `warm_up` and `worker_limits` afterwards. `worker_limits` may be called more than once.
 
     Parameters
     ----------

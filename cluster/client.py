@@ -38,7 +38,8 @@ def use_client(client: "Client") -> Iterator[Cluster]:
 def client_limits(client: "Client") -> tuple[int, int | None]:
     """Return the number of tasks that can run concurrently, and the bytes that each may use.
 
-    Dask pauses workers that use more memory than that. The bytes are None if no worker has a memory limit.
+    The bytes are the share of one thread in the memory at which Dask pauses a worker; None if no worker has a memory
+    limit.
 
     Raises
     ------

@@ -119,7 +119,11 @@ def run(
 
 @_public_errors()
 def _profile(cluster: "str | Path | Client", workers: int | None, insecure: bool, dashboard: bool) -> Profile:
-    """Return the profile that `cluster` names; the default profile if it is a client."""
+    """Return the profile that `cluster` names; the default profile if it is a client.
+
+    If all processes are started together, as with MPI, this runs the scheduler or a worker in this process, and returns
+    only in the driver.
+    """
     check_cluster(cluster, workers)
     named = isinstance(cluster, str | Path)
     profile = find_profile(str(cluster), workers, insecure, dashboard) if named else Profile()

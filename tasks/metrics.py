@@ -60,7 +60,7 @@ class Metric:
     axis_title: str = "error"
     """Short text for the axes of figures."""
     has_error_bounds: bool = False
-    """Whether Theorems 16 and 17 of the paper, on kernel ridge regression, bound the metric."""
+    """Whether Theorems 16 and 17 of the paper are evaluated if this metric chooses the ridge of a regression."""
 
     def error(self, predictions: Floats, labels: Floats) -> Floats:
         """Return the error of each fit, for which smaller is better: the metric itself, or 1 minus a score."""

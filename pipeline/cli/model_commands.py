@@ -127,8 +127,9 @@ def export(
 ) -> None:
     """Write the combined kernel of a method, with the order of its rows.
 
-    The kernel is sum_k mu_k K_k / trace_k of all rows of a dataset, not centered, in the order of the source. NAME.npy
-    comes with NAME.rows.npy, the numbers of the rows in the source; NAME.zarr contains the arrays kernel and rows.
+    The kernel is sum_k mu_k K_k / trace_k of all rows of a dataset, not centered, in the order of the source; trace_k
+    is the trace of the centered K_k on the rows on which the weights were learned. NAME.npy comes with NAME.rows.npy,
+    the numbers of the rows in the source; NAME.zarr contains the arrays kernel and rows.
     """
     from kernel_pipeline.run.kernel_export import check_target, export_kernel
     from kernel_pipeline.run.run_results import RunResults

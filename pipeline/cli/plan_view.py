@@ -140,6 +140,6 @@ def print_job(console: Console, profile: Profile, root: Path) -> None:
     """Print the script of the jobs in which workers run, if they run in jobs."""
     script = job_script(profile, root / LOGS)
     if script is not None:
-        count = f"{profile.adapt[0]} to {profile.adapt[1]}" if profile.adapt else f"{profile.max_jobs}"
-        console.print(f"\nScript of each of the {count} jobs:\n", highlight=False)
+        jobs = f"{profile.adapt[0]} to {profile.adapt[1]} jobs" if profile.adapt else counted(profile.max_jobs, "job")
+        console.print(f"\nJob script, for {jobs}:\n", highlight=False)
         console.print(script, highlight=False, soft_wrap=True, markup=False)

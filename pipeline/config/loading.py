@@ -152,7 +152,10 @@ def to_toml(config: Config) -> str:
 
 
 def config_digest(config: Config) -> str:
-    """Return a short digest of all values that may affect the results."""
+    """Return a short digest of all values except the description.
+
+    A key in `LATER_KEYS` is included only if its value differs from the one that earlier versions used.
+    """
     values = config_values(config)
     del values["description"]
     for key, earlier in LATER_KEYS.items():

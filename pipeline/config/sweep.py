@@ -85,7 +85,7 @@ class StorageSettings(StrictModel):
 class Config(StrictModel):
     """A sweep: datasets x methods x trials x regularisation values."""
 
-    name: Name = Field(description="name of the sweep, and of its run directory")
+    name: Name = Field(description="name of the sweep, with which the name of its default run directory begins")
     description: str = Field("", description="one line that `pipeline configs` shows")
     seed: int = Field(
         0, ge=0, description="seed of the random choice of samples and folds, of permutations and of synthetic data"

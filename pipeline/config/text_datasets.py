@@ -24,7 +24,8 @@ class CountedWordsDataset(DatasetBase):
     min_df: Annotated[int, Field(ge=1)] | Annotated[float, Field(gt=0, lt=1)] | None = Field(
         None,
         description="minimum number of documents in which a word must occur, or if below 1, the fraction of "
-        "all documents; other words are left out; default: 1",
+        "the documents; only documents to which the vocabulary is fitted are counted; other words are left out; "
+        "default: 1",
     )
 
     @field_validator("min_df", mode="before")
@@ -37,7 +38,7 @@ class CountedWordsDataset(DatasetBase):
         if value is not None and not count and not fraction:
             meant = ", which means all documents in CountVectorizer; write 1 for one document"
             raise ValueError(
-                f"must be a number of documents, 1 or more, or a fraction of all documents, between 0 and 1; "
+                f"must be a number of documents, 1 or more, or a fraction of the documents, between 0 and 1; "
                 f"got {value!r}{meant if value == 1.0 else ''}"
             )
         return value

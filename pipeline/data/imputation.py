@@ -115,7 +115,7 @@ def imputation_note(features: Floats, strategy: ImputationStrategy, origins: Seq
     named = list_first([f"{name!r} ({count:,})" for name, count in counts.items()], MAX_NAMED_COLUMNS)
     return (
         f"missing = {strategy!r}: {sum(counts.values()):,} of {len(features) * len(set(origins)):,} feature values are "
-        f"imputed, in columns {named}"
+        f"imputed, in column{'s' if len(counts) > 1 else ''} {named}"
     )
 
 

@@ -80,7 +80,7 @@ class PrecomputedKernels:
 
     @classmethod
     def from_files(cls, files: Sequence[KernelFile], order: Integers, no_other_kernels: bool = False) -> Self:
-        """Read all kernels once, check them, and return them.
+        """Check all kernels, and return them.
 
         Parameters
         ----------

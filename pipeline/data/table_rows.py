@@ -26,9 +26,10 @@ class TableRows:
     """Encoder of the rows of a table.
 
     The columns of the target, and those that no kernel uses, may be present or absent. All other columns of the source
-    must be present, and no further columns are allowed. If the columns of the new rows have no names, they are
-    identified by their position: the rows must then have all columns of the source, all but those of the target, or
-    only those that kernels use.
+    must be present, and no further columns are allowed, unless `absent_is_zero` is true: then columns that are absent
+    are zero, and further columns are ignored. If the columns of the new rows have no names, they are identified by
+    their position: the rows must then have all columns of the source, all but those of the target, or only those that
+    kernels use.
     """
 
     columns: tuple[Hashable, ...]
@@ -201,7 +202,8 @@ def build_encoder(
     encoded
         The features.
     used
-        Which of the encoded features are used by a kernel. The others are 0 in new rows.
+        Which of the encoded features are used by a kernel. If no feature of a source column is used, all of them are 0
+        in new rows.
     encode, missing, missing_values
         Keys of the dataset.
     """

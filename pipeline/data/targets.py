@@ -104,8 +104,8 @@ def _encode_outputs(labels: pd.DataFrame, problem: str, positive: Sequence[str] 
     if (unusual := np.flatnonzero(label_units(values) != 1.0)).size:
         raise DataError(
             f"dataset {name!r}: target column {outputs[unusual[0]]!r} has values of size "
-            f"{np.abs(values[:, unusual[0]]).max():.1e}; several outputs share one error, so scale each of them "
-            "to magnitudes between 1e-60 and 1e60"
+            f"{np.abs(values[:, unusual[0]]).max():.1e}; the error is computed over all outputs together, so "
+            "scale each of them to magnitudes between 1e-60 and 1e60"
         )
     return EncodedTarget(values, outputs=outputs)
 

@@ -23,7 +23,10 @@ class VocabularyOptions:
     weighting: Weighting = "counts"
     """Value of a word in a document: its count, 1, or its tf-idf with the defaults of `TfidfTransformer`."""
     min_df: int | float = 1
-    """Minimum number of documents in which a word must occur; below 1, a fraction of all documents."""
+    """Minimum number of documents in which a word must occur; below 1, a fraction of the documents.
+
+    Only the documents to which the vocabulary is fitted are counted.
+    """
     top: int | None = None
     """Number of the most frequent words; None for all."""
     kinds: tuple[str, ...] = ("words",)

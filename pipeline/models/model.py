@@ -36,7 +36,7 @@ class ModelFacts:
     certificate: float
     fit_certificate: float
     source: dict[str, Any]
-    """The table of the dataset in the config."""
+    """The keys of the dataset in the config, with their values."""
     version: str
     """Version of this package."""
 
@@ -157,7 +157,7 @@ class FittedModel(BaseEstimator):  # type: ignore[misc]
         return self.values_of(self.encode(rows))
 
     def encode(self, rows: Any) -> NewRows:
-        """Return the features of raw rows before the fitted steps, with notes about them."""
+        """Return the features of raw rows before `steps`, with notes about them."""
         if self.encoder is None:
             raise DataError(
                 f"the source {self.facts.source['source']!r} of the model does not support new rows; use "
@@ -176,7 +176,7 @@ class FittedModel(BaseEstimator):  # type: ignore[misc]
         return values
 
     def predict_features(self, features: Any) -> Any:
-        """Return the predictions of samples, given their features before the fitted steps, (q, features)."""
+        """Return the predictions of samples, given their features before `steps`, (q, features)."""
         width = len(self.facts.features)
         if np.ndim(features) != 2 or np.shape(features)[1] != width:
             raise DataError(

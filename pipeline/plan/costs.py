@@ -137,7 +137,7 @@ def _(task: RowFitTask, sizes: TaskSizes) -> Work:
     # The moments of the kernel take two passes over its rows, and predictions one over those of held-out samples.
     pairs = working_set_entries(n, values, classes, task.memory.cache_bytes) + 2 * n**2 + n * (sizes.samples - n)
     combined = 2.0 * VECTOR_FLOPS / 4 * sizes.kernels * pairs
-    solved = COMBINED_SVM_FACTOR * FLOPS_PER_NS * working_set_cost(n, values, classes)
+    solved = FLOPS_PER_NS * working_set_cost(n, values, classes)
     return computing_work(task, sizes, pairs) + Work(combined + solved)
 
 

@@ -77,16 +77,19 @@ class DatasetPlan:
             return ""
         if stage in ("tiles", "combine"):
             smaller = "a smaller [storage] tile"
+        elif stage in ("reduce", "weights"):
+            smaller = f"fewer kernels ({len(self.kernels):,} now)"
         else:
             rows = rows_within_memory(self.info.rows, size, limit)
             smaller = f"fewer rows ({self.info.rows} now{f'; about {rows:,} would fit' if rows else ''})"
             if memory := smaller_memory(self.of(FitTask), training_samples(self.info, self.folds), limit):
                 smaller += f", or solve the fits in parts (--set fit.memory='{memory}')"
-        fewer = max(1, workers * limit // size)
+        fewer = workers * limit // size
+        advice = f"fewer workers (--workers {fewer}), " if fewer else ""
         return (
             f"dataset {self.name!r}: a task of stage {stage!r} needs about {format_bytes(size)}, but each of the "
-            f"{workers} worker(s) may use {format_bytes(limit)}. Use fewer workers (--workers {fewer}), workers with "
-            f"{format_bytes(size)} each, or {smaller}"
+            f"{workers} worker(s) may use {format_bytes(limit)}. Use {advice}workers with {format_bytes(size)} each, "
+            f"or {smaller}"
         )
 
     def disk_shortage(self, free: int, where: str) -> str:

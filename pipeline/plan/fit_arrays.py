@@ -11,7 +11,7 @@ from kernel_pipeline.plan.memory_parts import (
     tile_input_bytes,
 )
 from kernel_pipeline.stages.matrices import HELD_OUT_BYTES
-from kernel_pipeline.stages.statistics import ARRAYS as SOLVER_ARRAYS
+from kernel_pipeline.stages.statistics import ARRAYS as READ_STATISTICS
 from kernel_pipeline.store.array_spec import Sizes
 from kernel_pipeline.store.arrays import COMBINED, GRAM, STATISTICS, WEIGHTS
 from kernel_pipeline.store.schema import array_spec
@@ -94,7 +94,7 @@ def base_kernel_bytes(sizes: Sizes, train: int) -> int:
     return (
         array_spec(GRAM, "gram").array_bytes(sizes)
         + FLOAT_BYTES * sizes.kernel * sizes.sample * train
-        + COPIES_READ * chunk_bytes(sizes, STATISTICS, SOLVER_ARRAYS)
+        + COPIES_READ * chunk_bytes(sizes, STATISTICS, READ_STATISTICS)
         + COPIES_WRITTEN * array_spec(WEIGHTS, "{method}").chunk_bytes(sizes)
     )
 

@@ -75,7 +75,7 @@ class FitMemory:
         Raises
         ------
         ConfigError
-            If it is too small for any row.
+            If it is too small for a few rows of the kernel.
         """
         found = RowMemory.of(self.solver_limit, self.train)
         if found is None:
@@ -97,7 +97,7 @@ class FitMemory:
         Raises
         ------
         ConfigError
-            If it is too small for any row of tiles.
+            If it is too small for a few panels, each of one row of tiles.
         """
         side = min(tile_size, self.train)
         found = PanelMemory.of(self.solver_limit, self.train, side, systems, self.other_bytes)

@@ -24,7 +24,7 @@ from kernel_pipeline.plan.memory_parts import (
     tile_input_bytes,
 )
 from kernel_pipeline.plan.stage_plan import weight_batches
-from kernel_pipeline.stages.statistics import ARRAYS as SOLVER_ARRAYS
+from kernel_pipeline.stages.statistics import ARRAYS as READ_STATISTICS
 from kernel_pipeline.stages.statistics import PERMUTED
 from kernel_pipeline.store.array_spec import Sizes
 from kernel_pipeline.store.arrays import COMBINED, DATA, GRAM, STATISTICS, WEIGHTS
@@ -93,7 +93,7 @@ def gram_projection(inputs: GramMemoryInputs) -> dict[str, int]:
         + _regrouped_bytes(sizes)
         + labels,
         "reduce": labels + _reduce_bytes(sizes),
-        "weights": COPIES_READ * trials * chunk_bytes(sizes, STATISTICS, (*SOLVER_ARRAYS, *PERMUTED))
+        "weights": COPIES_READ * trials * chunk_bytes(sizes, STATISTICS, (*READ_STATISTICS, *PERMUTED))
         + COPIES_SOLVING * array_spec(STATISTICS, "M").chunk_bytes(sizes)
         + COPIES_WRITTEN * weights,
         "combine": COPIES_READ * inputs.gram_chunk_bytes
@@ -120,7 +120,7 @@ def _gram_fit_bytes(inputs: GramMemoryInputs) -> int:
     fits += stored_prediction_bytes(sizes) + (tile if inputs.recompute else 0)
     if inputs.singles:  # the tiles of one batch of base kernels, of which the upper triangle is kept
         kept = FLOAT_BYTES * sizes.kernel_batch * sizes.sample**2 // 2 if sizes.kernel_batch > 1 else 0
-        statistics = COPIES_READ * chunk_bytes(sizes, STATISTICS, SOLVER_ARRAYS)
+        statistics = COPIES_READ * chunk_bytes(sizes, STATISTICS, READ_STATISTICS)
         statistics += COPIES_WRITTEN * array_spec(WEIGHTS, "{method}").array_bytes(sizes)
         fits = max(fits + kept + (0 if inputs.recompute else tile), statistics)
     if inputs.reads_features:

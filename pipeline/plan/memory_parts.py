@@ -10,6 +10,8 @@ from kernel_pipeline.tasks.arrays import FLOAT_BYTES
 
 # Memory of a worker process with all libraries loaded, including what its allocator keeps after earlier tasks.
 RESERVED = 512 << 20
+# Copies of the features: as read, the bytes of their chunks during decoding, and as prepared by families.
+COPIES_OF_FEATURES = 3
 # Copies of the columns of a view: as selected, and as prepared by its family.
 COPIES_OF_VIEWS = 2
 # Copies of a chunk that is written: its values, its encoded bytes, and these bytes with the checksum.
@@ -23,7 +25,7 @@ COPIES_OF_LABELS = 3
 def tile_input_bytes(sizes: Sizes, view_columns: int) -> int:
     """Return the bytes of the arrays from which tiles are computed, without the tiles themselves."""
     return (
-        COPIES_WRITTEN * array_spec(DATA, "features").array_bytes(sizes)
+        COPIES_OF_FEATURES * array_spec(DATA, "features").array_bytes(sizes)
         + COPIES_OF_VIEWS * FLOAT_BYTES * sizes.sample * view_columns
         + COPIES_READ * sizes.precomputed * array_spec(DATA, PRECOMPUTED).chunk_bytes(sizes)
     )

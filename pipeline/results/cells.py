@@ -22,7 +22,7 @@ class Cell:
     task: CellTask
     result: CellResult
     weights: WeightsResult | None
-    """None if the weights are not known, because a task failed."""
+    """None if the method has no weights, such as `linear`, or if they are not known, because a task failed."""
     folds: int
     """Number of trials of a repeat."""
 

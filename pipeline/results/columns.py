@@ -126,7 +126,7 @@ def _text(name: str, meaning: str) -> None:
 # Columns that identify a row
 _text("dataset", "name of the dataset")
 _text("task", "problem: regression or classification")
-_text("method", "method that determines the weights of the base kernels")
+_text("method", "name of the method, with its parameters")
 _text("kernel", "name of the base kernel")
 _text("output", "name of the target column, if a regression has several")
 _register("repeat", "integer", "", "number of the repeat, which is one assignment of the samples to folds")

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 SUPERSCRIPTS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 POWER = re.compile(r"\^(-?\d+)")
 DIGITS = 3
-"""Decimals of a column whose largest number is from 0.01 to 10, and else significant digits of its largest number."""
+"""Decimals of a column whose largest number is at least 0.01 and less than 10; otherwise, significant digits of it."""
 MAX_DECIMALS = 6
 
 
@@ -27,7 +27,9 @@ def decimals_for(values: Iterable[float | None]) -> int:
 
 
 def format_number(value: float | None, decimals: int = DIGITS) -> str:
-    """Return a number with fixed decimals and a minus sign; empty for an undefined one.
+    """Return a number with fixed decimals and thousands separators; empty for an undefined one.
+
+    Negative numbers have a typographic minus sign (U+2212).
 
     >>> format_number(-0.1234), format_number(12345.6, 1), format_number(float("nan"))
     ('−0.123', '12,345.6', '')

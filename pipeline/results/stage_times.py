@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from kernel_pipeline.results.view import Results
 from kernel_pipeline.stages.task import STAGES
 
-FOLLOW_UPS = "requested tasks"
+FOLLOW_UPS = "tasks added during the run"
 """Label of the tasks that open-ended tasks requested during the run, and which are therefore not in the plan."""
 
 

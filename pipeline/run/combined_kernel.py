@@ -39,7 +39,10 @@ Block = Callable[[slice, slice], Floats]
 
 @dataclass(frozen=True)
 class CombinedKernel:
-    """The kernel `sum_k mu_k K_k / trace_k` of all rows of a dataset, not centered, in the order of the source."""
+    """The kernel `sum_k mu_k K_k / trace_k` of all rows of a dataset, not centered, in the order of the source.
+
+    `trace_k` is the trace of the centered `K_k` on the rows on which the weights were learned.
+    """
 
     about: WantedModel
     """Names of the dataset, the problem and the method, and the trial."""

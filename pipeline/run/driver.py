@@ -40,8 +40,8 @@ log = logging.getLogger("kernel_pipeline")
 
 T = TypeVar("T")
 
-MAX_REPAIRS = 3
-"""Maximum number of times that damage found during a run is repaired; more damage indicates a broken disk."""
+MAX_ATTEMPTS = 3
+"""Maximum number of times that work is attempted if it finds damaged files; more damage indicates a broken disk."""
 
 
 class Run:
@@ -167,7 +167,7 @@ class Run:
 
     def retry_on_damage(self, work: Callable[[], T]) -> T:
         """Call a function, and repeat the call if a file that it reads turns out to be damaged."""
-        for _ in range(MAX_REPAIRS):
+        for _ in range(MAX_ATTEMPTS):
             try:
                 return work()
             except DamagedError as error:

@@ -1,7 +1,7 @@
 """Handle Ctrl-C and the SIGTERM of a batch system: the first request stops a run cleanly, the second immediately.
 
-The time for both is limited. After the first request, running tasks have `FINISH_TIMEOUT_S` to finish. A command then
-ends its process if closing the cluster takes longer than `CLOSE_TIMEOUT_S`; all finished tasks are in the ledger by
+The time for both is limited. After the first request, running tasks have `FINISH_TIMEOUT_S` to finish. The process of a
+command ends if the cluster is not closed `CLOSE_TIMEOUT_S` after that time; all finished tasks are in the ledger by
 then. The process of a program that uses the library is never ended.
 """
 
@@ -22,7 +22,7 @@ FINISH_TIMEOUT_S = 30.0
 """Time for running tasks to finish after the first request."""
 COUNT_INTERVAL_S = 10.0
 CLOSE_TIMEOUT_S = 15.0
-"""Time for closing the cluster after the running tasks have ended."""
+"""Time for closing the cluster after `FINISH_TIMEOUT_S` has passed."""
 STOP_TIMEOUT_S = 4.5
 """Time after the second request until the process is ended."""
 EXIT_CODE = 130

@@ -1,7 +1,7 @@
 """Compare the files in the ledger with the plan: the arrays, their metadata (`zarr.json`) and the sizes of chunks.
 
-Digests show only whether files match the ledger, and a forged run directory may have a forged ledger. Files are
-therefore read only if their sizes and metadata match the plan.
+Digests show only whether files match the ledger, and a forged run directory may have a forged ledger. Files that belong
+to no array of the plan, or whose size in the ledger does not match their array, are therefore not read.
 """
 
 from collections.abc import Iterable

@@ -211,6 +211,8 @@ class RunResults(OpenedRun):
     ) -> "CombinedKernel":
         """Return the combined kernel of a method, `sum_k mu_k K_k / trace_k`, on all rows; it is not centered.
 
+        `trace_k` is the trace of the centered `K_k` on the rows on which the weights were learned.
+
         Parameters
         ----------
         dataset, method, task

@@ -63,8 +63,12 @@ class WorkerCheck:
 
 
 def _reason(answer: tuple[str, str] | Exception, key: str, digest: str) -> str:
-    """Return why a worker cannot read a file; empty if it can, or has left."""
+    """Return why a worker cannot read a file; empty if it can, or has left.
+
+    >>> _reason(("", ""), "gram.zarr/zarr.json", "12:ab")
+    'gram.zarr/zarr.json is missing, cannot be read or has other content'
+    """
     if isinstance(answer, Exception):
         return "" if isinstance(answer, OSError) and answer.errno is None else str(answer)
     found, error = answer
-    return "" if found == digest else error or f"{key} does not exist"
+    return "" if found == digest else error or f"{key} is missing, cannot be read or has other content"

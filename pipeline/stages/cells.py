@@ -30,8 +30,9 @@ from kernel_pipeline.tasks.weights.method import Method
 
 # Errors for which a cell is reported as failed, while the rest of the sweep continues.
 NO_RESULT = (NoResultError, np.linalg.LinAlgError)
-# Members of `Theorems` that are errors, or bounds on errors; in a regression they have the unit of the labels.
-ERRORS = ("predictor_error", "theorem14", "theorem16", "theorem17")
+# Members of `Theorems` that have the unit of the labels in a regression: an error, bounds on errors, and a bound on the
+# change of a prediction (Theorem 16).
+IN_LABEL_UNITS = ("predictor_error", "theorem14", "theorem16", "theorem17")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -215,12 +216,12 @@ def has_theorems(split: Split) -> bool:
 def theorems_of(
     problem: str, moments: KernelMoments, split: Split, path: PathResult, largest_diagonal: float
 ) -> Theorems:
-    """Evaluate the theorems; bounds on errors of a regression are converted to the unit of the labels."""
+    """Evaluate the theorems; in a regression, those of `IN_LABEL_UNITS` are converted to the unit of the labels."""
     labels = split.labels
     values = asdict(evaluate_theorems(problem, moments, labels[split.train], labels[split.test]))
     if problem == "regression" and chosen_metric(problem, path.metric).has_error_bounds:
         values |= _error_theorems(path, split, largest_diagonal)
-    values |= {name: split.unit * values[name] for name in ERRORS if values.get(name) is not None}
+    values |= {name: split.unit * values[name] for name in IN_LABEL_UNITS if values.get(name) is not None}
     return Theorems(**{name: value for name, value in values.items() if value is not None and np.isfinite(value)})
 
 

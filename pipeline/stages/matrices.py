@@ -57,20 +57,20 @@ class TrialPanels:
     def __init__(self, source: TileSource, split: Split, tile_size: int, width: int) -> None:
         self._grid = _Grid(source, split.train, len(split.target), tile_size)
         self._split, self._tile_size = split, tile_size
-        self._stops = [0]
+        self._first_rows = [0]
         """First row of tiles of each panel, followed by the number of rows of tiles."""
         self.bounds = [0]
         """Index of the first training sample of each panel, followed by the number of training samples."""
         for index, (_, places) in enumerate(self._grid.training):
             if places.stop - self.bounds[-1] > width and places.start > self.bounds[-1]:
-                self._stops.append(index)
+                self._first_rows.append(index)
                 self.bounds.append(places.start)
-        self._stops.append(len(self._grid.training))
+        self._first_rows.append(len(self._grid.training))
         self.bounds.append(len(split.train))
 
     def panel(self, number: int) -> Floats:
         """Return a panel: the rows of its samples, and the columns of these and of all later samples."""
-        return self._grid.panel(self._stops[number], self._stops[number + 1])
+        return self._grid.panel(self._first_rows[number], self._first_rows[number + 1])
 
     def held_out(self) -> Iterator[Floats]:
         """Yield the kernel of the held-out samples against the training samples in blocks of rows."""

@@ -1,4 +1,4 @@
-"""Hold the arrays of a task in memory, and those that do not fit in a temporary file."""
+"""Hold the arrays of a task in memory, or in a temporary file if they do not fit."""
 
 import os
 import tempfile

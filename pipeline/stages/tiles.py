@@ -167,11 +167,11 @@ class TilesTask(TileBatchTask):
                 output.digests |= store.write_chunk(STATISTICS, f"{group}/sums/{name}", chunk, values[None])
         return output
 
-    def _permuted(self, folds: Integers, repeats: Sequence[int], kernels: int, count: int) -> dict[int, PermutedSums]:
+    def _permuted(self, folds: Integers, repeats: Sequence[int], kernels: int, n_folds: int) -> dict[int, PermutedSums]:
         """Return zero-initialised sums of products with permuted labels, by repeat; empty without permutations."""
         if self.permutations is None:
             return {}
-        shape = (len(self.label_blocks), self.permutations.count, count, count, kernels)
+        shape = (len(self.label_blocks), self.permutations.count, n_folds, n_folds, kernels)
         return {
             repeat: PermutedSums(self.permutations.orders(fold, repeat), self.label_blocks, np.zeros(shape))
             for repeat, fold in zip(repeats, folds, strict=True)

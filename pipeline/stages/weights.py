@@ -18,7 +18,7 @@ from kernel_pipeline.tasks.arrays import Floats
 from kernel_pipeline.tasks.weights.gram_statistics import GramStatistics
 from kernel_pipeline.tasks.weights.method import WeightRule
 
-# Up to this number of kernels, a solve takes milliseconds, and one task solves for all trials of a repeat.
+# Up to this number of kernels, a solve takes about a second or less, and one task solves for all trials of a repeat.
 MAX_KERNELS_ALL_TRIALS = 1000
 
 

@@ -25,7 +25,10 @@ class DatasetInfo:
     kernels: tuple[str, ...]
     """Names of the base kernels."""
     left_out: int
-    """Number of rows of the source that were left out because of missing values."""
+    """Number of rows of the source that were left out.
+
+    These are rows with missing or unusable values, and documents without any counted word.
+    """
     classes: tuple[tuple[str, ...], ...] = ()
     """The labels of each class, in the order of the classes; empty if labels are only used as numbers."""
     outputs: tuple[str, ...] = ()

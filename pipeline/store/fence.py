@@ -2,8 +2,10 @@
 
 A driver generates a random token each time it takes the lock. The token is stored in the lock, and every task carries
 it. A task that outlives its driver, on a scheduler that keeps running or on a host that lost its connection, finds
-another token or no lock before it writes, and stops. The lock is read immediately before a chunk is replaced, so a late
-write is possible only during a rename, or one request to an object store; the digests in the ledger detect it.
+another token or no lock before it writes, and stops. In a folder, the lock is read immediately before a chunk is
+replaced, so a late write is possible only during a rename. In an object store, it is read before a write only if it was
+last read more than `Storage.seconds_to_trust_lock` ago, so a late write is possible during this time and during the
+upload that follows. The digests in the ledger detect late writes.
 """
 
 import time

@@ -145,8 +145,8 @@ def check_inputs(
 ) -> None:
     """Check that the chunks that were read agree with the ledger.
 
-    An input that was not read is ignored, since it did not affect the result. Each chunk that was read must belong to
-    an input.
+    An input that was not read is ignored, since it did not affect the result. Each array that was read must be declared
+    by one of the tasks; undeclared parts of a declared array are not checked.
 
     Parameters
     ----------

@@ -48,7 +48,10 @@ class Storage(ABC):
 
     @abstractmethod
     def read_many(self, keys: Sequence[str]) -> list[bytes | None]:
-        """Return the contents of several files; None for a file that does not exist or cannot be read."""
+        """Return the contents of several files; None for a file that does not exist or is refused, such as a large one.
+
+        An object store that cannot be reached raises an `UnreachableError`; in a folder, I/O errors give None as well.
+        """
 
     @abstractmethod
     def write(self, key: str, content: str | bytes | Iterator[bytes], sync: bool = True) -> None:
@@ -64,7 +67,7 @@ class Storage(ABC):
 
     @abstractmethod
     def exists(self, key: str | None = None) -> bool:
-        """Return whether a file exists; without a key, whether the storage itself exists, even if it is empty."""
+        """Return whether a file exists; without a key, whether the folder exists or the prefix contains an object."""
 
     @abstractmethod
     def remove(self, key: str) -> None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kernel_pipeline.tasks.arrays import Floats
-from kernel_pipeline.tasks.kernels.distances import exact_distances
+from kernel_pipeline.tasks.kernels.distances import accurate_squared_distances
 from kernel_pipeline.tasks.kernels.exponentials import SHIFT
 from kernel_pipeline.tasks.kernels.family import FAMILIES, Fill, GramFamily, Samples
 
@@ -33,10 +33,10 @@ class CosineFamily(GramFamily):
         zero = sizes[:, 0] == 0
         units = samples.features / np.where(sizes == 0, 1.0, sizes)  # avoids overflow and underflow of squares
         units[~zero] /= np.linalg.norm(units[~zero], axis=1, keepdims=True)
-        distances = exact_distances(units)
+        squares = accurate_squared_distances(units)
 
         def fill(rows: slice, columns: slice, out: Floats) -> None:
-            np.multiply(distances(rows, columns), -0.5, out=out[0])
+            np.multiply(squares(rows, columns), -0.5, out=out[0])
             out[0, zero[rows]] = -SHIFT
             out[0, :, zero[columns]] = -SHIFT
 

@@ -10,12 +10,12 @@ from kernel_pipeline.tasks.arrays import Floats, Integers
 RESOLUTION = 4e-15
 # Largest relative error that the matrix product may cause; columns that could cause more are subtracted directly.
 MAX_LOSS = 1e-10
-# Maximum number of samples from which the typical distance is estimated.
+# Maximum number of samples from which the typical squared distance is estimated.
 TYPICAL_SAMPLES = 512
 # Up to this number of columns, computing differences is as fast as the matrix product.
 MAX_DIRECT_COLUMNS = 16
-# `exact_distances` recomputes squared distances below CLOSE_FRACTION of the squared norms from differences. If these
-# are more than MAX_CLOSE_SHARE of the entries of a block, the whole block is recomputed.
+# `accurate_squared_distances` recomputes those below CLOSE_FRACTION of the squared norms from differences. If these are
+# more than MAX_CLOSE_SHARE of the entries of a block, the whole block is recomputed.
 CLOSE_FRACTION, MAX_CLOSE_SHARE = 1e-3, 0.02
 
 
@@ -41,7 +41,7 @@ def direct_columns(features: Floats, gamma: float) -> Integers:
     """
     with np.errstate(over="ignore", invalid="ignore"):
         centered = features - features.mean(axis=0)
-        limit = MAX_LOSS / (2.0 * RESOLUTION) * min(1.0 / gamma, _typical_distance(features))
+        limit = MAX_LOSS / (2.0 * RESOLUTION) * min(1.0 / gamma, _typical_squared_distance(features))
         if np.einsum("ij,ij->i", centered, centered).max() <= limit:
             return np.empty(0, dtype=np.int64)
         ascending = np.argsort(np.abs(centered).max(axis=0), kind="stable")
@@ -54,7 +54,7 @@ def direct_columns(features: Floats, gamma: float) -> Integers:
     return np.sort(ascending[count:]).astype(np.int64)
 
 
-def _typical_distance(features: Floats) -> float:
+def _typical_squared_distance(features: Floats) -> float:
     """Return the squared distance of a typical sample from the median, which is robust to a few large samples.
 
     At most `TYPICAL_SAMPLES` evenly spaced samples are used. If half of them are equal, the mean is returned.
@@ -112,7 +112,7 @@ def squared_distances(rows: Floats, columns: Floats, direct: int = 0) -> Floats:
     return distances
 
 
-def exact_distances(features: Floats) -> Callable[[slice, slice], Floats]:
+def accurate_squared_distances(features: Floats) -> Callable[[slice, slice], Floats]:
     """Return a function that computes blocks of squared distances, each with a relative error of about 1e-12.
 
     Kernels that depend on distances themselves, such as `exp(-||x - z||)`, need this: if samples are close, a small

@@ -32,7 +32,10 @@ def is_built_in(kind: type[Any]) -> bool:
 
 @contextmanager
 def named_errors(kind: type[Any]) -> Iterator[None]:
-    """Name the family in all errors that its code raises, unless it is built in."""
+    """Name the family in the errors that its code raises, unless it is built in.
+
+    A `MemoryError`, and errors that already name the plug-in or the parameter, are not changed.
+    """
     try:
         yield
     except (PluginError, ParameterError, MemoryError):

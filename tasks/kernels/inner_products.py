@@ -27,6 +27,6 @@ def check_size(family: str, samples: Samples, gamma: float = 1.0, coef0: float =
         largest = (gamma * squares + coef0) ** degree
     if not largest <= MAX_VALUE:
         raise UnsuitableFeaturesError(
-            f"family {family!r}: kernel values reach {largest:.2g}; above {MAX_VALUE:g} their squares overflow. "
-            "Scale the features, for example with scale = 'standard'"
+            f"family {family!r}: kernel values reach {largest:.2g}; above {MAX_VALUE:g}, sums of their "
+            "squares may overflow. Scale the features, for example with scale = 'standard'"
         )

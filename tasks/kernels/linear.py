@@ -18,7 +18,7 @@ class LinearFamily(GramFamily):
         return ("linear",)
 
     def check(self, samples: Samples, columns: Sequence[str]) -> None:
-        """Raise an `UnsuitableFeaturesError` if kernel values overflow."""
+        """Raise an `UnsuitableFeaturesError` if kernel values are too large to compute with."""
         check_size("linear", samples)
 
     def prepare(self, samples: Samples) -> Fill:

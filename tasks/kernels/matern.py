@@ -22,7 +22,7 @@ from typing import Self
 import numpy as np
 
 from kernel_pipeline.tasks.arrays import Floats
-from kernel_pipeline.tasks.kernels.distances import exact_distances
+from kernel_pipeline.tasks.kernels.distances import accurate_squared_distances
 from kernel_pipeline.tasks.kernels.exponentials import MAX_RATE, SHIFT, doubling_chains, shifted_exponentials
 from kernel_pipeline.tasks.kernels.family import FAMILIES, Samples
 from kernel_pipeline.tasks.kernels.generator import Evaluate, Generate, GeneratorFamily, format_number
@@ -70,7 +70,7 @@ class MaternFamily(GeneratorFamily):
     @classmethod
     def generator(cls, families: Sequence[Self], samples: Samples) -> Generate:
         """Return a function that computes blocks of distances."""
-        squares = exact_distances(samples.features)
+        squares = accurate_squared_distances(samples.features)
 
         def distances(rows: slice, columns: slice) -> Floats:
             block = squares(rows, columns)

@@ -45,7 +45,7 @@ class PolynomialFamily(GeneratorFamily):
         return tuple(coef0**degree for degree, _, coef0 in product(self.degree, gammas, self.coef0))
 
     def check(self, samples: Samples, columns: Sequence[str]) -> None:
-        """Raise an `UnsuitableFeaturesError` if kernel values overflow."""
+        """Raise an `UnsuitableFeaturesError` if kernel values are too large to compute with."""
         gamma = max(self.fitted(samples).gamma or ())
         check_size("polynomial", samples, gamma, max(self.coef0), max(self.degree))
 

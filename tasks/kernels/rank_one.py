@@ -159,7 +159,9 @@ class RankOneKernels:
         return lambda weights: self.quadratic_forms(self.combined(weights))
 
     def solver(self, diagonal: Floats | float, weights: Floats, squares: Floats, images: Images) -> Solver:
-        """Return a solver that uses the cheaper of two factorisations, or conjugate gradients for a constant diagonal.
+        """Return a solver by Woodbury's formula if there are fewer kernels than samples.
+
+        Otherwise, it uses conjugate gradients for a constant diagonal, and a dense factorisation for others.
 
         `(K_k alpha)(K_k alpha)'` is `(v_k . alpha)^2 K_k`, so the matrix is a combined kernel with different weights.
         """

@@ -8,7 +8,7 @@ from typing import Self
 import numpy as np
 
 from kernel_pipeline.tasks.arrays import Floats
-from kernel_pipeline.tasks.kernels.distances import exact_distances
+from kernel_pipeline.tasks.kernels.distances import accurate_squared_distances
 from kernel_pipeline.tasks.kernels.exponentials import MAX_RATE, SHIFT
 from kernel_pipeline.tasks.kernels.family import FAMILIES, Samples
 from kernel_pipeline.tasks.kernels.generator import Evaluate, Generate, GeneratorFamily, format_number
@@ -44,7 +44,7 @@ class RationalQuadraticFamily(GeneratorFamily):
     @classmethod
     def generator(cls, families: Sequence[Self], samples: Samples) -> Generate:
         """Return a function that computes blocks of squared distances."""
-        return exact_distances(samples.features)
+        return accurate_squared_distances(samples.features)
 
     def evaluator(self) -> Evaluate:
         """Return a function that computes all kernels from squared distances."""

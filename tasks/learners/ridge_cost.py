@@ -22,7 +22,7 @@ TRIDIAGONALISATION, CHOLESKY = 0.083, 0.007
 PRODUCT, SOLVE = (1.2, 0.035), (0.75, 0.04)
 # Steps of conjugate gradients for a residual of 1e-7 and a condition number of one; they grow with its square root.
 CG_STEPS = 8.4
-# The same for Lanczos steps with a factorisation, measured on kernels with a heavy tail.
+# Factor in the number of Lanczos steps with a factorisation (`lanczos_steps`), measured on kernels with a heavy tail.
 LANCZOS_STEPS = 6.0
 # Rank of the preconditioner: its columns are at most a tenth of the kernel.
 MAX_RANK = 1000

@@ -10,10 +10,11 @@ from kernel_pipeline.tasks.arrays import FLOAT_BYTES
 
 # Costs per n^2 and value of C.
 LIBSVM, WORKING_SETS = 5.0, 9.0
-# Rows that a fit by working sets computes, relative to n, if all support vectors of a path stay in the cache.
-ROWS_PER_SAMPLE = 0.7
-# Rows that such a fit computes per value of C, relative to n, if the cache holds few of them.
-ROWS_PER_SAMPLE_AND_VALUE = 1.0
+# Rows that a fit by working sets computes, relative to n: in total, if the cache holds this share of the kernel, which
+# is enough for the support vectors of one value of C,
+ROWS_PER_SAMPLE, KEPT_SHARE = 1.0, 0.45
+# and per value of C, if the cache holds this share or less.
+ROWS_PER_SAMPLE_AND_VALUE, LOST_SHARE = 1.1, 0.25
 
 
 def libsvm_path_cost(n: int, values: int, classes: int) -> float:
@@ -28,11 +29,12 @@ def libsvm_path_cost(n: int, values: int, classes: int) -> float:
 def working_set_entries(n: int, values: int, classes: int, cache_bytes: int) -> float:
     """Return the expected number of entries of the rows that a fit by working sets computes for all values of C.
 
-    >>> working_set_entries(1000, 10, 2, 8 * 1000**2), working_set_entries(1000, 10, 2, 8 * 1000)
-    (700000.0, 10000000.0)
+    >>> [round(working_set_entries(1000, 10, 2, int(share * 8 * 1000**2))) for share in (1.0, 0.35, 0.1)]
+    [1000000, 6000000, 11000000]
     """
-    is_kept = cache_bytes >= ROWS_PER_SAMPLE * FLOAT_BYTES * n**2
-    return _squares(n, classes) * (ROWS_PER_SAMPLE if is_kept else ROWS_PER_SAMPLE_AND_VALUE * values)
+    missing = (KEPT_SHARE - cache_bytes / (FLOAT_BYTES * n**2)) / (KEPT_SHARE - LOST_SHARE)
+    repeated = ROWS_PER_SAMPLE_AND_VALUE * values - ROWS_PER_SAMPLE
+    return _squares(n, classes) * (ROWS_PER_SAMPLE + min(max(missing, 0.0), 1.0) * repeated)
 
 
 def working_set_cost(n: int, values: int, classes: int) -> float:

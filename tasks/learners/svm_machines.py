@@ -12,7 +12,7 @@ from kernel_pipeline.tasks.learners.svm_certificate import MAX_GAP
 from kernel_pipeline.tasks.learners.svm_solver import GAP, ROWS_AT_A_TIME, SvmProblem, fit_machines
 from kernel_pipeline.tasks.learners.working_sets import MAX_WORKING_SET
 
-# Memory per pair of samples of a working set: the kernel, its centered copy, and libsvm's cache.
+# Memory per pair of samples of a working set: the kernel and its centered copy. libsvm's cache has a limit of its own.
 BYTES_PER_PAIR = 16
 
 

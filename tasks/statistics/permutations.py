@@ -61,8 +61,8 @@ class Permutations:
 def null_level(alignments: Floats) -> NullLevel:
     """Return the mean and the quantile of alignments with permuted labels.
 
-    The quantile is the smallest of the N values that at least 95 % of N + 1 values do not exceed, where the additional
-    value is the alignment with the original labels.
+    The quantile is the value of rank `ceil(0.95 (N + 1))` among the N values in ascending order. One is added to N
+    because the alignment with the original labels counts as one more value.
 
     >>> null_level(np.arange(1.0, 20.0))
     NullLevel(mean=10.0, quantile=19.0)

@@ -16,7 +16,7 @@ TOLERANCE = 1e-7
 @register
 @dataclass(frozen=True)
 class AlignfRidge(WeightRule):
-    """Weights from `min_{v >= 0} v'(M + ridge m I)v - 2 v'a`, where m is the mean of the diagonal of M.
+    """Weights from `min_{v >= 0} v'(M + ridge m I)v - 2 v'a`, where m is the mean of diag(M) over varying kernels.
 
     The ridge makes the solution unique and distributes the weight of similar kernels evenly. As it grows, the weights
     approach weights that are proportional to a; as it goes to 0, they approach those of `alignf`.

@@ -32,7 +32,7 @@ class GramStatistics:
         return nonnegative_qp(self.statistics.M, self.statistics.a)
 
     def ridge_solution(self, ridge: float) -> tuple[Floats, float]:
-        """Return the solution with a ridge, relative to the mean of the diagonal of M, and its KKT residual."""
+        """Return the solution with a ridge relative to the mean of diag(M) of varying kernels, and its KKT residual."""
         M, a = self.statistics.M, self.statistics.a
         varying = np.diag(M) > 0
         added = ridge * float(np.diag(M)[varying].mean()) if varying.any() else 0.0

@@ -22,7 +22,7 @@ class KernelStatistics(Protocol):
         """Solve `min_{v >= 0} v'Mv - 2 v'a`; return the solution and its KKT residual relative to max|a|."""
 
     def ridge_solution(self, ridge: float) -> tuple[Floats, float]:
-        """Solve the same problem with `M + ridge m I` instead of M, where m is the mean of the diagonal of M."""
+        """Solve the same problem with `M + ridge m I`, where m is the mean of diag(M) over the kernels that vary."""
 
     def bounded_solution(self, upper: float) -> tuple[Floats, float]:
         """Solve the same problem with the constraints `0 <= v_k <= upper sum(v)`."""

@@ -1,4 +1,7 @@
-"""Provide the statistics of rank-one kernels to the rules for weights, without a p x p matrix."""
+"""Provide the statistics of rank-one kernels to the rules for weights.
+
+The p x p matrix M is formed only for the rules that need all of it, or if there are fewer kernels than samples.
+"""
 
 from dataclasses import dataclass
 

@@ -79,12 +79,15 @@ def test_unencrypted_dashboard_of_a_worker_listens_on_loopback_only(tmp_path: Pa
     assert words[words.index("--dashboard-address") + 1] == "127.0.0.1:0"
 
 
-def test_plan_prints_the_script_and_writes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("options", "jobs"), [([], "4 jobs"), (["--workers", "1"], "1 job")])
+def test_plan_prints_the_script_and_writes_nothing(
+    options: list[str], jobs: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
-    shown = CliRunner().invoke(main, ["plan", "--cluster", "slurm"])
+    shown = CliRunner().invoke(main, ["plan", "--cluster", "slurm", *options])
     assert shown.exit_code == 0, shown.output
-    assert "Script of each of the 4 jobs:" in shown.output
+    assert f"Job script, for {jobs}:" in shown.output
     assert "#SBATCH -t 4:00:00" in shown.output
     assert f"{tmp_path}/runs/default-" in shown.output
     assert not list(tmp_path.iterdir())

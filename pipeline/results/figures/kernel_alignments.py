@@ -37,7 +37,8 @@ class KernelAlignments(Figure):
                     draw_alignments(kernels, aligned),
                     "Alignment of the base kernels with each other",
                     "Centered alignment of each pair of base kernels on the training set, the mean over the trials: 1 "
-                    "for kernels that differ only by a factor and a shift, 0 for unrelated ones.",
+                    "for kernels that differ only by a factor and a constant. These alignments are not debiased: even "
+                    "those of unrelated kernels are positive on average.",
                     dataset,
                     problem,
                 )

@@ -9,7 +9,7 @@ from kernel_pipeline.results.table import Table, register
 
 
 class Bounds(Table):
-    """Right-hand sides of the theorems; kernels with negative weights have no row."""
+    """Right-hand sides of the theorems; no rows for more than two classes, several outputs or negative weights."""
 
     name = "bounds"
     columns = columns(

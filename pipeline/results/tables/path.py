@@ -1,4 +1,4 @@
-"""`path`: one row per regularisation value of every cell, built one dataset at a time."""
+"""`path`: one row per fit of the regularisation path of every cell, built one dataset at a time."""
 
 from collections.abc import Iterator, Sequence
 

@@ -55,7 +55,7 @@ def _rows(context: TableContext, dataset: DatasetPlan, cell: Cell) -> Iterator[d
 
 
 def strongest(weights: Floats) -> list[int]:
-    """Return the kernels with the largest absolute weights, by decreasing weight; those of weight 0 are left out.
+    """Return the kernels with nonzero weights by decreasing absolute weight, at most `MAX_KERNELS`.
 
     Kernels with equal weights keep their order.
 

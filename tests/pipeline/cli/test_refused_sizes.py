@@ -12,9 +12,9 @@ from tests.pipeline.cli.refusals import GAMMA, refused
 def test_a_sweep_too_large_for_memory(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     put(folder, ROWS)
     put_config(folder, config_values())
-    monkeypatch.setattr("kernel_pipeline.run.options.worker_limits", lambda profile: (7, 3 << 20))
+    monkeypatch.setattr("kernel_pipeline.run.options.worker_limits", lambda profile: (7, 100 << 20))
     text = refused(folder, "sweep.toml")
-    for word in ("Error: dataset 'things'", "stage", "MiB", "7 worker(s)", "3 MiB", "--workers 1"):
+    for word in ("Error: dataset 'things'", "stage", "MiB", "7 worker(s)", "100 MiB", "--workers 1"):
         assert word in text
     assert "fewer rows (9 now" in text or "a smaller [storage] tile" in text
 

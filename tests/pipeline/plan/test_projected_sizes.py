@@ -1,5 +1,6 @@
 """Projected memory and disk space of a plan, and the limits it is checked against."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -52,6 +53,29 @@ def test_memory_that_just_suffices() -> None:
         plan.check_memory(size - 1, 2)
     for word in (repr(stage), format_bytes(size), "2 worker(s)", "--workers 1"):
         assert word in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("workers", "advice"), [(1, "Use workers with"), (2, "Use workers with"), (3, "Use fewer workers (--workers 1), ")]
+)
+def test_fewer_workers_are_recommended_only_if_their_memory_suffices(workers: int, advice: str) -> None:
+    dataset = replace(small().datasets[0], memory={"fits": 5 << 30})
+    assert f"may use 2 GiB. {advice}" in dataset.memory_shortage(2 << 30, workers)
+
+
+@pytest.mark.parametrize(
+    ("stage", "advice"),
+    [
+        ("tiles", "a smaller [storage] tile"),
+        ("reduce", "fewer kernels (2 now)"),
+        ("weights", "fewer kernels (2 now)"),
+        ("combine", "a smaller [storage] tile"),
+        ("fits", "fewer rows (10 now; about 5 would fit)"),
+    ],
+)
+def test_advice_depends_on_the_stage_that_needs_too_much_memory(stage: str, advice: str) -> None:
+    dataset = replace(small().datasets[0], memory={stage: RESERVED + (4 << 30)})
+    assert f"each, or {advice}" in dataset.memory_shortage(RESERVED + (1 << 30), 1)
 
 
 def test_disk_that_just_suffices() -> None:

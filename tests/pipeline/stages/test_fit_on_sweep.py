@@ -177,7 +177,7 @@ def test_the_run_reports_what_the_steps_are_fitted_to(sweep: Sweep) -> None:
     steps = "missing = 'mean', scale = 'standard', gamma = 'median'"
     passes = f"fit_on = 'train' ({steps}): 3 passes over the Gram matrices instead of 1"
     notes = [note.note for note in plan.notes()]
-    assert "missing = 'mean': 9 of 240 feature values are imputed, in columns 'b' (9)" in notes
+    assert "missing = 'mean': 9 of 240 feature values are imputed, in column 'b' (9)" in notes
     assert (passes in notes) == info.per_trial
     assert (root / "environment.json").read_text().count(f'"fit_on": "{info.fit_on}"') == 1
     summary = (root / "results/summary.md").read_text()

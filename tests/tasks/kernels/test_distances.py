@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 
 from kernel_pipeline.tasks.kernels.distances import (
     MAX_LOSS,
+    accurate_squared_distances,
     direct_columns,
-    exact_distances,
     prepare_features,
     squared_distances,
 )
@@ -121,7 +121,7 @@ def test_a_column_whose_squares_overflow() -> None:
 
 @pytest.mark.parametrize("d", [1, 16, 17, 60])
 @pytest.mark.parametrize("kind", ["normal", "pairs", "clusters", "sizes"])
-def test_exact_distances_are_accurate_in_every_entry(d: int, kind: str) -> None:
+def test_squared_distances_are_accurate_in_every_entry(d: int, kind: str) -> None:
     rng = np.random.default_rng(d)
     features = rng.normal(size=(80, d)) + 5.0
     if kind == "pairs":  # few samples that are close; centering would round their differences
@@ -132,7 +132,7 @@ def test_exact_distances_are_accurate_in_every_entry(d: int, kind: str) -> None:
         features = 1e-7 * features + rng.integers(0, 2, size=80)[:, None] * 1e3
     elif kind == "sizes":
         features *= 10.0 ** rng.uniform(-6, 7, size=d)
-    blocks = exact_distances(features)
+    blocks = accurate_squared_distances(features)
     expected = dense.squared_distances(features, features).astype(np.float64)
     halves = slice(0, 35), slice(35, 80)
     for rows, columns in [(halves[0], halves[0]), halves, (halves[1], halves[1])]:
@@ -143,8 +143,8 @@ def test_exact_distances_are_accurate_in_every_entry(d: int, kind: str) -> None:
 
 
 @pytest.mark.parametrize("d", [2, 20])
-def test_exact_distances_of_columns_whose_squares_overflow(d: int) -> None:
+def test_accurate_squared_distances_of_columns_whose_squares_overflow(d: int) -> None:
     features = np.zeros((3, d))
     features[:, 0], features[:, 1] = [0.0, 1.0, 0.0], [1e200, 1e200, -1e200]
-    actual = exact_distances(features)(slice(0, 3), slice(0, 3))
+    actual = accurate_squared_distances(features)(slice(0, 3), slice(0, 3))
     np.testing.assert_array_equal(actual, [[0, 1, np.inf], [1, 0, np.inf], [np.inf, np.inf, 0]])

@@ -51,7 +51,7 @@ def test_families_share_one_set_of_inner_products(monkeypatch: pytest.MonkeyPatc
     np.testing.assert_allclose(out + 1, [polynomial_kernel(FEATURES, degree=degree) for degree in (2, 3)], rtol=1e-11)
 
 
-def test_values_whose_squares_overflow_are_refused() -> None:
+def test_values_that_are_too_large_are_refused() -> None:
     family = PolynomialFamily(degree=(2, 10), gamma=(1.0,))
     family.check(Samples(FEATURES * 1e6), list("abcdef"))
     with pytest.raises(UnsuitableFeaturesError, match="family 'polynomial': kernel values reach"):
