@@ -23,9 +23,9 @@ class CountedWordsDataset(DatasetBase):
     )
     min_df: Annotated[int, Field(ge=1)] | Annotated[float, Field(gt=0, lt=1)] | None = Field(
         None,
-        description="minimum number of documents in which a word must occur, or if below 1, the fraction of "
-        "the documents; only documents to which the vocabulary is fitted are counted; other words are left out; "
-        "default: 1",
+        description="minimum number of documents in which a word must occur, or, below 1, the minimum fraction of "
+        "the documents; words that occur in fewer documents are left out; only documents to which the vocabulary is "
+        "fitted are counted; default: 1",
     )
 
     @field_validator("min_df", mode="before")

@@ -216,9 +216,10 @@ def _read_header(file: IO[bytes], reason: str) -> tuple[tuple[int, ...], np.dtyp
 
 def _check_size(where: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
     """Raise a `TooLargeError` if the array of an npz file and one matrix as float64 do not fit into memory."""
-    size = math.prod(shape) * dtype.itemsize
-    if (limit := exceeded_memory(size + FLOAT_BYTES * shape[-1] ** 2)) is not None:
+    needed = math.prod(shape) * dtype.itemsize + FLOAT_BYTES * shape[-1] ** 2
+    if (limit := exceeded_memory(needed)) is not None:
         raise TooLargeError(
-            f"{where} has an array of shape {shape}, {format_bytes(size)}, and npz is read as a whole; this "
-            f"machine has {format_bytes(limit)}. Save it with numpy.save as npy, or as zarr: these are read in parts"
+            f"{where}: npz is read as a whole, which needs {format_bytes(needed)} of memory for an array of shape "
+            f"{shape}, but this machine has {format_bytes(limit)}. Save it with numpy.save as npy, or as zarr: these "
+            "are read in parts"
         )

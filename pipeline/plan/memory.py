@@ -28,7 +28,7 @@ from kernel_pipeline.stages.statistics import ARRAYS as READ_STATISTICS
 from kernel_pipeline.stages.statistics import PERMUTED
 from kernel_pipeline.store.array_spec import Sizes
 from kernel_pipeline.store.arrays import COMBINED, DATA, GRAM, STATISTICS, WEIGHTS
-from kernel_pipeline.store.schema import RANK_ONE_ARRAYS, STATISTICS_ARRAYS, array_spec
+from kernel_pipeline.store.schema import GRAM_STATISTICS, RANK_ONE_STATISTICS, array_spec
 from kernel_pipeline.tasks.arrays import FLOAT_BYTES
 from kernel_pipeline.tasks.learners.svm import CACHE_MEGABYTES
 from kernel_pipeline.tasks.statistics.repeated_sums import MAX_PERMUTED_ENTRIES
@@ -153,7 +153,7 @@ def rank_one_projection(
     products = FLOAT_BYTES * (4 * sizes.kernel**2 + sizes.kernel * train) if needs_m else 0
     needed = {
         "reduce": columns
-        + COPIES_WRITTEN * chunk_bytes(sizes, STATISTICS, RANK_ONE_ARRAYS)
+        + COPIES_WRITTEN * chunk_bytes(sizes, STATISTICS, RANK_ONE_STATISTICS)
         + COPIES_READ * array_spec(STATISTICS, "trace").array_bytes(sizes),
         "fits": columns
         + rank_one_fit_bytes(sizes, train, predictions)
@@ -198,7 +198,7 @@ def _reduce_bytes(sizes: Sizes) -> int:
     return (
         (2 + orders) * chunk_bytes(sizes, STATISTICS, SUMS)  # the total, one batch, and the sums of a training set
         + 4 * array_spec(STATISTICS, "sums/diagonal").chunk_bytes(sizes)  # diagonals, centered and not
-        + written(reduced, STATISTICS, STATISTICS_ARRAYS)
+        + written(reduced, STATISTICS, GRAM_STATISTICS)
         + COPIES_WRITTEN * written(reduced, STATISTICS, ("M",))  # arrays are written one at a time; M is the largest
         + _permuted_bytes(reduced, written)
     )

@@ -24,7 +24,7 @@ TITLES = {
     ALIGNMENT: "alignment on the test fold",
     OTHER_IS_BETTER: "significance",
 }
-ORDERS = {CORRELATION: "correlations", ERROR: "errors", ALIGNMENT: "alignments"}
+PLURALS = {CORRELATION: "correlations", ERROR: "errors", ALIGNMENT: "alignments"}
 
 
 @dataclass(frozen=True)
@@ -66,10 +66,10 @@ def agreement(numbers: Sequence[ComparedNumber]) -> list[str]:
         if measure == OTHER_IS_BETTER:
             lines.append(f"Table {table}, significance: {_entries(defined)}")
         elif measure != CORRELATION:
-            lines.append(f"Table {table}, {ORDERS[measure]}: {_deviations(defined)}")
+            lines.append(f"Table {table}, {PLURALS[measure]}: {_deviations(defined)}")
         orders = compare_orders(part)
         if orders:
-            lines.append(f"Table {table}, orders by {ORDERS[measure]}: {_orders(orders)}")
+            lines.append(f"Table {table}, orders by {PLURALS[measure]}: {_orders(orders)}")
         if undefined:
             lines.append(
                 f"Table {table}, {TITLES[measure]}: {undefined} of {len(part)} numbers are not defined in this run."

@@ -12,9 +12,9 @@ from kernel_pipeline.tasks.folds import Split
 from kernel_pipeline.tasks.learners.trial_kernel import TrialKernel, center_trial_kernel, empty_rows
 
 # Maximum bytes of the kernel of the held-out samples that is assembled together with that of the training samples.
-# The rows of a larger one are read or computed when they are needed. Stored tiles of held-out samples are then read
-# twice, since skipped tiles are read as well; tiles that are computed are repeated only if they also contain pairs of
-# training samples.
+# The rows of a larger one are read or computed when they are needed, in a second pass over the tiles. Stored tiles of
+# held-out samples are then read twice, since `TileSource.skip` reads them in the first pass as well, to verify them;
+# tiles that are not stored are computed twice only if they also contain pairs of training samples.
 HELD_OUT_BYTES = 64 << 20
 
 

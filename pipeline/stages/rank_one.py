@@ -25,7 +25,7 @@ from kernel_pipeline.stages.task import Output, Task
 from kernel_pipeline.stages.task_results import TaskResult
 from kernel_pipeline.store.arrays import DATA, STATISTICS, RunStore
 from kernel_pipeline.store.inputs import Input, whole
-from kernel_pipeline.store.schema import RANK_ONE_ARRAYS
+from kernel_pipeline.store.schema import RANK_ONE_STATISTICS
 from kernel_pipeline.tasks.arrays import Floats
 from kernel_pipeline.tasks.folds import Split
 from kernel_pipeline.tasks.kernels.rank_one import RankOneKernels, weighted_gram
@@ -72,7 +72,7 @@ class RankOneStatisticsTask(StatisticsTask):
 
     def writes(self) -> tuple[Input, ...]:
         groups = [f"{self.dataset}/{target.problem}" for target in self.targets]
-        return tuple(self.statistics_written(f"{group}/{name}") for group in groups for name in RANK_ONE_ARRAYS)
+        return tuple(self.statistics_written(f"{group}/{name}") for group in groups for name in RANK_ONE_STATISTICS)
 
     def run(self, store: RunStore) -> Output:
         columns, offset = read_columns(store, self.data_group)

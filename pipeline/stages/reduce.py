@@ -16,7 +16,7 @@ from kernel_pipeline.stages.task_results import TaskResult
 from kernel_pipeline.stages.tiles import GramTask, TilesTask, sums_names
 from kernel_pipeline.store.arrays import STATISTICS, RunStore
 from kernel_pipeline.store.inputs import Input, whole
-from kernel_pipeline.store.schema import STATISTICS_ARRAYS
+from kernel_pipeline.store.schema import GRAM_STATISTICS
 from kernel_pipeline.tasks.arrays import Floats, Integers
 from kernel_pipeline.tasks.folds import fold_bounds
 from kernel_pipeline.tasks.kernels.family import kernel_shifts
@@ -121,7 +121,7 @@ class ReduceTask(GramTask, StatisticsTask):
 
     def _array_names(self) -> tuple[str, ...]:
         """Return the names of the statistics that the task writes."""
-        return STATISTICS_ARRAYS + (PERMUTED if self.permutations else ())
+        return GRAM_STATISTICS + (PERMUTED if self.permutations else ())
 
     def _write_permuted(
         self,
@@ -134,8 +134,8 @@ class ReduceTask(GramTask, StatisticsTask):
     ) -> dict[str, str]:
         """Compute and store `a` for permuted labels, given the traces of each trial; return the digests."""
         fold = read_folds(store, self.dataset, self.repeats)[self.repeat]
-        place = np.argsort(fold, kind="stable")  # the order of sums and labels
-        orders = np.argsort(place)[permutations.orders(fold, self.repeat)[:, place]]
+        order = np.argsort(fold, kind="stable")  # the order of sums and labels
+        orders = np.argsort(order)[permutations.orders(fold, self.repeat)[:, order]]
         name = f"{self._sums_group}/permuted"
         products = store.read(STATISTICS, name, 0)
         for number in range(1, self.batches):

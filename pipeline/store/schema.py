@@ -234,9 +234,9 @@ def _statistic_names(kind: FamilyKind) -> tuple[str, ...]:
     return tuple(spec.key for spec in ARRAYS if spec.per is Per.PROBLEM and kind in spec.family_kinds)
 
 
-STATISTICS_ARRAYS = _statistic_names(FamilyKind.GRAM)
+GRAM_STATISTICS = _statistic_names(FamilyKind.GRAM)
 """Names of the statistics of Gram families."""
-RANK_ONE_ARRAYS = _statistic_names(FamilyKind.RANK_ONE)
+RANK_ONE_STATISTICS = _statistic_names(FamilyKind.RANK_ONE)
 """Names of the statistics of rank-one families."""
 
 

@@ -75,7 +75,10 @@ def _fit_columns(problem: str, columns: Floats, split: Split, options: FitOption
 
 @dataclass(frozen=True)
 class _LinearKernel:
-    """The kernel of a trial, and that of its test samples, which need not be centered: their alignment centers it."""
+    """The kernel of a trial, and that of its test samples.
+
+    The latter need not be centered, since `alignment_with_labels` centers it.
+    """
 
     trial: TrialKernel
     test: Floats = field(repr=False)

@@ -1,7 +1,7 @@
 """Solve `(K + l I) x = y` for neighbouring ridges l with one factorisation, at a ridge l0 between them.
 
 With `B = (K + l0 I)^-1`, the systems are `(I + (l - l0) B) z = y` and `x = B z`. The Lanczos vectors of B that start at
-y are the same for every l: a step solves one system with the factor per output, however many ridges there are. The
+y are the same for every l: a step solves one system per output with the factor, however many ridges there are. The
 condition number is at most `max(l / l0, l0 / l)`, and the residual of z is the residual of x.
 """
 

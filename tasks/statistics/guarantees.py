@@ -118,7 +118,7 @@ class Evaluations:
     theorem13: float | None = None
     """`1 - rho / Gamma` (classification), with Gamma as in the paper's footnote on labels that are not centered."""
     theorem14: float | None = None
-    """Square root of `2 (1 - rho)` times the standard deviation of the labels (regression)."""
+    """`sqrt(2 (1 - rho))` times the standard deviation of the labels (regression)."""
     theorem15: float | None = None
     """`1 - rho_u / R^2` (classification), with the unnormalised alignment; its predictor has the same signs."""
 

@@ -1,6 +1,6 @@
 """Compare solvers of the quadratic program of alignf with many rank-one kernels; the others need the whole matrix M.
 
-    python tests/benchmarks/bench_alignf.py --data-dir DIR [--domain books] [--million]
+    python -m tests.benchmarks.bench_alignf --data-dir DIR [--domain books] [--million]
 
 The data are one training set (3 of 5 folds) of a domain of the sentiment reviews, with its ratings as labels: the 4,000
 most frequent bigrams by column generation, by scipy's nnls on a Cholesky factor of M and by OSQP on M; then all
@@ -186,7 +186,7 @@ def main() -> None:
         threads = "2" if part in ("nnls", "osqp") else "1"
         environment = os.environ | {"OPENBLAS_NUM_THREADS": threads, "OMP_NUM_THREADS": threads}
         same = ["--data-dir", str(arguments.data_dir), "--domain", arguments.domain]
-        command = [sys.executable, __file__, *same, "--part", part]
+        command = [sys.executable, "-m", "tests.benchmarks.bench_alignf", *same, "--part", part]
         runs = [json.loads(timed(command, environment)[1]) for _ in range(REPEATS if part == "ours" else 1)]
         found = done[part] = sorted(runs, key=lambda run: float(run["seconds"]))[len(runs) // 2]
         print(

@@ -1,6 +1,6 @@
 """Measure the time per entry of the Gram matrices of each family, with the sums for the statistics, on one thread.
 
-    OPENBLAS_NUM_THREADS=1 python tests/benchmarks/bench_families.py [--rows 3000] [--features 8] [--repeats 7]
+    OPENBLAS_NUM_THREADS=1 python -m tests.benchmarks.bench_families [--rows 3000] [--features 8] [--repeats 7]
 
 All families are measured in turn, so that other work on the machine slows all of them down. `laplacian` and `matern`
 must take at most three times as long as the Gaussian kernels, with widths that double and with others; the benchmark

@@ -1,6 +1,6 @@
 """Measure the memory of the driver and the scheduler for a large sweep, and their time per task.
 
-    python tests/benchmarks/bench_graph.py [--tiles 100000] [--cells 100000] [--datasets 10] [--workers 2]
+    python -m tests.benchmarks.bench_graph [--tiles 100000] [--cells 100000] [--datasets 10] [--workers 2]
 
 Runs empty tasks with the real execution, cluster, ledger and tables. The process of the driver contains the scheduler,
 so its memory is that of both; the benchmark fails if it uses 1 GiB or more. CPU times are those of this process. On a

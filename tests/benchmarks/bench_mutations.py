@@ -1,6 +1,6 @@
 """Check that the tests notice wrong numbers: change one line of `tasks/` at a time, and run the tests.
 
-    python tests/benchmarks/bench_mutations.py [--count 100] [--seed 0] [--processes 2] [--out mutations.csv]
+    python -m tests.benchmarks.bench_mutations [--count 100] [--seed 0] [--processes 2] [--out mutations.csv]
 
 Each mutation changes one operator, comparison, number, or pair of functions such as `min` and `max` inside a function.
 It is applied to a copy of the package. The tests of the same subpackage run first, then all tests of `tasks/`, then

@@ -1,6 +1,6 @@
 """A side-by-side comparison with other programs: time, peak memory and quality of the answer, with one thread each.
 
-    python tests/benchmarks/bench_peers.py --out DIR [--only mklpy himalaya] [--sizes 500 1000x20] [--repeats 3]
+    python -m tests.benchmarks.bench_peers --out DIR [--only mklpy himalaya] [--sizes 500 1000x20] [--repeats 3]
 
 Writes `peers.csv` and `peers.md` to DIR, and updates them after every problem. Each peer is installed in a virtual
 environment of its own, below a cache folder, with pip. Every run is a process of its own. All programs get the same
@@ -16,18 +16,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
-sys.path.insert(0, str(ROOT))  # so that the script also runs without PYTHONPATH
-
-from tests.benchmarks.peers.environments import (  # noqa: E402
+from tests.benchmarks.peers.environments import (
     StepError,
     default_cache,
     environment_python,
     installed_version,
     run_step,
 )
-from tests.benchmarks.peers.peer import NAMES, Peer, Problem, Size, load_peer  # noqa: E402
-from tests.benchmarks.peers.table import Row, write_csv, write_markdown  # noqa: E402
+from tests.benchmarks.peers.peer import NAMES, Peer, Problem, Size, load_peer
+from tests.benchmarks.peers.table import Row, write_csv, write_markdown
 
 # Programs that take longer than this are run once.
 REPEATED_SECONDS = 20.0
@@ -135,7 +132,7 @@ def main() -> None:
     arguments = parse_arguments()
     arguments.out.mkdir(parents=True, exist_ok=True)
     limits = Limits(arguments.seconds, arguments.memory, arguments.repeats)
-    command = shlex.join(["python", "tests/benchmarks/bench_peers.py", *sys.argv[1:]])
+    command = shlex.join(["python", "-m", "tests.benchmarks.bench_peers", *sys.argv[1:]])
     rows: list[Row] = []
     for module in arguments.only:
         found = install(module, arguments.cache)

@@ -1,6 +1,6 @@
 """Measure the statistics pass without stored Gram matrices: time, peak memory of a worker, and the bare tile loop.
 
-    python tests/benchmarks/bench_recompute.py [ROWS ...]
+    python -m tests.benchmarks.bench_recompute [ROWS ...]
 
 Each size runs in a process of its own, on one thread. The peak should be constant within 20 %, the exponent of the time
 between 1.9 and 2.1, and the time at most 1.3 times that of the bare loop.
@@ -8,7 +8,6 @@ between 1.9 and 2.1, and the time at most 1.3 times that of the bare loop.
 
 import json
 import math
-import os
 import subprocess
 import sys
 import tempfile
@@ -19,7 +18,6 @@ from typing import Any
 
 import numpy as np
 
-from kernel_pipeline.cluster.settings import ENVIRONMENT
 from kernel_pipeline.config.loading import parse_config
 from kernel_pipeline.plan.dataset_plan import DatasetPlan
 from kernel_pipeline.run.worker import run_tasks
@@ -30,6 +28,7 @@ from kernel_pipeline.store.local_storage import LocalStorage
 from kernel_pipeline.tasks.folds import fold_bounds
 from kernel_pipeline.tasks.kernels.family import Samples, prepare_families
 from kernel_pipeline.tasks.statistics.sums import Sums, add_tile
+from tests.benchmarks.environment import ONE_THREAD
 from tests.helpers.sweeps import plan_in
 
 KERNELS, FEATURES, ROWS = 16, 8, (5000, 10_000)
@@ -85,8 +84,8 @@ def main() -> None:
         return
     found = []
     for rows in [int(rows) for rows in sys.argv[1:]] or ROWS:
-        command = [sys.executable, __file__, "--one", str(rows)]
-        done = subprocess.run(command, env=os.environ | ENVIRONMENT, capture_output=True, text=True, check=True)
+        command = [sys.executable, "-m", "tests.benchmarks.bench_recompute", "--one", str(rows)]
+        done = subprocess.run(command, env=ONE_THREAD, stdout=subprocess.PIPE, text=True, check=True)
         found.append(json.loads(done.stdout))
         row = found[-1]
         print(

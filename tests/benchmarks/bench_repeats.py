@@ -1,6 +1,6 @@
 """Measure the statistics of several repeats and of permuted labels: time relative to one repeat, and to as many runs.
 
-    python tests/benchmarks/bench_repeats.py [ROWS] [REPEATS]
+    python -m tests.benchmarks.bench_repeats [ROWS] [REPEATS]
 
 All tasks of the stages `tiles` and `reduce` run in this process, on one thread, with and without stored Gram matrices.
 The times are those of the processor, so that other processes affect them little; the best of three is shown.
@@ -14,11 +14,11 @@ import time
 from pathlib import Path
 from typing import Any
 
-from kernel_pipeline.cluster.settings import ENVIRONMENT
 from kernel_pipeline.config.loading import parse_config
 from kernel_pipeline.run.worker import run_tasks
 from kernel_pipeline.store.arrays import RunStore
 from kernel_pipeline.store.local_storage import LocalStorage
+from tests.benchmarks.environment import ONE_THREAD
 from tests.helpers.sweeps import plan_in
 
 KERNELS, FEATURES, ROWS, REPEATS, PERMUTATIONS, RUNS = 16, 8, 4000, 10, 100, 3
@@ -76,4 +76,6 @@ if __name__ == "__main__":
     if os.environ.get("OMP_NUM_THREADS") == "1":
         main()
     else:
-        subprocess.run([sys.executable, __file__, *sys.argv[1:]], env=os.environ | ENVIRONMENT, check=True)
+        subprocess.run(
+            [sys.executable, "-m", "tests.benchmarks.bench_repeats", *sys.argv[1:]], env=ONE_THREAD, check=True
+        )

@@ -1,7 +1,7 @@
 """Measure the cost of durability: resuming 10,000 finished tasks, and the share of ledger and digests in a sweep.
 
-    python tests/benchmarks/bench_resume.py [--keep DIR]
-    python tests/benchmarks/bench_resume.py --sweep paper-gaussian --data-dir DIR
+    python -m tests.benchmarks.bench_resume [--keep DIR]
+    python -m tests.benchmarks.bench_resume --sweep paper-gaussian --data-dir DIR
 
 The first command creates a run of 200 small datasets (10,000 tasks) without a cluster, and resumes it with quick and
 with full verification. The second runs a sweep and sums the time that the driver spends on the ledger and on

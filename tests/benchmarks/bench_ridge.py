@@ -1,6 +1,6 @@
 """Compare iterations with a tridiagonalisation for the ridge path of many samples.
 
-    python tests/benchmarks/bench_ridge.py --data-dir DIR [--samples 6000] [--without-tridiagonal]
+    python -m tests.benchmarks.bench_ridge --data-dir DIR [--samples 6000] [--without-tridiagonal]
 
 The kernel has trace one and consists of 13 Gaussians, 2^-8 to 2^4, with uniform weights, on protein with standardised
 features; there are 16 ridges, 2^-30 to 2^0. Both approaches run in this process, in place and with one BLAS thread.

@@ -1,6 +1,6 @@
 """Compare two workers with one on the statistics of a large dataset, the stages `tiles` and `reduce` of the pipeline.
 
-    python tests/benchmarks/bench_scaling.py [--rows 20000] [--folder DIR] [--repeats 3] [--saturation]
+    python -m tests.benchmarks.bench_scaling [--rows 20000] [--folder DIR] [--repeats 3] [--saturation]
 
 Prints the limits of the machine (for one process and for two, without the pipeline), then the runs relative to them.
 A run of 20,000 rows and 4 kernels writes 6.9 GB to the folder, and removes them. Times are those from the submission of

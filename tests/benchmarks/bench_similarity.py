@@ -1,7 +1,7 @@
 """Compare `kernel_similarity` of 20 views with the pairwise dense computation: time, memory and accuracy.
 
-    python tests/benchmarks/bench_similarity.py                  n = 20,000 (minutes)
-    python tests/benchmarks/bench_similarity.py --samples 4000
+    python -m tests.benchmarks.bench_similarity                  n = 20,000 (minutes)
+    python -m tests.benchmarks.bench_similarity --samples 4000
 
 The dense computation forms the two Gram matrices of each pair. It is measured on a subsample, where its results are
 compared, and its time is extrapolated with n^2. The linear kernels of all samples are checked by the products

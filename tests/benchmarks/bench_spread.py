@@ -1,6 +1,6 @@
 """Run fits that exceed the memory of each worker: four workers of 1 GiB, and 12,000 training samples (1.1 GiB).
 
-    PIPELINE_DATA_DIR=DIR python tests/benchmarks/bench_spread.py [ROWS] [MEMORY]
+    PIPELINE_DATA_DIR=DIR python -m tests.benchmarks.bench_spread [ROWS] [MEMORY]
 
 The sweep of each problem (protein with ridge paths, a9a with support vector machines) is run undisturbed, again while
 workers and then the driver are killed, and once more with kernels in memory. The tables of the first two runs must have

@@ -1,6 +1,6 @@
 """Compare the working-set solver of support vector machines with libsvm: time and duality gaps, on one thread.
 
-    OPENBLAS_NUM_THREADS=1 python tests/benchmarks/bench_svm.py DATA_DIR [--rows 4000 8000] [--part 0.5] [--log2-c 4]
+    OPENBLAS_NUM_THREADS=1 python -m tests.benchmarks.bench_svm DATA_DIR [--rows 4000 8000] [--part 0.5] [--log2-c 4]
 
 The data are rows of a9a, the kernel is the mean of 7 Gaussians, and C has 12 values unless others are given. Both
 solvers are measured within one run and in turn, with the kernel in memory; working sets then also with rows that are

@@ -1,6 +1,6 @@
 """Compare the pipeline with a plain script, including their start-up, in one run on one machine.
 
-    python tests/benchmarks/bench_sweeps.py SWEEP --data-dir DIR [--repeats 3]
+    python -m tests.benchmarks.bench_sweeps SWEEP --data-dir DIR [--repeats 3]
 
 Prints the seconds of both, their ratio, and the largest difference of a mean error. Sweeps: `gaussian` (the two-stage
 methods of paper-gaussian), `kinematics` (4,000 rows), `books` (4,000 rank-one kernels).

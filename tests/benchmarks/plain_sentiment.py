@@ -1,6 +1,6 @@
 """A simple script for the rank-one sweep, which uses only numpy, scipy and scikit-learn.
 
-    python tests/benchmarks/plain_sentiment.py books DIR
+    python -m tests.benchmarks.plain_sentiment books DIR
 
 One domain of the sentiment reviews, 4,000 bigrams: regression on the rating by unif, align and l2-krr, classification
 by unif and align. Prints the mean test errors as lines `domain,task,method,error`. BLAS uses all cores.

@@ -1,6 +1,6 @@
 """A simple script for a sweep over Gaussian kernels, which uses only numpy, scipy and scikit-learn.
 
-    python tests/benchmarks/plain_sweep.py SAMPLES.npz
+    python -m tests.benchmarks.plain_sweep SAMPLES.npz
 
 The file contains `features`, `fold`, `gammas`, and `target:PROBLEM` and `values:PROBLEM` for each problem, which is
 regression or classification. Mean test errors are printed as lines `problem,method,error`. This module must not import

@@ -12,7 +12,7 @@ from kernel_pipeline.store.array_metadata import ArrayPlan
 from kernel_pipeline.store.array_spec import ArraySpec, FamilyKind, Per, Sizes
 from kernel_pipeline.store.arrays import STATISTICS
 from kernel_pipeline.store.paths import GROUPS
-from kernel_pipeline.store.schema import ARRAYS, RANK_ONE_ARRAYS, STATISTICS_ARRAYS, array_spec
+from kernel_pipeline.store.schema import ARRAYS, GRAM_STATISTICS, RANK_ONE_STATISTICS, array_spec
 from kernel_pipeline.tasks.statistics.sums import Sums
 from tests.helpers.build import parsed, synthetic_values
 from tests.helpers.sweeps import run_here
@@ -110,7 +110,7 @@ def test_sums_have_the_shapes_that_tasks_write() -> None:
 
 
 def test_rank_one_kernels_store_no_array_of_kernels_by_kernels() -> None:
-    assert set(STATISTICS_ARRAYS) - set(RANK_ONE_ARRAYS) == {
+    assert set(GRAM_STATISTICS) - set(RANK_ONE_STATISTICS) == {
         "M",
         "M_test",
         "a_test",
