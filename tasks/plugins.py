@@ -70,7 +70,7 @@ def find_plugins(group: str, kind: str) -> dict[str, Plugin]:
     group
         Entry point group.
     kind
-        Name of an entry in error messages.
+        Name of this kind of entry in error messages, such as "kernel family".
     """
     found: dict[str, dict[str, Plugin]] = {}
     for point in entry_points(group=group):

@@ -32,7 +32,7 @@ class Registry(Mapping[str, T]):
     Parameters
     ----------
     kind
-        Name of an entry in error messages, such as "kernel family".
+        Name of this kind of entry in error messages, such as "kernel family".
     modules
         Names of the modules that register the built-in entries.
     group

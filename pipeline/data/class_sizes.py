@@ -74,7 +74,9 @@ def _fixes(classes: Sequence[Sequence[str]], label: str, common: Sequence[str]) 
 
 
 def similar_label(label: str, others: Sequence[str]) -> str | None:
-    """Return the label that was probably meant, or None: it differs in case, spaces, or a few letters but no digit.
+    """Return the label that was probably meant, or None if there is none.
+
+    It differs from the given label only in case, spaces or a few letters; both have the same digits.
 
     >>> similar_label("Pass", ["fail", "pass"]), similar_label("no  show", ["noshow", "show"])
     ('pass', 'noshow')

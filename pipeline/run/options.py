@@ -48,7 +48,7 @@ def check_host(options: Options, logs: Path) -> None:
         check_driver(options.profile, logs)
 
 
-def memory_limit(options: Options) -> tuple[int, int | None]:
+def workers_and_memory(options: Options) -> tuple[int, int | None]:
     """Return the number of workers, and the memory that each of them may use; None if it is not known."""
     if options.client is None:
         return worker_limits(options.profile)
@@ -59,7 +59,7 @@ def memory_limit(options: Options) -> tuple[int, int | None]:
 
 def check_memory(plan: Plan, options: Options) -> None:
     """Reject a sweep whose largest task does not fit in the memory of a worker, if that is known."""
-    count, limit = memory_limit(options)
+    count, limit = workers_and_memory(options)
     if limit is not None:  # otherwise workers that run out of memory are reported during the run
         plan.check_memory(limit, count)
 
@@ -68,7 +68,7 @@ def check_temporary_files(plan: Plan, options: Options) -> None:
     """Reject a sweep whose temporary files do not fit on the disk of this machine, if all workers run here."""
     if options.client is None and is_local(options.profile):
         folder = tempfile.gettempdir()
-        plan.check_temporary_files(shutil.disk_usage(folder).free, folder, *memory_limit(options))
+        plan.check_temporary_files(shutil.disk_usage(folder).free, folder, *workers_and_memory(options))
 
 
 def open_workers(options: Options, logs: Path) -> AbstractContextManager[Cluster]:

@@ -7,7 +7,7 @@ from kernel_pipeline.plan.dataset_plan import DatasetPlan
 from kernel_pipeline.plan.plan import Plan, make_plan
 from kernel_pipeline.run.directory import is_run_directory
 from kernel_pipeline.run.manifest import read_manifest
-from kernel_pipeline.run.options import Options, memory_limit
+from kernel_pipeline.run.options import Options, workers_and_memory
 from kernel_pipeline.store.storage import Storage
 
 
@@ -30,7 +30,7 @@ def without_too_large(plan: Plan, root: Storage, arrays: Storage, options: Optio
             if dataset.name not in known
         }
     else:
-        limits, free = memory_limit(options), arrays.free_bytes()
+        limits, free = workers_and_memory(options), arrays.free_bytes()
         found = {dataset.name: _shortage(dataset, limits, free, str(arrays)) for dataset in plan.datasets}
         reasons = {name: reason for name, reason in found.items() if reason}
     if not reasons:

@@ -213,7 +213,8 @@ READERS: dict[object, Callable[[JsonObject, str], Any]] = {
     list[tuple[float, ...]]: lambda found, name: found.number_tuples(name, MAX_PARAMETERS),
 }
 """How a member of a path is read, by the type of the field."""
-MEMBERS = tuple(member for member in fields(PathResult) if member.name != "predictions")  # an array stores these
+# All fields except the predictions, which are stored in an array.
+MEMBERS = tuple(member for member in fields(PathResult) if member.name != "predictions")
 READER_OF = {member.name: READERS[get_type_hints(PathResult)[member.name]] for member in MEMBERS}
 ALWAYS_WRITTEN = ("certificates", "majority_only")
 """Members that are written even if they have their default value, as in the first versions."""

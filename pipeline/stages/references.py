@@ -1,4 +1,4 @@
-"""Fits stage: fit the cells of reference methods, which use features or labels alone."""
+"""Fits stage: fit the cells of reference methods, which use no base kernels."""
 
 from dataclasses import dataclass, replace
 from typing import ClassVar

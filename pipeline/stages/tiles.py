@@ -33,6 +33,9 @@ from kernel_pipeline.tasks.statistics.sums import Sums, add_tile
 
 # Target size of a task in entries of base kernels: about one second, including the write.
 ENTRIES_PER_TASK = 50_000_000
+# Minimum entries of one kernel per sample: each batch stores sums for all samples, and writing them must take a small
+# part of the time of a task that computes entries without storing them.
+ENTRIES_PER_SAMPLE = 500
 # Limit on the number of batches of a dataset: each stores sums of its own, which need disk space, and this many
 # tasks are enough for many workers. The limit is divided by the number of repeats, since the sums of each repeat
 # are stored, but it is never lower than the second number.
@@ -51,7 +54,8 @@ def batches(
     """
     side = min(tile_size, samples)
     max_batches = max(LOWEST_MAX_BATCHES, MAX_BATCHES // repeats)
-    size = max(1, ENTRIES_PER_TASK // (kernels * side * side), -(-len(tiles) // max_batches))
+    size = max(ENTRIES_PER_TASK // kernels, ENTRIES_PER_SAMPLE * samples) // side**2
+    size = max(1, size, -(-len(tiles) // max_batches))
     size = min(size, MAX_TILES_PER_TASK)
     for start in range(0, len(tiles), size):
         yield tuple(tiles[start : start + size])

@@ -8,7 +8,8 @@ from kernel_pipeline.tasks.arrays import Floats, Integers
 
 # Squared distances below this fraction of the squared norms are set to 0, since they are only rounding errors.
 RESOLUTION = 4e-15
-# Largest relative error that the matrix product may cause; columns that could cause more are subtracted directly.
+# Largest relative error that the matrix product may cause. The differences of columns that could cause more are
+# computed directly.
 MAX_LOSS = 1e-10
 # Maximum number of samples from which the typical squared distance is estimated.
 TYPICAL_SAMPLES = 512

@@ -62,7 +62,7 @@ def read_columns(panel: Floats, rows: slice, indices: Integers) -> tuple[Floats,
 
 
 def add_ridge(panel: Floats, ridge: float) -> Floats:
-    """Return a panel of the kernel with a ridge added to its diagonal: the start of a panel of the factor."""
+    """Return a panel of the kernel with a ridge added to its diagonal, from which a panel of the factor is computed."""
     rest = panel.copy()
     np.einsum("ii->i", rest[:, : len(rest)])[:] += ridge
     return rest

@@ -10,10 +10,10 @@ from kernel_pipeline.tasks.arrays import FLOAT_BYTES
 
 # Costs per n^2 and value of C.
 LIBSVM, WORKING_SETS = 5.0, 9.0
-# Rows that a fit by working sets computes, relative to n: in total, if the cache holds this share of the kernel, which
-# is enough for the support vectors of one value of C,
+# Rows that a fit by working sets computes for all values of C together, relative to n, if the cache holds at least
+# this share of the kernel, which is enough for the support vectors of one value of C.
 ROWS_PER_SAMPLE, KEPT_SHARE = 1.0, 0.45
-# and per value of C, if the cache holds this share or less.
+# Rows that it computes for each value of C, relative to n, if the cache holds at most this share of the kernel.
 ROWS_PER_SAMPLE_AND_VALUE, LOST_SHARE = 1.1, 0.25
 
 

@@ -120,7 +120,10 @@ class Evaluations:
     theorem14: float | None = None
     """`sqrt(2 (1 - rho))` times the standard deviation of the labels (regression)."""
     theorem15: float | None = None
-    """`1 - rho_u / R^2` (classification), with the unnormalised alignment; its predictor has the same signs."""
+    """`1 - rho_u / R^2` (classification), with the unnormalised alignment.
+
+    The predictor of this theorem has the same signs as that of Theorem 13, so `predictor_error` is the error of both.
+    """
 
 
 @dataclass(frozen=True)
