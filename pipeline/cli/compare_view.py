@@ -22,7 +22,7 @@ from kernel_pipeline.store.storage import Storage
 from kernel_pipeline.text import printable
 
 PAPER_CONFIGS = ("paper-gaussian", "paper-sentiment")
-"""Shipped configs whose datasets and methods have the names used in `paper-tables.csv`, with the paper's numbers."""
+"""Shipped configs whose datasets and methods are named as in `paper-tables.csv`, the file of the paper's numbers."""
 MEASURES = ("error", "alignment")
 
 

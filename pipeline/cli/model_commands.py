@@ -29,8 +29,8 @@ repeat_option = click.option(
     "--regularisation",
     type=click.FloatRange(min=0, min_open=True),
     multiple=True,
-    help="Regularisation value; repeat the option for a method with several. Default: the median over the trials, or "
-    "the value of --trial.",
+    help="Regularisation value; repeat the option for a method with several. Default: the median of the values that "
+    "the trials chose, or, with --trial, the value that this trial chose.",
 )
 @click.option("--trial", type=click.IntRange(min=0), help="Fit on the training rows of a trial. Default: all rows.")
 @repeat_option

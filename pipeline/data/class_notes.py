@@ -40,8 +40,8 @@ def class_notes(labels: pd.Series | pd.DataFrame, target: Floats) -> tuple[str, 
     fraction = counts.max() / len(target)
     if fraction > LARGE_MAJORITY:
         notes.append(
-            f"{100 * fraction:.1f} % of the samples belong to class {names[int(counts.argmax())]}; always predicting "
-            f"it has an error of about {1 - fraction:.3f}; compare errors with this value"
+            f"{100 * fraction:.1f} % of the samples belong to class {names[int(counts.argmax())]}; a constant "
+            f"prediction of this class has an error of about {1 - fraction:.3f}; compare errors with this value"
         )
     return tuple(notes)
 

@@ -32,8 +32,9 @@ def table_from_sparse(
         row = int(np.argmin(complete))
         value = np.append(features.data[unusable & (row_of == row)], target[row])[0]
         raise DataError(
-            f"dataset {dataset!r}: {path} has no usable number in data row {row + 1} (found {value}); this is the case "
-            f"in {int((~complete).sum())} of {len(complete)} rows. Fix the file, or drop these rows: missing = 'drop'"
+            f"dataset {dataset!r}: {path} contains an unusable number in data row {row + 1} (found {value}); this is "
+            f"the case in {int((~complete).sum())} of {len(complete)} rows. Fix the file, or drop these rows: "
+            "missing = 'drop'"
         )
     return RawTable(
         features=canonical(features[complete]),

@@ -32,7 +32,7 @@ def table_from_text_column(
     positive: list[str] | None,
     reserved: Sequence[Hashable] = (),
 ) -> RawTable:
-    """Build a table of the word counts of one column; columns other than this one and the target are not features.
+    """Build a table of the word counts of one column; no other column is a feature.
 
     Parameters
     ----------

@@ -40,7 +40,7 @@ class FitSettings:
     value: tuple[float, ...]
     """The regularisation value, one number for each grid of the method."""
     path: tuple[tuple[float, ...], ...]
-    """The values of the sweep, which are solved together, so that the same algorithm is used; or `value` alone."""
+    """The values of the sweep, which are fitted together, so that the same algorithm is used; or `value` alone."""
     class_weight: str | None = None
 
     @property

@@ -24,7 +24,7 @@ COPIES_OF_PREDICTIONS = 4
 # Size of all matrices that a learner needs, including one byte per entry for a check of the values, relative to the
 # kernel of the training samples.
 RELATIVE_KERNEL_SIZE = {"regression": 1.3, "classification": 1.25}
-# Copies of a block of rows of held-out samples, including those that assemble it and reorder it for a learner.
+# Copies of a block of rows of held-out samples, including those made to assemble it and to reorder it for a learner.
 COPIES_OF_ROWS = 4
 # Copies of a tile of a combined kernel: as read or computed, and the parts that are copied from it.
 COPIES_COMBINED = 4

@@ -30,6 +30,9 @@ class Work:
             self.files + other.files,
         )
 
+    def __mul__(self, factor: float) -> "Work":
+        return Work(factor * self.flops, factor * self.entries, factor * self.stored_bytes, factor * self.files)
+
 
 @dataclass(frozen=True)
 class Rates:

@@ -257,5 +257,5 @@ def _path_from_json(found: JsonObject) -> PathResult:
         certificate is None and error is not None
         for certificate, error in zip(path.certificates or (), path.validation_errors, strict=False)
     ):
-        raise found.error("certificates", "a list of numbers, with null only for values without errors")
+        raise found.error("certificates", "a list of numbers, with null only where the validation error is null")
     return path

@@ -198,9 +198,8 @@ class ClusterPanels:
     def _place(self) -> bool:
         """Assign panels that no worker holds to workers with free memory; return whether they can hold all panels.
 
-        Each worker has `RUNS_PER_WORKER` runs of consecutive panels. The longer the runs, the fewer steps of a
-        substitution wait for a result of another worker; the more runs, the longer all workers are busy during a
-        factorisation.
+        Each worker has `RUNS_PER_WORKER` runs of consecutive panels. With longer runs, fewer steps of a substitution
+        wait for a result of another worker; with more runs, workers are idle for a smaller part of a factorisation.
         """
         shares = self._divide(self._memory.limits())
         if shares is None:

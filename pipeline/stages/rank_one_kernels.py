@@ -7,7 +7,7 @@ import numpy as np
 
 from kernel_pipeline.stages.cells import NO_RESULT, factored_alignments, failed
 from kernel_pipeline.stages.rank_one import column_inputs, read_columns
-from kernel_pipeline.stages.single_kernels import CONSTANT, BestKernelTask, SingleFit, SingleKernelsTask
+from kernel_pipeline.stages.single_kernels import CONSTANT, SingleFit, SingleKernelsTask, SmallestErrorKernelTask
 from kernel_pipeline.stages.task import Output, Task
 from kernel_pipeline.store.arrays import RunStore
 from kernel_pipeline.store.inputs import Input
@@ -49,7 +49,7 @@ class RankOneEachKernelTask(SingleKernelsTask):
 
 
 @dataclass(frozen=True, kw_only=True)
-class RankOneBestSingleTask(BestKernelTask):
+class RankOneBestSingleTask(SmallestErrorKernelTask):
     """Fit the best column of a trial."""
 
     version: ClassVar[int] = 1

@@ -104,7 +104,7 @@ class SingleKernelsTask(CellTask):
 
 
 @dataclass(frozen=True, kw_only=True)
-class BestKernelTask(FinalFitTask):
+class SmallestErrorKernelTask(FinalFitTask):
     """Fit the base kernel with the smallest validation error again, to evaluate all metrics and store predictions."""
 
     stage: ClassVar[str] = "fits"
@@ -164,7 +164,7 @@ class EachKernelTask(SingleKernelsTask, GramTask):
 
 
 @dataclass(frozen=True, kw_only=True)
-class BestSingleTask(BestKernelTask, GramTask):
+class BestSingleTask(SmallestErrorKernelTask, GramTask):
     """Fit the best base kernel of a trial of Gram families."""
 
     version: ClassVar[int] = 2

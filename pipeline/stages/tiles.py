@@ -33,9 +33,9 @@ from kernel_pipeline.tasks.statistics.sums import Sums, add_tile
 
 # Target size of a task in entries of base kernels: about one second, including the write.
 ENTRIES_PER_TASK = 50_000_000
-# Minimum entries of one kernel per sample: each batch stores sums for all samples, and writing them must take a small
-# part of the time of a task that computes entries without storing them.
-ENTRIES_PER_SAMPLE = 500
+# Minimum size of a batch, in entries of each kernel per sample of the dataset: each batch stores sums for all samples,
+# and writing them must take a small part of the time of a task that computes entries without storing them.
+MIN_ENTRIES_PER_SAMPLE = 500
 # Limit on the number of batches of a dataset: each stores sums of its own, which need disk space, and this many
 # tasks are enough for many workers. The limit is divided by the number of repeats, since the sums of each repeat
 # are stored, but it is never lower than the second number.
@@ -50,11 +50,12 @@ def batches(
 ) -> Iterator[tuple[tuple[int, int], ...]]:
     """Divide the tiles into batches of about one second, which do not depend on the number of workers.
 
-    If there are very many tiles, batches are larger, since each batch stores sums for all samples and repeats.
+    If there are many samples or very many tiles, batches are larger, since each batch stores sums for all samples and
+    repeats.
     """
     side = min(tile_size, samples)
     max_batches = max(LOWEST_MAX_BATCHES, MAX_BATCHES // repeats)
-    size = max(ENTRIES_PER_TASK // kernels, ENTRIES_PER_SAMPLE * samples) // side**2
+    size = max(ENTRIES_PER_TASK // kernels, MIN_ENTRIES_PER_SAMPLE * samples) // side**2
     size = max(1, size, -(-len(tiles) // max_batches))
     size = min(size, MAX_TILES_PER_TASK)
     for start in range(0, len(tiles), size):

@@ -24,12 +24,12 @@ COUNT_SHIFT = 128
 
 @dataclass(frozen=True)
 class Input:
-    """An input of a task: an array, or parts of one."""
+    """An array, or parts of one, that a task declares in `Task.inputs` as read or in `Task.writes` as written."""
 
     array: str
     """Group and name of the array, such as `gram.zarr/wave/gram`."""
     parts: tuple[str, ...]
-    """Parts that are read: the array itself, or prefixes of chunk keys."""
+    """The array itself, or prefixes of the keys of its chunks."""
 
 
 def whole(group: str, name: str) -> Input:

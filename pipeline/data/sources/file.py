@@ -46,7 +46,7 @@ class FileDataset(TableDataset, RawTextDataset):
     text: int | str | None = Field(
         None,
         description="number or name of a column of documents, whose words are the features of a rank-one family; "
-        "columns other than this one and the target are not features",
+        "no other column is a feature",
     )
     separator: str | None = Field(
         None,

@@ -29,8 +29,8 @@ def test_the_class_and_its_size_are_named() -> None:
         "class 'b' has 9 samples, fewer than 10; errors and alignments will vary considerably between trials",
     )
     assert notes(950, 50) == (
-        "95.0 % of the samples belong to class 'a'; always predicting it has an error of about 0.050; compare "
-        "errors with this value",
+        "95.0 % of the samples belong to class 'a'; a constant prediction of this class has an error of about "
+        "0.050; compare errors with this value",
     )
 
 
@@ -52,8 +52,8 @@ def test_notes_reach_the_plan_for_a_classification(task: Any, tmp_path: Path) ->
     assert lines(plan.notes())[:2] == [
         "note: dataset 'things': class 'b' has 5 samples, fewer than 10; errors and alignments will vary considerably "
         "between trials",
-        "note: dataset 'things': 95.0 % of the samples belong to class 'a'; always predicting it has an error of about "
-        "0.050; compare errors with this value",
+        "note: dataset 'things': 95.0 % of the samples belong to class 'a'; a constant prediction of this class "
+        "has an error of about 0.050; compare errors with this value",
     ]
 
 

@@ -43,7 +43,7 @@ def test_batches_partition_the_tiles_in_order(samples: int, tile: int, kernels: 
     tiles = tiles_on_and_above_diagonal(samples, tile)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tiles_stage, "ENTRIES_PER_TASK", entries)
-        patch.setattr(tiles_stage, "ENTRIES_PER_SAMPLE", 0)
+        patch.setattr(tiles_stage, "MIN_ENTRIES_PER_SAMPLE", 0)
         patch.setattr(tiles_stage, "MAX_BATCHES", len(tiles))
         cut = list(batches(tiles, tile, samples, kernels))
         again = list(batches(tiles, tile, samples, kernels))
@@ -60,7 +60,7 @@ def test_batches_partition_the_tiles_in_order(samples: int, tile: int, kernels: 
 def test_many_tiles_are_cut_into_a_limited_number_of_batches() -> None:
     tiles = tiles_on_and_above_diagonal(45_730, 512)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tiles_stage, "ENTRIES_PER_SAMPLE", 0)
+        patch.setattr(tiles_stage, "MIN_ENTRIES_PER_SAMPLE", 0)
         cut = list(batches(tiles, 512, 45_730, 13))
     assert len(tiles) == 4095
     assert (len(cut), len(cut[0])) == (100, 41)
@@ -79,7 +79,7 @@ def test_the_sums_of_a_batch_are_small_relative_to_its_entries() -> None:
 def test_batches_of_a_plan(monkeypatch: pytest.MonkeyPatch) -> None:
     # A tile has 2 x 4 x 4 entries of kernels, and 14 x 4 x 4 with the combined kernels of four methods in 3 trials.
     monkeypatch.setattr(tiles_stage, "ENTRIES_PER_TASK", 2 * 14 * 16)
-    monkeypatch.setattr(tiles_stage, "ENTRIES_PER_SAMPLE", 0)
+    monkeypatch.setattr(tiles_stage, "MIN_ENTRIES_PER_SAMPLE", 0)
     (dataset,) = small(rows=20).datasets
     assert [len(task.tiles) for task in dataset.of(TilesTask)] == [14, 1]
     assert [task.batches for task in dataset.of(ReduceTask)] == [2]

@@ -129,8 +129,9 @@ def test_a_kind_of_task_without_a_cost_model_takes_no_work() -> None:
     assert task_work(OtherTask(dataset="d", fingerprint="f"), TaskSizes(1, 1, 1, 1, 1, 1)) == Work()
 
 
-def test_work_is_added_and_divided_by_the_rates() -> None:
+def test_work_is_added_multiplied_and_divided_by_the_rates() -> None:
     work = Work(1.0, 2.0, 3.0, 4.0) + Work(10.0, 20.0, 30.0, 40.0)
     assert work == Work(11.0, 22.0, 33.0, 44.0)
+    assert work * 2.0 == Work(22.0, 44.0, 66.0, 88.0)
     fast, slow = Rates(4e9, 4e9, 4e9), Rates(1e9, 4e9, 4e9)
     assert slow.seconds(Work(flops=4e9)) - fast.seconds(Work(flops=4e9)) == pytest.approx(3.0)

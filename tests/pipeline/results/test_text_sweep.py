@@ -70,6 +70,6 @@ def test_a_sweep_over_a_text_column(tmp_path: Path) -> None:
         "column 'stars' is not used: the features are the words of the text column 'opinion'",
         f"top = 1000, but there are only {len(samples.kernels)} unigrams and bigrams; all of them are used",
         "class 'bad' has 8 samples, fewer than 10; errors and alignments will vary considerably between trials",
-        "91.1 % of the samples belong to class 'good'; always predicting it has an error of about 0.089; compare "
-        "errors with this value",
+        "91.1 % of the samples belong to class 'good'; a constant prediction of this class has an error of about "
+        "0.089; compare errors with this value",
     ]
