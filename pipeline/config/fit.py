@@ -66,8 +66,8 @@ class Fit(StrictModel):
     )
     memory: MemorySize = Field(
         "8 GiB",
-        description="largest memory of a fit in one piece; a fit that needs more (1.3 n^2 numbers for a ridge path of "
-        "n training samples, 2.2 n^2 for a support vector machine) is solved in parts",
+        description="largest memory of a fit in one piece; a fit of a two-stage method that needs more (1.3 n^2 "
+        "numbers for a ridge path of n training samples, 2.2 n^2 for a support vector machine) is solved in parts",
     )
     metric: str | None = Field(
         None,

@@ -99,12 +99,12 @@ def entry_families(
 
 
 def has_views(dataset: DatasetBase) -> bool:
-    """Return whether the kernels of a dataset depend on the names or numbers of its feature columns."""
+    """Return whether any entry of `kernels` is a view, for which the feature columns must be known."""
     return any(spec_of(entry).is_view for entry in dataset.kernels)
 
 
 def describe_views(dataset: DatasetBase, features: FeatureColumns | None) -> list[str]:
-    """Return one line per family with chosen columns, which lists these columns."""
+    """Return one line per view, which lists its columns."""
     if features is None:
         return []
     lines = []
@@ -124,7 +124,7 @@ def describe_views(dataset: DatasetBase, features: FeatureColumns | None) -> lis
 
 
 def chosen_columns(entry: KernelEntry, features: FeatureColumns, where: str) -> Sequence[int]:
-    """Return the indices of the feature columns of a view, ascending and distinct; all if it chooses none.
+    """Return the indices of the feature columns of a view, ascending and distinct; all without the key `columns`.
 
     Parameters
     ----------

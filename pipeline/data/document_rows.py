@@ -79,7 +79,7 @@ class DocumentRows:
 
     @property
     def has_column_names(self) -> bool | None:
-        """Whether the columns of the source have names, which is the case if its text column has one; else False."""
+        """Whether the columns of the source have names: true if its text column has one; false for documents alone."""
         return isinstance(self.column, str)
 
     def only(self, indices: Integers) -> "DocumentRows":

@@ -106,7 +106,7 @@ def words_counted(dataset: CountedWordsDataset) -> str:
 def no_words_error(dataset: CountedWordsDataset, paths: list[Path], hint: str = "") -> DataError:
     """Return the error for documents that contain none of the words that are counted."""
     where = " and ".join(map(str, paths))
-    other = ", or set features of the rank-one family to the other choice, 'unigrams' or 'bigrams'"
+    other = ", or change features of the rank-one family: 'unigrams', 'bigrams' or a list of both"
     fix = "check the file" + (other if len(dataset.column_choice.kinds) == 1 else "")
     return DataError(f"dataset {dataset.name!r}: there are no {words_counted(dataset)} in {where}{hint}; {fix}")
 

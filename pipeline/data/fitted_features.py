@@ -89,7 +89,7 @@ def fit_features(
     Raises
     ------
     DataError
-        If a column has no values to fit on.
+        If a step cannot be fitted, for example because a column has no value or no word is frequent enough.
     """
     if table.vocabulary is not None:
         return _fit_trial_vocabularies(table, dataset, chosen[permutation], training)
@@ -167,7 +167,7 @@ def _fit_trial(
 def _fit_trial_vocabularies(
     table: RawTable, dataset: DatasetBase, rows: Integers, training: Sequence[Integers]
 ) -> FittedFeatures:
-    """Fit a vocabulary to the training set of each trial; the kernels are the words of all vocabularies."""
+    """Fit a vocabulary to the training set of each trial; there is one kernel for each word of any vocabulary."""
     assert table.vocabulary is not None
     counts = scipy.sparse.csr_array(table.features[rows])
     fitted = [fit_nonempty_vocabulary(counts, table.vocabulary, dataset.name, samples) for samples in training]

@@ -60,7 +60,7 @@ class PreparedDataset:
     columns: FeatureColumns | None = None
     """The feature columns; None if each of them is a kernel, which is named after it."""
     has_views: bool = False
-    """Whether the kernels depend on the names or numbers of feature columns."""
+    """Whether any entry of `kernels` is a view; the fingerprint then includes the feature columns."""
     largest_train: int | None = None
     """Size of the largest training set, if the folds may have different sizes."""
     precomputed: PrecomputedKernels | None = None

@@ -19,7 +19,7 @@ from kernel_pipeline.text import printable
 
 MAX_LISTED_LABELS = 10
 MIN_PER_CLASS = 3
-"""Smallest number of samples of a class: a trial trains without two folds, so a class must occur in three."""
+"""Smallest number of samples of a class: a trial trains without two folds, so a class must occur in three folds."""
 MAX_CLASSES = 1000
 """Maximum number of classes; a target with more values almost certainly has no classes."""
 

@@ -16,7 +16,7 @@ from kernel_pipeline.stages.single_kernels import BestSingleTask, EachKernelTask
 from kernel_pipeline.tasks.arrays import FLOAT_BYTES
 from kernel_pipeline.tasks.learners.linear import has_few_features
 
-# Operations of a fit of one column besides those on vectors: grouping equal values, and small arrays.
+# Operations of a fit of one column besides those on vectors: grouping equal values, and operations on small arrays.
 SINGLE_COLUMN_FLOPS = 5e6
 
 

@@ -29,7 +29,7 @@ FLOPS_PER_NS = 48.0
 VECTOR_FLOPS = 20.0
 # Operations per kernel and entry to sort the entries of a tile by the folds of a repeat, and to sum them.
 REGROUP_FLOPS = 80.0
-# Time of the products with permuted labels relative to one matrix product.
+# Cost of an operation of the products with permuted labels, relative to one of a matrix product.
 PERMUTED_SLOWDOWN = 1.5
 # Operations per p^3 of the quadratic program of a trial, and the minimum for any solve.
 SOLVE_FLOPS, MIN_SOLVE_FLOPS = 60.0, 5e7

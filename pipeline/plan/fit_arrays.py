@@ -19,7 +19,7 @@ from kernel_pipeline.tasks.arrays import FLOAT_BYTES
 from kernel_pipeline.tasks.learners.linear import has_few_features
 from kernel_pipeline.tasks.learners.single_columns import PREDICTION_BYTES
 
-# Predictions of all fits of a path, with and without the means; the coefficients that they are computed from, twice.
+# Arrays of the size of the predictions of a path: with and without the means, and two copies of the coefficients.
 COPIES_OF_PREDICTIONS = 4
 # Size of all matrices that a learner needs, including one byte per entry for a check of the values, relative to the
 # kernel of the training samples.

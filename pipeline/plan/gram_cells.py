@@ -30,7 +30,7 @@ class GramCell(PlannedCell):
     """A cell of a dataset with Gram families."""
 
     combined_trials: tuple[int, ...]
-    """Trials whose kernels are combined together with that of this one; empty if combined kernels are stored."""
+    """Trials, including this one, whose kernels are combined together; empty if combined kernels are stored."""
     fit_memory: FitMemory
 
 

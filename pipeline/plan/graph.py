@@ -70,7 +70,7 @@ class Graph:
         return sorter
 
     def first_marked(self, marked: Collection[str]) -> dict[str, str]:
-        """Return, for each task that depends on marked ones, the name of the first of these in the given order."""
+        """Return, for each task that depends on marked ones, the name of the first of these in task order."""
         if not marked:
             return {}
         marks = {self.number[name] for name in marked if name in self.number}

@@ -89,6 +89,7 @@ def gram_projection(inputs: GramMemoryInputs) -> dict[str, int]:
     combined_chunk = array_spec(COMBINED, "{method}").chunk_bytes(sizes)
     needed = {
         "tiles": tile_input_bytes(sizes, inputs.view_columns)
+        + _sums_bytes(sizes)
         + COPIES_WRITTEN * (chunk_bytes(sizes, STATISTICS, SUMS) + (0 if inputs.recompute else inputs.gram_chunk_bytes))
         + _regrouped_bytes(sizes)
         + labels,
@@ -190,14 +191,19 @@ def _trials_together(sizes: Sizes) -> int:
     return max(map(len, weight_batches(sizes)))
 
 
+def _sums_bytes(sizes: Sizes) -> int:
+    """Return the bytes of the sums of one batch of tiles."""
+    return array_bytes(replace(sizes, batch=1), STATISTICS, SUMS)
+
+
 def _reduce_bytes(sizes: Sizes) -> int:
     """Return the bytes of the sums and statistics of a task of stage `reduce`."""
     # The statistics of one trial, or of all trials of a repeat.
     written, reduced = (chunk_bytes, sizes) if sizes.per_trial else (array_bytes, replace(sizes, repeat=1))
     orders = 1 if sizes.repeat == 1 else 2  # as they are stored, and in the order of the folds of a repeat
     return (
-        (2 + orders) * chunk_bytes(sizes, STATISTICS, SUMS)  # the total, one batch, and the sums of a training set
-        + 4 * array_spec(STATISTICS, "sums/diagonal").chunk_bytes(sizes)  # diagonals, centered and not
+        (2 + orders) * _sums_bytes(sizes)  # the total, one batch, and the sums of a training set
+        + 4 * FLOAT_BYTES * sizes.kernel * sizes.sample  # diagonals, centered and not
         + written(reduced, STATISTICS, GRAM_STATISTICS)
         + COPIES_WRITTEN * written(reduced, STATISTICS, ("M",))  # arrays are written one at a time; M is the largest
         + _permuted_bytes(reduced, written)
@@ -216,7 +222,7 @@ def _regrouped_bytes(sizes: Sizes) -> int:
     orders = FLOAT_BYTES * sizes.permutation * sizes.sample + array_spec(STATISTICS, "sums/permuted").chunk_bytes(sizes)
     products = 2 * FLOAT_BYTES * MAX_PERMUTED_ENTRIES if sizes.permutation else 0
     regrouped = 2 * array_spec(GRAM, "gram").chunk_bytes(sizes)
-    return repeats * chunk_bytes(sizes, STATISTICS, SUMS) + (repeats + 1) * orders + products + regrouped
+    return repeats * _sums_bytes(sizes) + (repeats + 1) * orders + products + regrouped
 
 
 def _permuted_bytes(sizes: Sizes, written: Callable[[Sizes, str, Sequence[str]], int]) -> int:

@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 MAX_ATTEMPTS = 4
-"""Number of times that a pass over all panels is started, if workers die during each of them."""
+"""Number of attempts at an operation on the panels, if workers die during each of them."""
 REPLACEMENT_TIMEOUT_S = 60.0
 """Time to wait for the replacement of workers that died."""
-RUNS_PER_WORKER = 2
-"""Number of runs of consecutive panels that each worker holds."""
+RANGES_PER_WORKER = 2
+"""Number of ranges of consecutive panels that each worker holds."""
 
 PanelWithDigests = tuple[Floats, dict[str, str]]
 """A panel of the kernel before centering, and the digests of the chunks from which it was computed."""
@@ -78,8 +78,8 @@ class ClusterPanels:
             try:
                 if not results:
                     results.extend(
-                        self._submit(run[0], apply, step, self._rows(run), sent, *map(self._panel, run))
-                        for run in self._runs(done)
+                        self._submit(part[0], apply, step, self._rows(part), sent, *map(self._panel, part))
+                        for part in self._ranges(done)
                     )
                 (found,) = self._memory.fetch([results[0]])
             except LostWorkersError:
@@ -137,12 +137,12 @@ class ClusterPanels:
                 self._factor = []
             if not self._factor:
                 self._factorise(self._ridge)
-            found, runs = start, list(self._runs())
+            found, parts = start, list(self._ranges())
             for step in (panel_steps.substitute_forward, panel_steps.substitute_backward):
-                for run in runs:
-                    panels = [self._factor[number] for number in run]
-                    found = self._submit(run[0], substitute, step, self._rows(run), found, *panels)
-                runs = [run[::-1] for run in reversed(runs)]
+                for part in parts:
+                    panels = [self._factor[number] for number in part]
+                    found = self._submit(part[0], substitute, step, self._rows(part), found, *panels)
+                parts = [part[::-1] for part in reversed(parts)]
             (solution,) = self._memory.fetch([found])
             return np.asarray(aligned(solution))
 
@@ -187,19 +187,20 @@ class ClusterPanels:
                 f"workers died, and those that are left cannot hold a kernel of {self.spans[-1].stop:,} samples"
             )
 
-    def _runs(self, first: int = 0) -> Iterator[list[int]]:
-        """Yield the numbers of panels from the first one on, in runs of panels that one worker holds."""
-        for _, run in groupby(range(first, len(self.spans)), self._owners.__getitem__):
-            yield list(run)
+    def _ranges(self, first: int = 0) -> Iterator[list[int]]:
+        """Yield the numbers of panels from the first one on, in ranges of panels that one worker holds."""
+        for _, part in groupby(range(first, len(self.spans)), self._owners.__getitem__):
+            yield list(part)
 
-    def _rows(self, run: Sequence[int]) -> list[slice]:
-        return [self.spans[number] for number in run]
+    def _rows(self, part: Sequence[int]) -> list[slice]:
+        return [self.spans[number] for number in part]
 
     def _place(self) -> bool:
         """Assign panels that no worker holds to workers with free memory; return whether they can hold all panels.
 
-        Each worker has `RUNS_PER_WORKER` runs of consecutive panels. With longer runs, fewer steps of a substitution
-        wait for a result of another worker; with more runs, workers are idle for a smaller part of a factorisation.
+        Each worker has `RANGES_PER_WORKER` ranges of consecutive panels. With longer ranges, fewer steps of a
+        substitution wait for a result of another worker; with more ranges, workers are idle for a smaller part of a
+        factorisation.
         """
         shares = self._divide(self._memory.limits())
         if shares is None:
@@ -209,11 +210,11 @@ class ClusterPanels:
         for number, owner in self._owners.items():
             free[owner] -= self._bytes(number)
         missing = [number for number in range(len(self.spans)) if number not in self._owners]
-        quotas = np.tile(np.maximum(list(free.values()), 1), RUNS_PER_WORKER).cumsum()
+        quotas = np.tile(np.maximum(list(free.values()), 1), RANGES_PER_WORKER).cumsum()
         sizes = np.array([self._bytes(number) for number in missing])
         middles = (sizes.cumsum() - sizes / 2) / max(1, sizes.sum()) * quotas[-1]
-        runs = np.searchsorted(quotas, middles)
-        self._owners |= {number: list(shares)[run % len(shares)] for number, run in zip(missing, runs, strict=True)}
+        ranges = np.searchsorted(quotas, middles)
+        self._owners |= {number: list(shares)[part % len(shares)] for number, part in zip(missing, ranges, strict=True)}
         return True
 
     def _bytes(self, number: int) -> int:

@@ -165,7 +165,7 @@ class ReduceTask(GramTask, StatisticsTask):
 def _arrays(
     train: Statistics, test: Statistics, uncentered: Floats, diagonal: Floats, labels: Floats
 ) -> dict[str, Floats]:
-    """Return the stored arrays of one trial, for kernels scaled to trace one, except for `trace` and `diagonal`."""
+    """Return the stored arrays of one trial: `trace` and `diagonal` before scaling, the others at trace one."""
     scaled, scaled_test = train.scaled(train.trace), test.scaled(train.trace)
     return {
         "M": scaled.M,

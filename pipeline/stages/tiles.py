@@ -38,10 +38,10 @@ ENTRIES_PER_TASK = 50_000_000
 MIN_ENTRIES_PER_SAMPLE = 500
 # Limit on the number of batches of a dataset: each stores sums of its own, which need disk space, and this many
 # tasks are enough for many workers. The limit is divided by the number of repeats, since the sums of each repeat
-# are stored, but it is never lower than the second number.
+# are stored, but it is never lower than `LOWEST_MAX_BATCHES`.
 MAX_BATCHES, LOWEST_MAX_BATCHES = 100, 10
-# Maximum number of tiles of a task, which lists them, and must stay small enough to send. It takes precedence over the
-# limit on the number of batches.
+# Maximum number of tiles of a task. A task contains the list of its tiles, and must stay small enough to be sent to a
+# worker. This limit takes precedence over the one on the number of batches.
 MAX_TILES_PER_TASK = 500
 
 
@@ -168,8 +168,7 @@ class TilesTask(TileBatchTask):
         for repeat, group in groups.items():
             arrays = sums[repeat].arrays() | ({"permuted": permuted[repeat].products} if permuted else {})
             for name, values in arrays.items():
-                chunk = (self.number, *[0] * values.ndim)
-                output.digests |= store.write_chunk(STATISTICS, f"{group}/sums/{name}", chunk, values[None])
+                output.digests |= store.write_part(STATISTICS, f"{group}/sums/{name}", self.number, values)
         return output
 
     def _permuted(self, folds: Integers, repeats: Sequence[int], kernels: int, n_folds: int) -> dict[int, PermutedSums]:

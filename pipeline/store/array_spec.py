@@ -21,6 +21,7 @@ Dimension = Literal[
     "ridge",
     "precomputed",
     "sample",
+    "sample_block",
     "feature",
     "entry",
     "row_bound",
@@ -28,6 +29,9 @@ Dimension = Literal[
     "tile",
     "one",
 ]
+
+# Maximum number of samples of a chunk of the sums of tiles, of which several copies exist while it is written.
+SAMPLES_PER_BLOCK = 8192
 
 
 class FamilyKind(Enum):
@@ -108,6 +112,8 @@ class Sizes:
                 return (self.fold - self.fixed_test) * self.repeat  # one per fold, not counting a fixed test set
             case "row_bound":
                 return self.sample + 1
+            case "sample_block":
+                return min(self.sample, SAMPLES_PER_BLOCK)
             case "part":
                 return 2  # training set and test fold
             case "one":

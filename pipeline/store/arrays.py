@@ -139,6 +139,19 @@ class RunStore:
         self._writable(group, name).set_block_selection(tuple(chunk), values)
         return self._digests(group, name, [tuple(chunk)])
 
+    def write_part(self, group: str, name: str, number: int, values: Floats) -> dict[str, str]:
+        """Write the values of one index of the first axis, whose chunks have length one along this axis.
+
+        The chunks are written one after the other, so that copies of only one of them are in memory.
+        """
+        array, digests = self._writable(group, name), {}
+        for chunk in np.ndindex(array.cdata_shape[1:]):
+            part = tuple(
+                slice(size * index, size * (index + 1)) for size, index in zip(array.chunks[1:], chunk, strict=True)
+            )
+            digests |= self.write_chunk(group, name, (number, *chunk), values[part][None])
+        return digests
+
     def write(self, group: str, name: str, values: Any) -> dict[str, str]:
         """Write a whole array, and return the digests of its chunks by key."""
         array = self._writable(group, name)

@@ -17,7 +17,7 @@ class DatasetInfo:
 
     name: str
     fingerprint: str
-    """Digest of all values that the learners see."""
+    """Digest of all numbers that are used for learning, and of the names of kernels and of columns of views."""
     rows: int
     columns: int
     entries: int

@@ -25,7 +25,7 @@ def _columns(key: str, dimension: Dimension, dtype: str, about: str, has_variabl
 
 
 def _sums(key: str, *dims: Dimension, per: Per = Per.SUMS) -> ArraySpec:
-    """Return the spec of one of the sums that tile tasks store: one chunk per batch."""
+    """Return the spec of one of the sums that tile tasks store: one chunk per batch and block of samples."""
     return ArraySpec(
         STATISTICS,
         f"{{fitted}}/sums/{key}",
@@ -33,7 +33,7 @@ def _sums(key: str, *dims: Dimension, per: Per = Per.SUMS) -> ArraySpec:
         "sums of one batch of tiles",
         per=per,
         family_kinds=ONLY_GRAM,
-        chunk_dims=("one", *dims),
+        chunk_dims=("one", *("sample_block" if dim == "sample" else dim for dim in dims)),
     )
 
 
@@ -175,7 +175,7 @@ ARRAYS: tuple[ArraySpec, ...] = (
         "largest K(x, x) of each kernel before centering and scaling, training set",
         ONLY_GRAM,
     ),
-    # The debiased statistics are U-statistics times n (n - 3); 0 where they are not defined.
+    # The debiased M and a are U-statistics times n (n - 3), and 0 where they are not defined.
     _statistic("M_debiased", _PRODUCTS, "debiased <K_k, K_l>, training set", ONLY_GRAM),
     _statistic("a_debiased", _KERNEL, "debiased <K_k, Y Y'>, training set", ONLY_GRAM),
     _statistic("M_test_debiased", _PRODUCTS, "debiased <K_k, K_l>, test fold", ONLY_GRAM),

@@ -48,7 +48,7 @@ class Storage(ABC):
 
     @abstractmethod
     def read_many(self, keys: Sequence[str]) -> list[bytes | None]:
-        """Return the contents of several files; None for a file that does not exist or is refused, such as a large one.
+        """Return the contents of several files; None for one that does not exist, is too large or is not regular.
 
         An object store that cannot be reached raises an `UnreachableError`; in a folder, I/O errors give None as well.
         """

@@ -40,8 +40,8 @@ class SentimentDataset(DocumentsDataset):
         for key in ("stop_words", "lowercase"):
             if isinstance(values, dict) and key in values:
                 raise ValueError(
-                    f"{key}: the words of these reviews are counted already, in lower case and with stop words; "
-                    "remove this key"
+                    f"{key}: the words of these reviews are counted already, in lower case and including stop "
+                    "words; remove this key"
                 )
         return values
 
