@@ -108,7 +108,7 @@ class JobQueue(Backend[P]):
             )
 
     def job_script(self, logs: Path) -> str:
-        """Return the script of a job, with placeholders for the address, the name and a directory of the actual run."""
+        """Return the script of a job, with placeholders for driver, worker and the directory of the certificates."""
         check_path(logs)
         profile = self.profile
         with tempfile.TemporaryDirectory() as placeholder:  # dask-jobqueue creates the directory of the logs

@@ -59,7 +59,7 @@ class MPI(Backend[Profile]):
             )
 
     def worker_limits(self) -> tuple[int, int]:
-        """Return the number of workers and the memory per core of this host; all hosts are assumed to be equal."""
+        """Return the number of workers and the memory per core of this host, which all hosts are assumed to have."""
         from dask.system import CPU_COUNT
         from distributed.system import MEMORY_LIMIT
 

@@ -54,7 +54,7 @@ class PrivateCluster(LocalCluster):
 
 
 def _kill_workers() -> None:
-    """Kill all worker processes of this process, including those that were never connected."""
+    """Kill all processes that multiprocessing has started here, including workers that were never connected."""
     server = getattr(forkserver, "_forkserver", None)
     pids = {child.pid for child in multiprocessing.active_children()}
     with suppress(psutil.Error):

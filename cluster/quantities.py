@@ -5,7 +5,7 @@ from typing import Annotated
 from pydantic import AfterValidator
 
 MAX_HANDOVER_S = 300.0
-"""Maximum time before the wall time of a job at which its workers end; a quarter of the wall time if that is less."""
+"""Upper limit of `handover_seconds`, which applies to jobs with a wall time of at least 20 minutes."""
 
 
 def parse_memory(size: str) -> int:

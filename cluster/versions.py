@@ -98,7 +98,7 @@ def check_versions(client: "Client", workers: Collection[str], plugins: Plugins 
 
 
 def _table(ours: dict[str, str], wrong: dict[str, dict[str, str]]) -> str:
-    """Return a table with one line per difference and one column per group of equal workers."""
+    """Return a table with one line per difference and one column per group of workers with the same versions."""
     kinds: dict[tuple[tuple[str, str], ...], list[str]] = {}
     for worker, theirs in wrong.items():
         kinds.setdefault(tuple(theirs.items()), []).append(worker)

@@ -47,7 +47,7 @@ class WorkerMemory:
         self._results: WeakSet[Result] = WeakSet()
 
     def limits(self) -> dict[str, int]:
-        """Return the bytes that each worker may use, by address."""
+        """Return the bytes that a function may use on each worker, by address."""
         return usable_memory(self._client.scheduler_info(n_workers=-1)["workers"])
 
     def submit(
@@ -159,7 +159,7 @@ def worker_memory(versions: str, plugins: Plugins, check: Callable[[], None]) ->
 
 
 def usable_memory(workers: Mapping[str, Mapping[str, Any]]) -> dict[str, int]:
-    """Return the bytes that one function at a time may use on each worker, given what the scheduler reports on them.
+    """Return the share of one thread in the usable memory of each worker, in bytes, given the scheduler's information.
 
     >>> usable_memory({"tcp://a": {"memory_limit": 1000, "nthreads": 2, "status": "running"}, "tcp://b": {}})
     {'tcp://a': 400}

@@ -14,8 +14,8 @@ class Metric:
     """A measure of predictions for one or several problems.
 
     The regularisation value is chosen by the primary metric of a problem, which is also the `error` of the tables,
-    unless the config names another metric. Every metric of the problem is evaluated on the test fold at the chosen
-    value, and is a separate column in `rows.csv`.
+    unless the config names another metric. Every metric of the problem that can be computed from the predictions is
+    evaluated on the test fold at the chosen value. Each metric is a separate column in `rows.csv`.
 
     Examples
     --------

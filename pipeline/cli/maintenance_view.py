@@ -37,7 +37,7 @@ def print_cleaning(console: Console, cleaning: Cleaning) -> None:
 
 
 def print_verification(console: Console, found: Verification) -> None:
-    """Print every problem that was found, and the command that repairs them."""
+    """Print all problems that were found, and the command that repairs them."""
     for finding in found.findings:
         print_line(console, str(finding))
     if not found.findings:

@@ -15,7 +15,7 @@ from kernel_pipeline.cluster.strict_model import did_you_mean
 from kernel_pipeline.config.parameter_models import Tagged, at_field
 from kernel_pipeline.config.strict_model import Name, StrictModel
 from kernel_pipeline.tasks.kernels.family import FAMILIES, Family, GramFamily
-from kernel_pipeline.tasks.kernels.guard import check_names_and_shifts, named_errors
+from kernel_pipeline.tasks.kernels.guard import check_declarations, named_errors
 from kernel_pipeline.tasks.kernels.precomputed import PrecomputedFamily
 from kernel_pipeline.tasks.parameters import ParameterError
 from kernel_pipeline.text import printable
@@ -106,7 +106,7 @@ class FamilyOrView(Tagged):
         with named_errors(kind):
             family = super().make(kind, model)
         if isinstance(family, GramFamily):
-            check_names_and_shifts(family)
+            check_declarations(family)
         own = {field.name for field in fields(kind)}
         keys = {key: getattr(model, key) for key in ViewKeys.model_fields if key not in own}
         given = {key: value for key, value in keys.items() if value is not None}

@@ -46,7 +46,8 @@ def alignment_statistics(
     X, y
         Samples and target. The columns of a DataFrame are available to `kernels` by name.
     kernels
-        Families of base kernels, as in a config. By default, seven Gaussians around the median heuristic.
+        Families of base kernels, as in a config. By default, seven Gaussian kernels whose gammas are powers of two
+        around that of the median heuristic.
     task
         "classification" or "regression"; with "auto", text and whole numbers (also as floats) in one column
         are classes.

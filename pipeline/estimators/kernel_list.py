@@ -56,7 +56,7 @@ def parse_families(
     Parameters
     ----------
     kernels
-        Families as in a config. If None, seven Gaussians around the median heuristic, if there are any features.
+        Families as in a config. If None, those of `default_families`, if there are any features.
     matrices
         Precomputed matrices by name, from `check_matrices`.
     """
@@ -79,7 +79,7 @@ def parse_families(
 
 
 def default_families(features: Floats) -> tuple[GramFamily, ...]:
-    """Return seven Gaussians around the median heuristic.
+    """Return seven Gaussian kernels, whose gammas are powers of two around that of the median heuristic.
 
     >>> kernel_names(default_families(np.array([[0.0], [1.0], [3.0], [3.0]])))[::6]
     ('gaussian(2^-6)', 'gaussian(2^0)')

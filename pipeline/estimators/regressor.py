@@ -26,7 +26,8 @@ class AlignedKernelRegressor(RegressorMixin, KernelEstimator):  # type: ignore[m
         Method that determines the weights, by name or as a table of a config, such as `{"method": "align", "q": 2.0}`.
     kernels : list of dict, default=None
         Families of base kernels, as in a config: `[{"family": "gaussian", "log2_gamma": [-5, 1]}]`. The key `columns`
-        restricts a family to columns, by name or number. By default, seven Gaussians around the median heuristic.
+        restricts a family to columns, by name or number. By default, seven Gaussian kernels whose gammas are powers of
+        two around that of the median heuristic.
     precomputed : dict of str to array, default=None
         Additional kernels: matrices over all samples, by name. The first column of X must then hold the row of each
         sample in the matrices; the other columns, if there are any, are features.

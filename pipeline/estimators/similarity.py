@@ -46,7 +46,8 @@ def kernel_similarity(
         .zarr file.
     kernel
         Family of the kernels, as in a config, with one kernel: `{"family": "gaussian", "gamma": "median"}`. By
-        default, the linear kernel. The median distance is that of 1,000 evenly spaced samples, as in a sweep.
+        default, the linear kernel. The median distance, or another data-dependent parameter, is that of 1,000 evenly
+        spaced samples.
     precomputed
         Additional kernels: symmetric matrices, (n, n), by name. Only blocks of them are read, so a `numpy.memmap`
         can be larger than memory.

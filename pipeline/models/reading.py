@@ -65,7 +65,7 @@ def _lines(path: Path) -> list[str]:
 
 
 def _dataset(model: FittedModel, path: Path) -> FileDataset:
-    """Return a dataset whose keys describe how to read the file; if the source is a file, they are its keys."""
+    """Return a dataset whose keys describe how to read the file; if the model's source is a file, its keys are used."""
     inner = path.with_suffix("") if path.suffix.lower() in COMPRESSED else path
     by_name = EXTENSIONS.get(inner.suffix.lower())
     source: DatasetBase = TypeAdapter(dict[str, Dataset]).validate_python({"source": model.facts.source})["source"]
@@ -80,6 +80,6 @@ def _dataset(model: FittedModel, path: Path) -> FileDataset:
 
 
 def _table_of(source: DatasetBase, path: Path) -> FileDataset:
-    """Return a dataset of files for a source of another kind, whose features are those of a table."""
+    """Return a `FileDataset` for a source of another kind, whose new rows are read like those of a table."""
     values = {"name": source.name, "task": source.task, "source": "file", "path": str(path), "format": DEFAULT_FORMAT}
     return FileDataset.model_validate({**values, "kernels": source.kernels})

@@ -138,7 +138,7 @@ _register(
 )
 _text("metric", "metric of the errors: rmse, misclassification or [fit] metric; for a score, the error is 1 - score")
 _text("status", "ok, or the reason why there is no result")
-_text("note", "what a user should know about the results")
+_text("note", "text of the note, about the data, the plan or the results")
 
 # Errors
 _number("error", ERROR_UNIT, "error on the test fold at the chosen regularisation value")
@@ -217,7 +217,7 @@ _register(
     "other_is_better",
     "integer",
     "",
-    "1 if the error of `other` is smaller by the paper's t-test at level 0.1, else 0; empty if the test is not defined",
+    "1 if the error of `other` is significantly smaller (the paper's t-test, level 0.1), else 0; empty if not defined",
     nullable=True,
 )
 

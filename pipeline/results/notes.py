@@ -1,4 +1,4 @@
-"""Make notes about results, such as values at grid edges, degenerate kernels and alignments by chance."""
+"""Create the notes about results, such as values at grid edges, degenerate kernels and alignments at chance level."""
 
 from collections.abc import Iterator, Mapping, Sequence
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 SUPERSCRIPTS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 POWER = re.compile(r"\^(-?\d+)")
 DIGITS = 3
-"""Decimals of a column whose largest number is at least 0.01 and less than 10; otherwise, significant digits of it."""
+"""Decimals if the largest number of a column is at least 0.01 and less than 10; else its significant digits."""
 MAX_DECIMALS = 6
 
 

@@ -1,8 +1,8 @@
 """Track which tasks of a graph can be taken, while others are taken, finish and fail.
 
-`graphlib` orders the tasks. It returns a task once all tasks that it needs are *taken*, not finished: the task can then
-be sent to the scheduler together with the futures of the unfinished ones. Tasks are identified by their number in the
-graph.
+A task is *taken* when the schedule returns it to be sent to Dask's scheduler. `graphlib` orders the tasks: it returns a
+task once all tasks that it needs are taken, not finished, so that the task can be sent together with the futures of the
+unfinished ones. Tasks are identified by their number in the graph.
 """
 
 from typing import Protocol

@@ -45,7 +45,7 @@ MAX_ATTEMPTS = 3
 
 
 class Run:
-    """One sweep in its directory, whose lock is held.
+    """The execution of a sweep in a directory, whose lock is held.
 
     Parameters
     ----------

@@ -116,7 +116,7 @@ class Execution:
 
     def _is_done(self) -> bool:
         """Return whether nothing is left to send, given that nothing is running."""
-        return bool(self._pool.known) and not self._retries and not self._spread
+        return bool(self._pool.known) and not self._retries.has_delayed and not self._spread
 
     def _submit(self) -> None:
         """Fill the window: batches that can run first, then those that wait for others."""

@@ -180,7 +180,7 @@ def arrays_root(root: Storage, sweep: SweepEntry | None) -> Storage:
 
 
 def own_arrays_root(root: Storage, sweep: SweepEntry | None) -> Storage:
-    """Return the storage of the arrays for writing. Outside the run directory it must have the mark of this run."""
+    """Return the storage of the arrays for writing. Outside the run directory, it must have the marker of this run."""
     arrays, run = arrays_root(root, sweep), sweep.run if sweep else ""
     if arrays is root:
         return root
@@ -192,7 +192,7 @@ def own_arrays_root(root: Storage, sweep: SweepEntry | None) -> Storage:
         found = f"{MARK} is {mark!r} there" if mark else f"there is no {MARK} there"
         raise RefusedError(
             f"{arrays} is not marked as belonging to the run in {root}: {found}, and the ledger has {run!r}. Arrays "
-            "of another run, or of an earlier version of this software that wrote no such file, are neither changed "
+            "of another run, or of an earlier version of this package that wrote no such file, are neither changed "
             "nor removed. Run the sweep again in another directory with --out, and remove these arrays yourself if "
             "they are not needed"
         )
@@ -255,8 +255,8 @@ def check_format(root: Storage) -> int:
     if not OLDEST_FORMAT <= version <= FORMAT:
         age = "a newer" if version > FORMAT else "an older"
         raise RefusedError(
-            f"{root} has format {version}, which {age} version of this software wrote; this version reads formats "
-            f"{OLDEST_FORMAT} to {FORMAT}. {'Update this software' if version > FORMAT else CHOOSE_DIRECTORY}"
+            f"{root} has format {version}, which {age} version of this package wrote; this version reads formats "
+            f"{OLDEST_FORMAT} to {FORMAT}. {'Update this package' if version > FORMAT else CHOOSE_DIRECTORY}"
         )
     return version
 

@@ -42,7 +42,7 @@ def unplanned_files(
         try:
             found = parse_metadata(content) if content is not None else None
         except ValueError as error:
-            mismatched[key] = f"does not describe an array of this program: {error}"
+            mismatched[key] = f"does not describe an array that this package writes: {error}"
             continue
         if found and array.matches(found):
             sizes[array.key] = found.chunk_bytes

@@ -57,7 +57,7 @@ def write_report(root: Storage, is_watched: bool = False) -> WrittenReport:
         content, is_complete = _build(manifest, REFRESH_S if is_watched else 0)
         if recorded and content_digest(content) != recorded:
             raise RefusedError(
-                f"{root}/{REPORT} is damaged, and was made by another version of this software or its libraries. "
+                f"{root}/{REPORT} is damaged, and was made by another version of this package or its libraries. "
                 f"`pipeline resume {quoted(root)}` writes all tables and the report again"
             )
         root.write(REPORT, content)

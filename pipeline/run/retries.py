@@ -73,7 +73,8 @@ class Retries:
         """Batches that run once more, one at a time."""
         self._later: list[tuple[float, TaskBatch]] = []
 
-    def __bool__(self) -> bool:
+    @property
+    def has_delayed(self) -> bool:
         """Return whether batches are to be retried after a delay; suspects and last attempts are retried without it."""
         return bool(self._later)
 

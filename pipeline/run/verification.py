@@ -89,7 +89,7 @@ def check(
     rerun
         Names of tasks that are to run again, even if the ledger records them as finished.
     any_version
-        Whether entries of other versions of this software are valid too. They are when a run is read, but not when it
+        Whether entries of other versions of this package are valid too. They are when a run is read, but not when it
         is resumed.
     """
     kept = {name: report for name, report in recorded.tasks.items() if name not in rerun}

@@ -50,7 +50,7 @@ class ReferenceTask(FinalFitTask):
             path = self.with_final_fit(found.path, split, final).in_units(split.unit)
         except NO_RESULT as error:
             return failed(error)
-        alignments = Alignments.of(found.train, found.test) if self.method.reads_features else None
+        alignments = Alignments.of(found.train_alignment, found.test_alignment) if self.method.reads_features else None
         return Output(
             digests=self.write_predictions(store, split, path), result=CellResult(path=path, alignments=alignments)
         )

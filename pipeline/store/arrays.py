@@ -144,7 +144,8 @@ class RunStore:
 
         The chunks are written one after the other, so that copies of only one of them are in memory.
         """
-        array, digests = self._writable(group, name), {}
+        array = self._writable(group, name)
+        digests: dict[str, str] = {}
         for chunk in np.ndindex(array.cdata_shape[1:]):
             part = tuple(
                 slice(size * index, size * (index + 1)) for size, index in zip(array.chunks[1:], chunk, strict=True)

@@ -70,7 +70,7 @@ class Family:
         raise TypeError(f"{type(self).__name__} computes no Gram matrices")
 
     def fitted_steps(self) -> tuple[str, ...]:
-        """Return the steps that are fitted to `Samples.reference`, such as `gamma = 'median'`; none by default.
+        """Return the data-dependent steps, such as `gamma = 'median'`, whose values `fitted` finds; none by default.
 
         With `fit_on = "train"`, the kernels of a family that has such steps are computed once per trial.
         """
@@ -117,9 +117,17 @@ class GramFamily(Family, ABC):
         """Return the constant that is subtracted from each kernel; 0 unless a subclass overrides this."""
         return (0.0,) * len(self.names())
 
+    def fitted(self, samples: Samples) -> Self:
+        """Return the family with data-dependent parameters replaced by their values for `samples.reference`.
+
+        A family without such parameters, such as one that is fitted already, must be returned unchanged. The kernels of
+        a fitted family do not depend on other samples, so that single rows of them can be computed.
+        """
+        return self
+
     @abstractmethod
     def prepare(self, samples: Samples) -> Fill:
-        """Return a function that computes blocks of `E = K - shift` for these samples."""
+        """Return a function that computes blocks of `E = K - shift` of this fitted family for these samples."""
 
     def check(self, samples: Samples, columns: Sequence[str]) -> None:
         """Raise an `UnsuitableFeaturesError` if the kernels are not defined for these samples.
@@ -132,7 +140,7 @@ class GramFamily(Family, ABC):
 
     @classmethod
     def prepare_together(cls, families: Sequence[Self], samples: Samples) -> FillEach:
-        """Prepare all families of this class that a dataset has; override this if they can share work."""
+        """Prepare all fitted families of this class that a dataset has; override this if they can share work."""
         fills = [family.prepare(samples) for family in families]
 
         def fill_each(rows: slice, columns: slice, outs: Sequence[Floats]) -> None:
@@ -239,7 +247,7 @@ def kernel_shifts(families: Sequence[GramFamily]) -> tuple[float, ...]:
 
 
 def prepare_families(families: Sequence[GramFamily], samples: Samples) -> Fill:
-    """Return a function that computes blocks of the kernels of all families, in their order.
+    """Fit all families to the samples, and return a function that computes blocks of their kernels, in their order.
 
     Families of the same class are computed together, regardless of their order.
     """

@@ -16,13 +16,6 @@ Evaluate = Callable[[Floats, Floats], None]
 class GeneratorFamily(GramFamily):
     """Base class of families that share one generator with all families of their class."""
 
-    def fitted(self, samples: Samples) -> Self:
-        """Return the family with data-dependent parameters replaced by their values for these samples.
-
-        A family without such parameters, such as one that is fitted already, must be returned unchanged.
-        """
-        return self
-
     @classmethod
     @abstractmethod
     def generator(cls, families: Sequence[Self], samples: Samples) -> Generate:
@@ -40,9 +33,8 @@ class GeneratorFamily(GramFamily):
     @classmethod
     def prepare_together(cls, families: Sequence[Self], samples: Samples) -> FillEach:
         """Return a function that computes blocks of all families from one block of the generator."""
-        fitted = [family.fitted(samples) for family in families]
-        generate = cls.generator(fitted, samples)
-        evaluators = [family.evaluator() for family in fitted]
+        generate = cls.generator(families, samples)
+        evaluators = [family.evaluator() for family in families]
 
         def fill_each(rows: slice, columns: slice, outs: Sequence[Floats]) -> None:
             block = generate(rows, columns)

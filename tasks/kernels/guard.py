@@ -47,11 +47,11 @@ def named_errors(kind: type[Any]) -> Iterator[None]:
 
 
 def prepare_checked(kind: type[GramFamily], families: Sequence[Any], samples: Samples) -> FillEach:
-    """Prepare families of one class; blocks of families that are not built in are checked."""
-    if is_built_in(kind):
-        return kind.prepare_together(families, samples)
+    """Fit and prepare families of one class; blocks of families that are not built in are checked."""
     with named_errors(kind):
-        fill_each = kind.prepare_together(families, samples)
+        fill_each = kind.prepare_together([family.fitted(samples) for family in families], samples)
+    if is_built_in(kind):
+        return fill_each
 
     def fill_checked(rows: slice, columns: slice, outs: Sequence[Floats]) -> None:
         for out in outs:
@@ -64,19 +64,26 @@ def prepare_checked(kind: type[GramFamily], families: Sequence[Any], samples: Sa
     return fill_checked
 
 
-def check_names_and_shifts(family: GramFamily) -> None:
-    """Check the names and shifts of a family that is not built in.
+def check_declarations(family: GramFamily) -> None:
+    """Check the names, shifts and fitted steps of a family that is not built in.
 
     Raises
     ------
     FamilyError
-        If there are no kernels, or a kernel does not have a name and a finite shift.
+        If there are no kernels, a kernel does not have a name and a finite shift, or no method fits the fitted steps.
     """
+    from kernel_pipeline.tasks.kernels.family import GramFamily
+
     kind = type(family)
     if is_built_in(kind):
         return
     with named_errors(kind):
-        names, shifts = list(family.names()), list(family.shifts())
+        names, shifts, steps = list(family.names()), list(family.shifts()), list(family.fitted_steps())
+    if steps and kind.fitted is GramFamily.fitted:
+        raise FamilyError(
+            f"{_describe(kind)}: fitted_steps() returns {steps!r}, so fitted(samples) must return the family with the "
+            "values of these steps for samples.reference; it is not defined"
+        )
     if not names or not all(isinstance(name, str) and name for name in names):
         raise FamilyError(f"{_describe(kind)}: names() must return one or more non-empty strings; got {names!r}")
     if len(shifts) != len(names) or not np.isfinite(np.array(shifts, dtype=np.float64)).all():

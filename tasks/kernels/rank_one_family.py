@@ -10,7 +10,7 @@ from kernel_pipeline.tasks.parameters import ParameterError, parameter
 @FAMILIES.register("rank-one")
 @dataclass(frozen=True)
 class RankOneFamily(ColumnFamily):
-    """Kernels v v' of single feature columns v: the columns of a table, or the counts of words in documents."""
+    """Kernels v v' of single feature columns v: the columns of a table, or the unigrams or bigrams of documents."""
 
     features: Literal["columns", "unigrams", "bigrams"] | tuple[Literal["unigrams", "bigrams"], ...] = parameter(
         "'columns' of a table; 'unigrams' (single words) or 'bigrams' (pairs of successive words) of documents, or a "
@@ -30,7 +30,9 @@ class RankOneFamily(ColumnFamily):
         if repeated := [kind for kind in kinds if kinds.count(kind) > 1]:
             raise ParameterError("features", f"{repeated[0]!r} is listed more than once")
         if self.features == "columns" and self.top is not None:
-            raise ParameterError("top", "applies to words only, since all columns of a table are used; remove this key")
+            raise ParameterError(
+                "top", "applies to unigrams and bigrams only, since all columns of a table are used; remove this key"
+            )
 
     def choice(self) -> ColumnChoice:
         """Return which columns become kernels."""

@@ -1,7 +1,7 @@
 """Views: kernel families on a group of feature columns."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
@@ -51,6 +51,11 @@ class View(GramFamily):
     def check(self, samples: Samples, columns: Sequence[str]) -> None:
         """Raise an `UnsuitableFeaturesError` if the kernels are not defined for the columns of the view."""
         self.family.check(self.samples(samples), self.column_names(columns))
+
+    def fitted(self, samples: Samples) -> Self:
+        """Return the view with its family fitted to the columns of the view."""
+        with named_errors(type(self.family)):
+            return replace(self, family=self.family.fitted(self.samples(samples)))
 
     def prepare(self, samples: Samples) -> Fill:
         """Return a function that computes blocks of the family on the columns of the view."""

@@ -25,7 +25,7 @@ BOUNDARY_FRACTION = 0.995
 
 @dataclass(frozen=True)
 class Machine:
-    """A linear classifier `Z w + intercept`, and the relative duality gap that certifies it."""
+    """A linear support vector machine `Z w + intercept`, and the relative duality gap that certifies it."""
 
     coefficients: Floats
     intercept: float
@@ -92,7 +92,10 @@ def fit_column_machine(columns: Floats, y: Floats, bounds: Floats) -> Machine:
 
 
 def _certified(signed: Floats, y: Floats, bounds: Floats, point: _Point) -> Machine:
-    """Return the machine of a point; its gap is to the dual point where `a` is scaled per class such that `y'a = 0`."""
+    """Return the machine of a point.
+
+    Its gap is computed with the dual point in which `a` is scaled per class so that `y'a = 0`.
+    """
     coefficients = signed.T @ point.a
     decisions = y * (signed @ coefficients)
     intercept = float(best_intercept(decisions, y, bounds))

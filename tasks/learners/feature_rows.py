@@ -1,14 +1,12 @@
 """Compute rows of a combined kernel from the features, or from precomputed base kernels, when they are needed."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from kernel_pipeline.tasks.arrays import Floats, Integers
 from kernel_pipeline.tasks.kernels.family import Blocks, GramFamily, Samples, prepare_families
-from kernel_pipeline.tasks.kernels.guard import is_built_in
-from kernel_pipeline.tasks.kernels.view import View
 from kernel_pipeline.tasks.statistics.sums import block_side
 
 
@@ -39,7 +37,7 @@ class FeatureRows:
     column_samples: Integers
 
     @property
-    def columns(self) -> int:
+    def n_columns(self) -> int:
         """Return the number of columns."""
         return len(self.column_samples)
 
@@ -49,31 +47,18 @@ class FeatureRows:
 
     def rows(self, indices: Integers) -> Floats:
         """Compute rows, (number of indices, columns)."""
-        chosen = _gathered(self.families, self.samples, self.row_samples[indices], self.column_samples)
-        fill = prepare_families(self.families, chosen)
+        chosen = np.concatenate([self.row_samples[indices], self.column_samples])
+        blocks = None if self.samples.blocks is None else _gathered_blocks(self.samples.blocks, chosen)
+        fill = prepare_families(self.families, Samples(self.samples.features[chosen], blocks=blocks))
         p, height = len(self.weights), len(indices)
-        found = np.empty((height, self.columns))
+        found = np.empty((height, self.n_columns))
         side = block_side(p)
         for rows in _spans(height, side):
-            for columns in _spans(self.columns, side):
+            for columns in _spans(self.n_columns, side):
                 block = np.empty((p, rows.stop - rows.start, columns.stop - columns.start))
                 fill(rows, slice(height + columns.start, height + columns.stop), block)
                 found[rows, columns] = (self.weights @ block.reshape(p, -1)).reshape(block.shape[1:])
         return found
-
-
-def _gathered(families: Sequence[GramFamily], samples: Samples, rows: Integers, columns: Integers) -> Samples:
-    """Return the samples of some rows, followed by those of some columns.
-
-    Families of other packages may fit parameters to samples, so the samples for fitting them are appended.
-    """
-    chosen, fitted_on = np.concatenate([rows, columns]), None
-    if not all(is_built_in(type(_without_view(family))) for family in families):
-        reference = np.arange(len(samples.features)) if samples.fitted_on is None else samples.fitted_on
-        fitted_on = len(chosen) + np.arange(len(reference))
-        chosen = np.concatenate([chosen, reference])
-    blocks = None if samples.blocks is None else _gathered_blocks(samples.blocks, chosen)
-    return Samples(samples.features[chosen], fitted_on, blocks)
 
 
 def _gathered_blocks(blocks: Blocks, chosen: Integers) -> Blocks:
@@ -98,10 +83,6 @@ def _runs(indices: Integers) -> list[slice]:
     """
     pieces = np.split(indices, np.flatnonzero(np.diff(indices) != 1) + 1)
     return [slice(int(piece[0]), int(piece[-1]) + 1) for piece in pieces]
-
-
-def _without_view(family: GramFamily) -> GramFamily:
-    return family.family if isinstance(family, View) else family
 
 
 def _spans(count: int, side: int) -> Iterator[slice]:

@@ -17,7 +17,8 @@ from kernel_pipeline.tasks.kernels.base_kernels import BaseKernels, Images
 MAX_STEPS = 60
 # Maximum step length, as a fraction of the distance to the boundary.
 BOUNDARY_FRACTION = 0.995
-# A step is shortened if, owing to curvature, it increases the distance from the optimum by more than this factor.
+# A step is halved while, owing to curvature, it increases the distance from the optimum by more than MAX_GROWTH, and
+# its length is above MIN_STEP_LENGTH.
 MAX_GROWTH, MIN_STEP_LENGTH = 3.0, 1e-3
 # If the smallest margin is above this value, the classifier is scaled so that the margin becomes one.
 MIN_SCALED_MARGIN = 0.99

@@ -24,8 +24,8 @@ from kernel_pipeline.tasks.learners.ridge_cost import (
 
 # Relative residual up to which a solution is accepted, and at which conjugate gradients stop.
 MAX_RESIDUAL, RESIDUAL = 1e-6, 1e-7
-# Relative residual at which Lanczos iterations for smaller ridges stop. It is smaller, since a residual r changes
-# predictions by up to `sqrt(K(x, x)) |r| / (2 sqrt(l))`.
+# Relative residual at which Lanczos iterations for smaller ridges stop. It is smaller than `RESIDUAL`, since a residual
+# r changes predictions by up to `sqrt(K(x, x)) |r| / (2 sqrt(l))`.
 SMALL_RIDGE_RESIDUAL = 1e-8
 # The limit on steps is `STEPS_RATIO` times the expected number, but at least `MIN_STEPS` and at most `MAX_STEPS`.
 STEPS_RATIO, MIN_STEPS, MAX_STEPS = 2.5, 20, 500
@@ -138,7 +138,7 @@ class _Systems:
     solutions: Floats
 
     def solve_large(self, indices: Integers, approximation: LowRankApproximation) -> None:
-        """Solve for some ridges with a preconditioner of low rank."""
+        """Solve for the ridges with the given indices, with a preconditioner of low rank."""
         if not len(indices):
             return
         n, ridges = self.operator.size, self.ridges[indices]
@@ -154,7 +154,7 @@ class _Systems:
             self.solutions[:, outputs[:, None], indices] = state.solutions.reshape(n, len(outputs), len(ridges))
 
     def solve_group(self, indices: Integers) -> None:
-        """Solve for some ridges with one factorisation; the solutions for ridges that are too small are NaN."""
+        """Solve for the ridges with the given indices, with one factorisation; NaN for ridges that are too small."""
         factorised_ridge, solve = 0.0, None
         while solve is None and len(indices):
             ridges = np.maximum(self.ridges[indices], MIN_RIDGE)
@@ -184,7 +184,7 @@ class _Systems:
                 self.solutions[:, outputs, one[0]] = np.nan if solve is None else found + solve(rest)
 
     def images(self, indices: Integers) -> Floats:
-        """Return the products of the kernel and the solutions for some ridges, (n, outputs, ridges)."""
+        """Return the products of the kernel and the solutions for the given ridges, (n, outputs, ridges)."""
         n, outputs = self.target.shape
         found = np.empty((n, outputs, len(indices)))
         for chosen in _batches(outputs, self.operator.size // (BLOCK_RATIO * len(indices))):

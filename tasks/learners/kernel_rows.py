@@ -13,7 +13,7 @@ class KernelRows(Protocol):
     """The kernel of training samples against all of them, or against the part of them that a worker holds."""
 
     @property
-    def columns(self) -> int:
+    def n_columns(self) -> int:
         """Return the number of samples against which rows are computed."""
 
     def rows(self, indices: Integers) -> Floats:
@@ -39,7 +39,7 @@ class SquareRows:
     chosen: Integers | None = None
 
     @property
-    def columns(self) -> int:
+    def n_columns(self) -> int:
         """Return the number of samples."""
         return len(self.kernel) if self.chosen is None else len(self.chosen)
 
@@ -67,16 +67,16 @@ class CachedRows:
 
     def __init__(self, source: KernelRows, max_bytes: int) -> None:
         self._source, self._max_bytes = source, max_bytes
-        self.capacity = max(1, max_bytes // (FLOAT_BYTES * source.columns))
+        self.capacity = max(1, max_bytes // (FLOAT_BYTES * source.n_columns))
         self._slots: OrderedDict[int, int] = OrderedDict()  # by sample, from the least to the most recently used
-        self._kept: Floats = np.empty((self.capacity, source.columns))  # pages are allocated when rows are written
+        self._kept: Floats = np.empty((self.capacity, source.n_columns))  # pages are allocated when rows are written
         self.computed = 0
         """Number of rows that were computed."""
 
     @property
-    def columns(self) -> int:
+    def n_columns(self) -> int:
         """Return the number of columns of the source."""
-        return self._source.columns
+        return self._source.n_columns
 
     def only(self, samples: Integers) -> "CachedRows":
         """Return the kernel of some of the samples, with a cache of its own."""
@@ -84,7 +84,7 @@ class CachedRows:
 
     def rows(self, indices: Integers) -> Floats:
         """Return rows from the cache, after computing those that are missing."""
-        found = np.empty((len(indices), self.columns))
+        found = np.empty((len(indices), self.n_columns))
         missing: dict[int, int] = {}
         for place, index in enumerate(indices.tolist()):
             if index in self._slots:

@@ -31,7 +31,8 @@ FIRST_SET = 300
 # A kernel joins the working set if its form is above this fraction of the largest one in it; a kernel whose form is
 # below, and whose weight is negligible, leaves it.
 MIN_RELATIVE_FORM = 0.8
-# Thresholds, relative to the largest weight, for setting weights to zero: those of an interior point are never zero.
+# Thresholds, relative to the largest weight, below which weights are set to zero: the weights of an interior point are
+# never exactly zero.
 NEGLIGIBLE = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
 MAX_ROUNDS = 50
 

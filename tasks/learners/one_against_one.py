@@ -24,7 +24,7 @@ def class_pairs(target: Floats) -> list[Pair]:
     Parameters
     ----------
     target
-        Labels -1 and +1, (n, 1), or one column of zeros and ones per class, (n, C).
+        Labels -1 and +1, (n, 1), or one column of zeros and ones per class, (n, classes).
 
     Raises
     ------

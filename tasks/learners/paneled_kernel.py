@@ -1,7 +1,7 @@
 """Solve systems with a kernel in panels, of which only a few are in the memory of this process at a time.
 
-`Panels` is the interface to what holds the panels. `StoredPanels` holds them in this process, in memory or in a file;
-another implementation can hold them in other processes, and call the functions of `panel_steps` there.
+`Panels` is the interface of objects that hold panels. `StoredPanels` holds them in this process, in memory or in a
+file; another implementation can hold them in other processes, and call the functions of `panel_steps` there.
 """
 
 from collections.abc import Callable, Iterator, Sequence

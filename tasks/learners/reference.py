@@ -22,8 +22,8 @@ class ReferenceFit:
     """Result of a reference method: its path, and the alignments of its kernel, if it has one."""
 
     path: PathResult
-    train: Estimates = UNDEFINED
-    test: Estimates = UNDEFINED
+    train_alignment: Estimates = UNDEFINED
+    test_alignment: Estimates = UNDEFINED
 
 
 class ReferenceMethod(Method):

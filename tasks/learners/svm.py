@@ -59,7 +59,7 @@ def fit_pair_machines(
         Kernel of the training samples, (n, n).
     target
         Labels -1 and +1 of the training samples, (n, 1), both of which must occur; or one column of zeros and ones per
-        class, (n, C), all of which must occur.
+        class, (n, classes), all of which must occur.
     class_weight
         "balanced" multiplies `C` of each class by `n / (n_classes * n_samples_of_class)`, as in scikit-learn.
 

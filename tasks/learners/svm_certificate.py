@@ -11,7 +11,7 @@ from kernel_pipeline.tasks.errors import NotSolvedError
 
 # Largest relative duality gap of a fit that can be selected.
 MAX_GAP = 1e-3
-# A gap that is more negative than this is not due to rounding: the kernel is indefinite.
+# A gap below minus this value is not due to rounding: the kernel is indefinite.
 ROUNDING = 1e-9
 # Slopes of the sum of losses count as zero up to this fraction of the sum of the bounds.
 FLAT_SLOPE = 1e-9

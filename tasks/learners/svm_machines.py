@@ -18,7 +18,7 @@ BYTES_PER_PAIR = 16
 
 @dataclass(frozen=True)
 class SvmMachines:
-    """Fitted machines of all pairs of classes and all values of C."""
+    """Fitted support vector machines ("machines" for short) of all pairs of classes and all values of C."""
 
     coefficients: Floats
     """Coefficients of the training samples, (n, pairs, values)."""
@@ -33,7 +33,7 @@ class SvmMachines:
 
     @property
     def support(self) -> Integers:
-        """Return the training samples with a coefficient in some machine."""
+        """Return the training samples with a nonzero coefficient in at least one machine."""
         return np.flatnonzero(self.coefficients.any(axis=(1, 2)))
 
     def only(self, samples: Integers) -> "SvmMachines":
@@ -62,7 +62,7 @@ class SvmMachines:
 
         Returns
         -------
-        (q, 1, values) or (q, C, values)
+        (q, label columns, values)
             For two classes, decision values; for more, 1 in the column of the predicted class and 0 elsewhere. NaN for
             values whose gap is above `MAX_GAP`.
         """
@@ -100,7 +100,7 @@ def fit_svm(
     kernel
         Kernel of the training samples.
     target
-        Labels -1 and +1 of the training samples, (n, 1), or one column of zeros and ones per class, (n, C).
+        Labels -1 and +1 of the training samples, (n, 1), or one column of zeros and ones per class, (n, classes).
     costs
         Values of C, from the smallest to the largest.
     class_weight

@@ -35,7 +35,7 @@ class TrialKernel:
 
     @classmethod
     def of_centered(cls, centered: Floats, train: Integers, held_out: Integers) -> "TrialKernel":
-        """Return the kernel of a trial, given the centered kernel of all against the training samples, (m, n)."""
+        """Return the kernel of a trial, given the centered kernel of all samples against those of training, (m, n)."""
         columns = np.arange(len(train))
         return cls(np.ascontiguousarray(centered[train]), lambda: _row_blocks(centered, held_out, columns))
 

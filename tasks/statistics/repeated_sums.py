@@ -79,7 +79,7 @@ class PermutedSums:
 
     orders: Integers
     """Permutations of the samples within folds, (N, m)."""
-    blocks: Sequence[Sequence[int]]
+    label_blocks: Sequence[Sequence[int]]
     """Label columns of each problem."""
     products: Floats
     """y' E_k y over pairs of folds, summed over the columns of a block, (problems, N, F, F, p)."""
@@ -97,7 +97,7 @@ class PermutedSums:
             for start in range(0, len(self.orders), size):
                 part = slice(start, start + size)
                 row_order, column_order = self.orders[part, rows][:, chosen], self.orders[part, columns]
-                for problem, column in ((p, c) for p, block in enumerate(self.blocks) for c in block):
+                for problem, column in ((p, c) for p, block in enumerate(self.label_blocks) for c in block):
                     found = (labels[row_order, column] @ slab).reshape(-1, width, kernels)
                     found *= labels[column_order, column][:, :, None]
                     self.products[problem, part, number] += indicator @ found

@@ -20,7 +20,7 @@ MAX_ROUNDS = 100
 # Limit on the number of exchanges, far above what problems need; it ends cycles that rounding errors may cause.
 EXCHANGES_PER_KERNEL = 3
 
-# Function that returns M of some kernels.
+# Function that returns M of the given kernels, (number of kernels, number of kernels).
 Products = Callable[[Integers], Floats]
 # Function that returns M v of all kernels.
 Pricing = Callable[[Floats], Floats]
@@ -34,7 +34,7 @@ def solve_by_columns(a: Floats, products: Products, pricing: Pricing) -> tuple[F
     a
         Products of the kernels with the labels, (p,), not negative; kernels with 0 are left out.
     products
-        Function that returns M of some kernels.
+        Function that returns M of the kernels with the given indices.
     pricing
         Function that returns `Mv` of all kernels.
     """

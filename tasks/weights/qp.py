@@ -14,7 +14,8 @@ from kernel_pipeline.tasks.weights.linear_system import solve_least_norm
 TOLERANCE = 1e-9
 # For kernels scaled to norm one, weights below this fraction of the largest one are zero up to the accuracy of OSQP.
 NEGLIGIBLE = 1e-7
-# Each round adds one kernel, and removes those whose weights reach 0; typical problems need a few rounds.
+# Limit on the number of rounds of the active-set method, per kernel. Each round adds one kernel, and removes those
+# whose weights reach 0; typical problems need a few rounds.
 ROUNDS_PER_KERNEL = 3
 
 

@@ -1,4 +1,4 @@
-"""Config, environment and ledger of a directory: damaged, lost, or written by another version of this software."""
+"""Config, environment and ledger of a directory: damaged, lost, or written by another version of this package."""
 
 import json
 import shutil
@@ -205,7 +205,7 @@ def make_newer(root: Path) -> None:
 
 def test_a_directory_of_a_newer_format_is_refused_with_a_clear_message(unpacked: Path) -> None:
     make_newer(unpacked)
-    assert_refused(unpacked, "has format 99, which a newer version of this software wrote", "Update this software")
+    assert_refused(unpacked, "has format 99, which a newer version of this package wrote", "Update this package")
     listed = command("runs", unpacked.parent)
     assert listed.exit_code == 0
     assert "has format 99" in listed.output

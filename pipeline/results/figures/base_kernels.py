@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Image
 
 MAX_KERNELS_IN_ORDER = 20
-"""Largest number of kernels whose points are connected and labelled."""
+"""Largest number of kernels whose points are connected by a line, with the names of the first and the last kernel."""
 SERIES: tuple[tuple[str, str, dict[str, Any]], ...] = (
     ("alignment_train", "centered", {"color": BLUE, "marker": "o"}),
     ("uncentered_alignment_train", "uncentered", {"color": ORANGE, "marker": "^"}),

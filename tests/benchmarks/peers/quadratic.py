@@ -83,10 +83,10 @@ def score(data: Arrays, answer: Arrays) -> Mapping[str, float]:
 
 
 def problems(given: Program, from_columns: Program) -> tuple[Problem, ...]:
-    """Return the problems of a solver: with M and a given, and with columns of which M and a are computed."""
+    """Return the problems of a solver: with given `M` and `a`, and with columns from which they are computed."""
     return (
         Problem(
-            title="QP of `alignf`, M and a given",
+            title="QP of `alignf`, given `M` and `a`",
             sizes=GIVEN_SIZES,
             data=given_data,
             score=score,

@@ -39,7 +39,8 @@ def test_grids_and_families_of_one_value() -> None:
         (
             3,
             [{"family": "rank-one", "top": 5}],
-            "(made).kernels[0].top: applies to words only, since all columns of a table are used; remove this key",
+            "(made).kernels[0].top: applies to unigrams and bigrams only, since all columns of a table are used; "
+            "remove this key",
         ),
         (
             4,

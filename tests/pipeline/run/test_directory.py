@@ -81,7 +81,7 @@ def test_config_and_environment_are_restored_from_the_ledger(
 
 
 @pytest.mark.parametrize(
-    ("version", "words"), [(1, "an older version .* --out"), (FORMAT + 1, "a newer version .* Update this software")]
+    ("version", "words"), [(1, "an older version .* --out"), (FORMAT + 1, "a newer version .* Update this package")]
 )
 def test_a_directory_of_another_format_is_refused(version: int, words: str, plan: Plan, tmp_path: Path) -> None:
     begin(tmp_path, plan)

@@ -75,7 +75,7 @@ def test_the_list_shows_the_state_of_every_run(finished: tuple[Path, Plan], tmp_
     lines = {name: line.rsplit(maxsplit=4)[0] for name, line in listed_runs(tmp_path).items()}
     assert lines.pop("damaged").endswith("line 1 is not a ledger line: another program changed the file")
     assert lines.pop("newer").endswith(
-        f"has format 9, which a newer version of this software wrote; this version reads formats 2 to {FORMAT}"
+        f"has format 9, which a newer version of this package wrote; this version reads formats 2 to {FORMAT}"
     )
     assert lines == {
         "begun": "unfinished, 0 tasks are done",

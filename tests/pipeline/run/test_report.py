@@ -66,7 +66,7 @@ def test_a_report_that_other_libraries_would_draw_differently_is_not_replaced(
 ) -> None:
     report(root).unlink()
     monkeypatch.setattr(reports, "_build", lambda manifest, refresh_s: (b"other", True))
-    with pytest.raises(RefusedError, match="another version of this software or its libraries"):
+    with pytest.raises(RefusedError, match="another version of this package or its libraries"):
         write_report(LocalStorage(root))
     assert not report(root).exists()
 

@@ -90,5 +90,5 @@ def test_built_in_families_are_in_the_same_order_for_any_order_of_imports() -> N
 def test_a_column_family_states_which_columns_it_uses() -> None:
     assert RankOneFamily().choice() == ColumnChoice(("columns",), None)
     assert RankOneFamily("bigrams", 10).choice() == ColumnChoice(("bigrams",), 10)
-    with pytest.raises(ParameterError, match=r"^top: applies to words only"):
+    with pytest.raises(ParameterError, match=r"^top: applies to unigrams and bigrams only"):
         RankOneFamily("columns", 10)

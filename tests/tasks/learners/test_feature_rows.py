@@ -38,7 +38,7 @@ def test_gaussians_against_a_dense_reference() -> None:
     rows = FeatureRows(families, samples, weights, TRAIN, TRAIN)
     expected = np.tensordot(weights, (gaussians(x, (-2, 0)) - 1.0).astype(np.float64), axes=1)
     chosen = np.array([70, 3, 0, 104])
-    assert rows.columns == len(TRAIN)
+    assert rows.n_columns == len(TRAIN)
     np.testing.assert_allclose(rows.rows(chosen), expected[np.ix_(TRAIN[chosen], TRAIN)], rtol=1e-12, atol=1e-14)
 
 
@@ -97,11 +97,17 @@ def test_precomputed_kernels_are_read_by_runs() -> None:
 class FittedFamily(GramFamily):
     """A family of another package, which scales the features by their means over the samples that it is fitted to."""
 
+    means: tuple[float, ...] | None = None
+
     def names(self) -> tuple[str, ...]:
         return ("fitted",)
 
+    def fitted(self, samples: Samples) -> "FittedFamily":
+        return self if self.means else replace(self, means=tuple(samples.reference.mean(axis=0)))
+
     def prepare(self, samples: Samples) -> Fill:
-        x = samples.features / samples.reference.mean(axis=0)
+        assert self.means is not None, "only fitted families are prepared"
+        x = samples.features / np.array(self.means)
 
         def fill(rows: slice, columns: slice, out: Floats) -> None:
             np.matmul(x[rows], x[columns].T, out=out[0])

@@ -28,7 +28,7 @@ def square() -> Floats:
 def test_rows_of_chosen_samples(square: Floats) -> None:
     chosen = np.array([3, 11, 4, 19])
     rows = SquareRows(square).only(chosen)
-    assert rows.columns == 4
+    assert rows.n_columns == 4
     np.testing.assert_array_equal(rows.rows(np.array([2, 0])), square[[4, 3]][:, chosen])
     inner = rows.only(np.array([1, 3]))
     np.testing.assert_array_equal(inner.rows(np.array([1])), square[np.ix_([19], [11, 19])])
@@ -38,7 +38,7 @@ def test_rows_of_chosen_samples(square: Floats) -> None:
 def test_rows_are_computed_once_while_they_are_kept(square: Floats) -> None:
     source = CountedRows(square)
     cache = CachedRows(source, max_bytes=5 * 20 * 8)
-    assert (cache.capacity, cache.columns) == (5, 20)
+    assert (cache.capacity, cache.n_columns) == (5, 20)
     for wanted in ([1, 2, 3], [3, 1, 4], [2, 4]):
         np.testing.assert_array_equal(cache.rows(np.array(wanted)), square[wanted])
     assert source.computed == [1, 2, 3, 4]

@@ -50,7 +50,7 @@ def test_majority_is_that_of_a_dummy_classifier(classes: int) -> None:
     assert fit.path.validation_errors == pytest.approx([1 - dummy.score(target[40:60], labels[40:60])])
     assert fit.path.metrics["balanced_error"] == pytest.approx(1 - 1 / classes)
     assert fit.path.majority_only
-    assert np.isnan(fit.train.biased)
+    assert np.isnan(fit.train_alignment.biased)
 
 
 def test_of_equally_frequent_classes_the_first_or_positive_one_is_predicted() -> None:
@@ -72,7 +72,7 @@ def test_linear_regression_is_ridge_on_scaled_features(columns: int, sparse: boo
     for errors, samples in ((fit.path.validation_errors, split.validation), (fit.path.test_errors, split.test)):
         expected = [np.sqrt(np.mean((m.predict(centered[samples]) - target[samples, 0]) ** 2)) for m in models]
         assert errors == pytest.approx(expected, rel=1e-6)
-    for found, samples in ((fit.train, split.train), (fit.test, split.test)):
+    for found, samples in ((fit.train_alignment, split.train), (fit.test_alignment, split.test)):
         kernel, y = centered[samples] @ centered[samples].T, target[samples]
         assert found.biased == pytest.approx(centered_alignment(kernel, y @ y.T))
 
