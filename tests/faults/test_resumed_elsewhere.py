@@ -197,7 +197,7 @@ def test_stop_request_without_remaining_tasks_still_writes_the_tables(
     root = shutil.copytree(undisturbed, tmp_path / "run")
     rewrite_ledger(root, lambda name: name not in (LAST, "tables"))
     shutil.rmtree(root / "results")
-    opened = SimpleNamespace(workers=1, dashboard="", client=SimpleNamespace(scheduler=None), is_external=False)
+    opened = SimpleNamespace(max_workers=1, dashboard="", client=SimpleNamespace(scheduler=None), is_external=False)
     monkeypatch.setattr("kernel_pipeline.run.options.open_cluster", lambda *_: nullcontext(opened))
     monkeypatch.setattr("kernel_pipeline.run.options.warm_up", lambda *_: None)
     monkeypatch.setattr("kernel_pipeline.run.executor.Execution", InterruptedExecution)
