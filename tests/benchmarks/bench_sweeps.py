@@ -1,6 +1,6 @@
 """Compare the pipeline with a plain script, including their start-up, in one run on one machine.
 
-    python -m tests.benchmarks.bench_sweeps SWEEP --data-dir DIR [--repeats 3]
+    python -m tests.benchmarks.bench_sweeps SWEEP --data-dir DIR [--repeats 3] [--gram recompute]
 
 Prints the seconds of both, their ratio, and the largest difference of a mean error. Sweeps: `gaussian` (the two-stage
 methods of paper-gaussian), `kinematics` (4,000 rows), `books` (4,000 rank-one kernels).
@@ -42,6 +42,9 @@ def main() -> None:
     parser.add_argument("sweep", choices=SWEEPS)
     parser.add_argument("--data-dir", required=True)
     parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument(
+        "--gram", default="auto", choices=["auto", "recompute"], help="whether Gram matrices are stored"
+    )
     arguments = parser.parse_args()
     environment = os.environ | {"PYTHONPATH": str(HERE.parents[1])}
     run, (script, *script_arguments) = SWEEPS[arguments.sweep]
@@ -52,6 +55,7 @@ def main() -> None:
         seconds["plain script"].append(taken)
         with tempfile.TemporaryDirectory() as folder:
             options = ["--data-dir", arguments.data_dir, "--out", f"{folder}/run"]
+            options += ["--set", f'storage.gram="{arguments.gram}"']
             command = [sys.executable, "-c", "from kernel_pipeline.cli.main import main; main()", "run", *run, *options]
             seconds["pipeline"].append(timed(command, environment)[0])
             with Path(folder, "run/results/summary.csv").open() as file:
