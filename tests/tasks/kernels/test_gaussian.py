@@ -108,7 +108,7 @@ def test_the_median_heuristic(rows: int) -> None:
     family = GaussianFamily(gamma=("median", 0.5))
     np.testing.assert_allclose(family.fitted(Samples(features)).gammas(), [gamma, 0.5], rtol=1e-12)
     out = np.empty((2, 2, rows))
-    family.prepare(Samples(features))(slice(0, 2), slice(0, rows), out)
+    prepare_families([family], Samples(features))(slice(0, 2), slice(0, rows), out)
     np.testing.assert_allclose(out[0] + 1, rbf_kernel(features[:2], features, gamma), rtol=0, atol=1e-13)
     assert family.names() == ("gaussian(median)", "gaussian(0.5)")
 
