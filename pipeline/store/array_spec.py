@@ -31,7 +31,7 @@ Dimension = Literal[
 ]
 
 # Maximum number of samples of a chunk of the sums of tiles, of which several copies exist while it is written.
-SAMPLES_PER_BLOCK = 8192
+SAMPLES_PER_BLOCK = 4096
 
 
 class FamilyKind(Enum):
