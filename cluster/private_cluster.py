@@ -24,12 +24,13 @@ class PrivateCluster(LocalCluster):
 
     def __init__(self, **options: Any) -> None:
         self._timeout = LIMITED_START_TIMEOUT_S if tight_limits() else START_TIMEOUT_S
+        self._others = _children()
         try:
             super().__init__(**options)  # type: ignore[no-untyped-call]
             assert self.scheduler is not None
             self.sync(self.scheduler.listen, "inproc://")
         except (RuntimeError, OSError, MemoryError) as error:  # a timeout is an OSError too
-            _kill_workers()
+            self._kill_workers()
             self.status = Status.closed  # no process is left that could answer a request to close
             raise _start_error(error) from error
         finally:
@@ -50,18 +51,22 @@ class PrivateCluster(LocalCluster):
         """Kill the workers, even while they run tasks; they ignore Ctrl-C and SIGTERM."""
         for nanny in list(self.workers.values()):
             nanny.close_gracefully()  # so that it does not restart the worker
-        _kill_workers()
+        self._kill_workers()
+
+    def _kill_workers(self) -> None:
+        """Kill all workers, including those that were never connected, but no processes that the user had started."""
+        for pid in _children() - self._others:
+            with suppress(OSError):
+                os.kill(pid, signal.SIGKILL)
 
 
-def _kill_workers() -> None:
-    """Kill all processes that multiprocessing has started here, including workers that were never connected."""
+def _children() -> set[int]:
+    """Return the processes that multiprocessing has started here, directly or through its fork server."""
     server = getattr(forkserver, "_forkserver", None)
-    pids = {child.pid for child in multiprocessing.active_children()}
+    pids = {child.pid for child in multiprocessing.active_children() if child.pid}
     with suppress(psutil.Error):
         pids |= {child.pid for child in psutil.Process((server and server._forkserver_pid) or 0).children()}
-    for pid in filter(None, pids):
-        with suppress(OSError):
-            os.kill(pid, signal.SIGKILL)
+    return pids
 
 
 def _start_error(error: BaseException) -> ClusterError:
