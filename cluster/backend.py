@@ -68,8 +68,6 @@ class Backend(Generic[P]):
     """Whether Dask pauses a worker that uses most of its memory."""
     IS_LOCAL: ClassVar[bool] = False
     """Whether all workers run on this machine."""
-    CAN_SUBMIT: ClassVar[bool] = False
-    """Whether `pipeline submit` can run the driver as a job of this backend."""
 
     def __init__(self, profile: P) -> None:
         self.profile = profile

@@ -5,7 +5,6 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-from kernel_pipeline.cluster.backend import backend_names, find_backend
 from kernel_pipeline.cluster.errors import ClusterError, ProfileError, SubmitTimeoutError
 from kernel_pipeline.cluster.jobqueue import check_path
 from kernel_pipeline.cluster.profile import Profile
@@ -71,18 +70,17 @@ def driver_script(profile: Profile, command: Sequence[str], logs: Path, name: st
 
 
 def check(profile: Profile) -> None:
-    """Check that the backend of a profile supports `pipeline submit`.
+    """Check that `pipeline submit` supports the profile.
 
     Raises
     ------
     ProfileError
         If it does not.
     """
-    if not profile.implementation.CAN_SUBMIT:
-        able = ", ".join(f"--cluster {name}" for name in backend_names() if find_backend(name).CAN_SUBMIT)
+    if not isinstance(profile, SlurmProfile):
         raise ProfileError(
-            f"`pipeline submit` works with Slurm only ({able}); for {profile.backend!r}, put `pipeline run` into a job "
-            "script of your own"
+            f"`pipeline submit` works with Slurm only (--cluster slurm); for {profile.backend!r}, put `pipeline run` "
+            "into a job script of your own"
         )
 
 

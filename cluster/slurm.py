@@ -29,7 +29,6 @@ class Slurm(TimedJobQueue[SlurmProfile]):
     """Workers in Slurm jobs."""
 
     PROFILE = SlurmProfile
-    CAN_SUBMIT = True
     TITLE = "Slurm"
     CLUSTER_CLASS = "SLURMCluster"
     LIST_JOBS = ("squeue", "--me", "--noheader", "--format=%A %T %r")

@@ -7,7 +7,8 @@ Examples
 >>> run.summary  # doctest: +SKIP
 
 The names below are the public API. They are imported when they are first used, so that `import kernel_pipeline` is
-fast. All other modules may change at any time.
+fast. Extensions also import `kernel_pipeline.events`, and the base classes and registries that CONTRIBUTING.md
+lists. All other modules may change at any time.
 """
 
 from importlib import import_module

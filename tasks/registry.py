@@ -76,10 +76,14 @@ class Registry(Mapping[str, T]):
         def add(entry: T) -> T:
             if self._entries.get(name, entry) is not entry:
                 raise ValueError(f"there is already a {self.kind} {name!r}")
+            self.check(name, entry)
             self._entries[name] = entry
             return entry
 
         return add
+
+    def check(self, name: str, entry: T) -> None:
+        """Raise a `ValueError` if an entry cannot be registered under a name; override this to restrict entries."""
 
     def unregister(self, name: str) -> None:
         """Remove an entry, for example one that a test has registered."""
@@ -141,14 +145,17 @@ class Registry(Mapping[str, T]):
 class NamedRegistry(Registry[N]):
     """Registry of entries that have a name, which must be an identifier, since files or columns are named after it."""
 
+    def check(self, name: str, entry: N) -> None:
+        """Raise a `ValueError` if the name is not an identifier."""
+        if not name.isidentifier():
+            raise ValueError(f"the name of a {self.kind} must be an identifier; got {name!r}")
+
     def add(self, entry: N) -> N:
         """Add an entry under its own name.
 
         Raises
         ------
         ValueError
-            If the name is taken or is not an identifier.
+            If the name is taken, or the entry cannot be registered.
         """
-        if not entry.name.isidentifier():
-            raise ValueError(f"the name of a {self.kind} must be an identifier; got {entry.name!r}")
         return self.register(entry.name)(entry)

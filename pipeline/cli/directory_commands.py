@@ -14,6 +14,7 @@ from kernel_pipeline.cli.options import (
     stored_data_option,
     take_profile,
 )
+from kernel_pipeline.cli.stopping import end_process
 
 if TYPE_CHECKING:
     from kernel_pipeline.store.storage import Storage
@@ -84,7 +85,7 @@ def verify(directory: "Storage", repair: bool, data_dir: Path | None, **running:
 
     view = RunView(console())
     restore_run(directory, [view])
-    result = repair_run(directory, data_dir, Options(profile, **running, owns_process=True), [view])
+    result = repair_run(directory, data_dir, Options(profile, **running, end_process=end_process), [view])
     print_repair(console(), result)
     sys.exit(result.exit_code)
 

@@ -28,10 +28,10 @@ from kernel_pipeline.cli.options import (
 )
 from kernel_pipeline.cli.output import tolerant_output
 from kernel_pipeline.cli.similarity_command import similarity
+from kernel_pipeline.cli.stopping import EXIT_CODE, STOPPED, end_process
 from kernel_pipeline.cluster.errors import ClusterError, LimitError
 from kernel_pipeline.cluster.limits import suspected_limits
 from kernel_pipeline.errors import InterruptedRunError, PipelineError, StorageError
-from kernel_pipeline.run.interrupt import EXIT_CODE, STOPPED
 from kernel_pipeline.text import printable
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ def run(
     from kernel_pipeline.run.sweeps import run_sweep
 
     running |= {"accept_changes": accept_changes, "skip_too_large": skip_too_large}
-    options = Options(profile, **running, owns_process=True)
+    options = Options(profile, **running, end_process=end_process)
     view = RunView(console(), config or "default")
     _finish(run_sweep(parsed, data_folder(data_dir, folder), out, options, [view]))
 
@@ -184,7 +184,7 @@ def resume(directory: "Storage", data_dir: Path | None, **running: Any) -> None:
     from kernel_pipeline.run.options import Options
     from kernel_pipeline.run.sweeps import resume_sweep
 
-    options = Options(profile, **running, owns_process=True)
+    options = Options(profile, **running, end_process=end_process)
     _finish(resume_sweep(directory, data_dir, options, [RunView(console())]))
 
 

@@ -1,9 +1,10 @@
 """Define a cell that is to be planned. Its tasks depend on the kinds of its method and of its base kernels."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from kernel_pipeline.config.fit import Fit
+from kernel_pipeline.stages.fitted import TrainingFolds
 from kernel_pipeline.stages.samples import Target
 from kernel_pipeline.store.array_spec import Sizes
 from kernel_pipeline.tasks.metrics import evaluated_metrics
@@ -12,13 +13,27 @@ from kernel_pipeline.tasks.weights.method import Method
 
 
 @dataclass(frozen=True, kw_only=True)
-class PlannedCell:
+class DatasetFields:
+    """Fields that all tasks of a dataset share."""
+
+    dataset: str
+    fingerprint: str
+    repeats: int
+
+
+F = TypeVar("F", bound=DatasetFields)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlannedCell(Generic[F]):
     """Settings from which the tasks of a cell are planned, except for its method."""
 
+    shared: F
+    trial: int
+    fit_on: TrainingFolds | None
+    fixed_test: bool
     fit: Fit
     target: Target
-    common: dict[str, Any]
-    """Fields that all tasks of the cell's dataset and trial share."""
     permutations: Permutations | None
     """Permutations of the labels, for tasks that compute the alignments of their kernel."""
     sizes: Sizes
@@ -39,8 +54,14 @@ class PlannedCell:
 
     def fields(self, method: Method) -> dict[str, Any]:
         """Return the fields that all tasks of the cell have in common."""
+        return vars(self.shared) | self.own_fields(method)
+
+    def own_fields(self, method: Method) -> dict[str, Any]:
+        """Return the common fields of the tasks of the cell that other tasks of the dataset do not share."""
         return {
-            **self.common,
+            "trial": self.trial,
+            "fit_on": self.fit_on,
+            "fixed_test": self.fixed_test,
             "target": self.target,
             "method": method,
             "metric": self.fit.metric_name(self.target.problem),

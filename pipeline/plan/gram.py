@@ -9,7 +9,7 @@ from kernel_pipeline.config.fit import Fit
 from kernel_pipeline.config.sweep import Config
 from kernel_pipeline.plan.arrays import kept_bytes
 from kernel_pipeline.plan.fit_arrays import non_solver_bytes
-from kernel_pipeline.plan.gram_cells import fit_tasks
+from kernel_pipeline.plan.gram_cells import GramFields, fit_tasks
 from kernel_pipeline.plan.gram_storage import choose_storage
 from kernel_pipeline.plan.large_fits import FitMemory
 from kernel_pipeline.plan.memory import GramMemoryInputs, gram_projection
@@ -36,6 +36,7 @@ from kernel_pipeline.store.array_spec import Sizes
 from kernel_pipeline.store.dataset_info import DatasetInfo
 from kernel_pipeline.tasks.kernels.family import GramFamily
 from kernel_pipeline.tasks.kernels.view import columns_in_views
+from kernel_pipeline.tasks.statistics.permutations import Permutations
 from kernel_pipeline.tasks.weights.method import WeightRule
 
 # Number of two-stage methods that is assumed when the size of the batches of tiles is chosen.
@@ -58,30 +59,36 @@ def gram_stages(
         raise fit_memory.final_fit_error(dataset.name, dataset.task)
     stored = [(problem, rule.method_id) for problem, rule in combined]
     gram = choose_storage(config.storage, kept_bytes(info, families, sizes, stored))
-    common: dict[str, Any] = {
-        "dataset": dataset.name,
-        "fingerprint": info.fingerprint,
-        "tile_size": sizes.tile,
-        "families": families,
-        "recompute": gram.recompute,
-        "repeats": repeats,
-    }
-    cell = common | {"fixed_test": dataset.fixed_test}
+    shared = GramFields(
+        dataset=dataset.name,
+        fingerprint=info.fingerprint,
+        repeats=repeats,
+        tile_size=sizes.tile,
+        families=families,
+        recompute=gram.recompute,
+    )
     fit_on = fitted_sets(info, folds, dataset.fixed_test, repeats)
-    permuted: dict[str, Any] = {"permutations": planned_permutations(config)}
+    permutations = planned_permutations(config)
     blocks = tuple(target.columns for target in dataset_targets(dataset.task, info)) if sizes.permutation else ()
-    fits = fit_tasks(config.fit, cell, planned_permutations(config), methods, fit_on, sizes, gram.recompute, fit_memory)
+    fits = fit_tasks(config.fit, shared, permutations, methods, fit_on, sizes, fit_memory)
     stages: dict[str, tuple[Task, ...]] = {
         "tiles": tuple(
-            TilesTask(**common, **permuted, fit_on=samples, number=n, tiles=tiles, label_blocks=blocks)
+            TilesTask(
+                **vars(shared),
+                permutations=permutations,
+                fit_on=samples,
+                number=n,
+                tiles=tiles,
+                label_blocks=blocks,
+            )
             for samples in dict.fromkeys(fit_on)
             for n, tiles in _batches(sizes, sizes.kernel)
         ),
         "reduce": tuple(
-            _reduce_task(cell | permuted, part, dataset, info, sizes, folds)
+            _reduce_task(shared, permutations, part, dataset, info, sizes, folds)
             for part in statistics_parts(info, folds, dataset.fixed_test, repeats)
         ),
-        **_weights_and_combine(common, permuted, sizes, rules, [] if gram.recompute else combined, fit_on),
+        **_weights_and_combine(shared, permutations, sizes, rules, [] if gram.recompute else combined, fit_on),
         "fits": fits,
     }
     inputs = _memory_inputs(config.fit, dataset.task, methods, sizes, families, gram.recompute, fit_memory, fits)
@@ -161,11 +168,19 @@ def _batches(sizes: Sizes, kernels: int) -> list[tuple[int, tuple[tuple[int, int
 
 
 def _reduce_task(
-    common: dict[str, Any], part: StatisticsPart, dataset: Dataset, info: DatasetInfo, sizes: Sizes, folds: int
+    shared: GramFields,
+    permutations: Permutations | None,
+    part: StatisticsPart,
+    dataset: Dataset,
+    info: DatasetInfo,
+    sizes: Sizes,
+    folds: int,
 ) -> ReduceTask:
     widths = tuple(len(target.columns) for target in dataset_targets(dataset.task, info))
     return ReduceTask(
-        **common,
+        **vars(shared),
+        permutations=permutations,
+        fixed_test=dataset.fixed_test,
         fit_on=part.fit_on,
         repeat=part.repeat,
         problems=tuple(dataset.task),
@@ -176,8 +191,8 @@ def _reduce_task(
 
 
 def _weights_and_combine(
-    common: dict[str, Any],
-    permuted: dict[str, Any],
+    shared: GramFields,
+    permutations: Permutations | None,
     sizes: Sizes,
     rules: Sequence[tuple[str, WeightRule]],
     combined: Sequence[tuple[str, WeightRule]],
@@ -193,7 +208,7 @@ def _weights_and_combine(
 
     def batches_of(chosen: Sequence[tuple[str, WeightRule]]) -> list[dict[str, Any]]:
         return [
-            {**common, "fit_on": fit_on[trials[0]], "problem": problem, "method": rule, "trials": trials}
+            vars(shared) | {"fit_on": fit_on[trials[0]], "problem": problem, "method": rule, "trials": trials}
             for problem, rule in chosen
             for trials in weight_batches(sizes)
         ]
@@ -202,7 +217,7 @@ def _weights_and_combine(
     together = 1 if sizes.per_trial else len(fit_on) // sizes.repeat
     batches = _batches(sizes, sizes.kernel + together * ASSUMED_METHODS)
     return {
-        "weights": tuple(WeightsTask(**batch, **permuted) for batch in batches_of(rules)),
+        "weights": tuple(WeightsTask(**batch, permutations=permutations) for batch in batches_of(rules)),
         "combine": tuple(
             CombineTask(**batch, number=n, tiles=tiles) for n, tiles in batches for batch in batches_of(combined)
         ),

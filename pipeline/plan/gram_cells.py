@@ -3,10 +3,9 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import singledispatch
-from typing import Any
 
 from kernel_pipeline.config.fit import Fit
-from kernel_pipeline.plan.cells import PlannedCell
+from kernel_pipeline.plan.cells import DatasetFields, PlannedCell
 from kernel_pipeline.plan.large_fits import FitMemory
 from kernel_pipeline.plan.methods import PlannedMethod, with_shared_fits
 from kernel_pipeline.plan.reference_cells import reference_task
@@ -19,6 +18,7 @@ from kernel_pipeline.stages.row_fits import RowFitTask
 from kernel_pipeline.stages.single_kernels import BestSingleTask, EachKernelTask, kernel_batches
 from kernel_pipeline.stages.task import Task
 from kernel_pipeline.store.array_spec import Sizes
+from kernel_pipeline.tasks.kernels.family import GramFamily
 from kernel_pipeline.tasks.learners.one_stage import OneStageMethod
 from kernel_pipeline.tasks.learners.reference import ReferenceMethod
 from kernel_pipeline.tasks.statistics.permutations import Permutations
@@ -26,7 +26,16 @@ from kernel_pipeline.tasks.weights.method import Method, SingleKernelMethod, Wei
 
 
 @dataclass(frozen=True, kw_only=True)
-class GramCell(PlannedCell):
+class GramFields(DatasetFields):
+    """Fields that all tasks of a dataset with Gram families share."""
+
+    tile_size: int
+    families: tuple[GramFamily, ...]
+    recompute: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class GramCell(PlannedCell[GramFields]):
     """A cell of a dataset with Gram families."""
 
     combined_trials: tuple[int, ...]
@@ -36,12 +45,11 @@ class GramCell(PlannedCell):
 
 def fit_tasks(
     fit: Fit,
-    common: dict[str, Any],
+    shared: GramFields,
     permutations: Permutations | None,
     methods: Sequence[PlannedMethod],
     fit_on: Sequence[TrainingFolds | None],
     sizes: Sizes,
-    recompute: bool,
     fit_memory: FitMemory,
 ) -> tuple[Task, ...]:
     """Return the tasks that fit all cells, ordered by method and trial."""
@@ -51,10 +59,13 @@ def fit_tasks(
             cell = GramCell(
                 fit=fit,
                 target=planned.target,
-                common=common | {"trial": trial, "fit_on": training},
+                shared=shared,
+                trial=trial,
+                fit_on=training,
+                fixed_test=sizes.fixed_test,
                 permutations=permutations,
                 sizes=sizes,
-                combined_trials=_combined_trials(sizes, trial) if recompute else (),
+                combined_trials=_combined_trials(sizes, trial) if shared.recompute else (),
                 fit_memory=fit_memory,
             )
             tasks += gram_tasks(planned.method, cell)
@@ -102,7 +113,7 @@ def _(method: WeightRule, cell: GramCell) -> Iterator[Task]:
         yield RowFitTask(**fields, metrics=cell.metrics, memory=cell.fit_memory.row_memory())
     else:
         systems = len(fields["values"]) * len(cell.target.columns)
-        panels = cell.fit_memory.panel_memory(cell.common["tile_size"], systems)
+        panels = cell.fit_memory.panel_memory(cell.shared.tile_size, systems)
         yield LargeRidgesTask(**fields | {"metric": ""}, memory=panels)  # solutions need no metric
         yield PanelFitTask(**fields, metrics=cell.metrics, memory=panels)
 

@@ -6,11 +6,10 @@ A kind of method registers the tasks of its cells with `rank_one_tasks`.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import singledispatch
-from typing import Any
 
 from kernel_pipeline.config.datasets import Dataset
 from kernel_pipeline.config.sweep import Config
-from kernel_pipeline.plan.cells import PlannedCell
+from kernel_pipeline.plan.cells import DatasetFields, PlannedCell
 from kernel_pipeline.plan.memory import rank_one_projection
 from kernel_pipeline.plan.methods import PlannedMethod, dataset_targets, max_predictions, with_shared_fits
 from kernel_pipeline.plan.reference_cells import reference_task
@@ -28,7 +27,7 @@ from kernel_pipeline.tasks.weights.method import Method, SingleKernelMethod, Wei
 
 
 @dataclass(frozen=True, kw_only=True)
-class RankOneCell(PlannedCell):
+class RankOneCell(PlannedCell[DatasetFields]):
     """A cell of a dataset with a rank-one family."""
 
     few_columns: bool
@@ -38,8 +37,7 @@ class RankOneCell(PlannedCell):
 def rank_one_stages(config: Config, dataset: Dataset, info: DatasetInfo, methods: Sequence[PlannedMethod]) -> StagePlan:
     """Plan the tasks of a dataset for its methods."""
     folds, targets = config.protocol.folds, dataset_targets(dataset.task, info)
-    common: dict[str, Any] = {"dataset": dataset.name, "fingerprint": info.fingerprint}
-    common |= {"fixed_test": dataset.fixed_test, "repeats": config.protocol.repeats}
+    shared = DatasetFields(dataset=dataset.name, fingerprint=info.fingerprint, repeats=config.protocol.repeats)
     fit_on = fitted_sets(info, folds, dataset.fixed_test, config.protocol.repeats)
     train = training_samples(info, folds)
     few_columns = len(info.kernels) < train
@@ -60,7 +58,14 @@ def rank_one_stages(config: Config, dataset: Dataset, info: DatasetInfo, methods
     stages: dict[str, tuple[Task, ...]] = {
         "tiles": (),
         "reduce": tuple(
-            RankOneStatisticsTask(**common, fit_on=part.fit_on, repeat=part.repeat, targets=targets, folds=folds)
+            RankOneStatisticsTask(
+                **vars(shared),
+                fixed_test=dataset.fixed_test,
+                fit_on=part.fit_on,
+                repeat=part.repeat,
+                targets=targets,
+                folds=folds,
+            )
             for part in statistics_parts(info, folds, dataset.fixed_test, config.protocol.repeats)
         ),
         "weights": (),
@@ -74,7 +79,10 @@ def rank_one_stages(config: Config, dataset: Dataset, info: DatasetInfo, methods
                 RankOneCell(
                     fit=config.fit,
                     target=planned.target,
-                    common=common | {"trial": trial, "fit_on": fit_on[trial]},
+                    shared=shared,
+                    trial=trial,
+                    fit_on=fit_on[trial],
+                    fixed_test=dataset.fixed_test,
                     permutations=planned_permutations(config),
                     sizes=sizes,
                     few_columns=few_columns,

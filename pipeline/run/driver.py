@@ -196,7 +196,7 @@ class Run:
 
         notify, logs = self.emit.notice, self.root.logs().folder
         with (
-            Interrupt(notify, self.options.owns_process) as interrupt,
+            Interrupt(notify, self.options.end_process) as interrupt,
             open_workers(self.options, logs) as cluster,
             self._reported_tasks(todo, cluster.max_workers),
         ):

@@ -56,7 +56,7 @@ class KernelStore(RunStore):
 
     def __init__(self, root: Storage, values: Loaders, plan: DatasetPlan, wanted: WantedKernel) -> None:
         super().__init__(root)
-        self._values, self._kernel, self._tile = values, wanted.number, plan.tile_size
+        self._values, self._kernel, self._tile_size = values, wanted.number, plan.tile_size
         self._gram_key = f"{GRAM}/{wanted.group}/gram"
         self.gram: Floats = np.full((plan.info.rows, plan.info.rows), np.nan)
 
@@ -70,7 +70,7 @@ class KernelStore(RunStore):
     def write_chunk(self, group: str, name: str, chunk: Sequence[int], values: Floats) -> dict[str, str]:
         """Keep a tile of the kernel, and its transpose; ignore everything else."""
         if f"{group}/{name}" == self._gram_key:
-            self.keep_tile(chunk[1] * self._tile, chunk[2] * self._tile, values[self._kernel])
+            self.keep_tile(chunk[1] * self._tile_size, chunk[2] * self._tile_size, values[self._kernel])
         return {}
 
     def write_part(self, group: str, name: str, number: int, values: Floats) -> dict[str, str]:
@@ -123,11 +123,11 @@ def _stored(manifest: Manifest, plan: DatasetPlan, wanted: WantedKernel) -> Floa
     if plan.gram is None or plan.gram.recompute:
         return None
     store = KernelStore(manifest.arrays(), {}, plan, wanted)
-    name, m, tile = f"{wanted.group}/gram", plan.info.rows, plan.tile_size
+    name, m, size = f"{wanted.group}/gram", plan.info.rows, plan.tile_size
     try:
-        for row in range(0, m, tile):
-            for column in range(row, m, tile):
-                span = (wanted.number, slice(row, min(row + tile, m)), slice(column, min(column + tile, m)))
+        for row in range(0, m, size):
+            for column in range(row, m, size):
+                span = (wanted.number, slice(row, min(row + size, m)), slice(column, min(column + size, m)))
                 store.keep_tile(row, column, store.read(GRAM, name, span))
         shift = store.array(GRAM, name).attrs.asdict().get("shift")
         check_read(store.access.read, manifest.finished)

@@ -5,7 +5,6 @@ command ends if the cluster is not closed `CLOSE_TIMEOUT_S` after that time; all
 then. The process of a program that uses the library is never ended.
 """
 
-import os
 import signal
 import threading
 import time
@@ -25,9 +24,6 @@ CLOSE_TIMEOUT_S = 15.0
 """Time for closing the cluster after `FINISH_TIMEOUT_S` has passed."""
 STOP_TIMEOUT_S = 4.5
 """Time after the second request until the process is ended."""
-EXIT_CODE = 130
-STDERR = 2
-STOPPED = "Stopped. The same command resumes the run."
 
 
 class Interrupt:
@@ -39,14 +35,16 @@ class Interrupt:
     ----------
     notify
         Shows a message to the user. It is called in the signal handler, since the run itself may be waiting.
-    owns_process
-        Whether the process belongs to the run. Then SIGTERM is handled like Ctrl-C, and the process is ended if it
-        does not stop in time.
+    end_process
+        Ends the process, which belongs to a command, if it does not stop in time; SIGTERM is then handled like Ctrl-C.
+        None if the process belongs to a program that uses the library.
     """
 
-    def __init__(self, notify: Callable[[str], None] = lambda _: None, owns_process: bool = False) -> None:
+    def __init__(
+        self, notify: Callable[[str], None] = lambda _: None, end_process: Callable[[], None] | None = None
+    ) -> None:
         self.requested = False
-        self._notify, self._owns_process = notify, owns_process
+        self._notify, self._end_process = notify, end_process
         self._since = 0.0
         self._is_announced = False
         self._next_count = FINISH_TIMEOUT_S
@@ -55,7 +53,7 @@ class Interrupt:
 
     def __enter__(self) -> Self:
         if threading.current_thread() is threading.main_thread():
-            for number in (signal.SIGINT, signal.SIGTERM) if self._owns_process else (signal.SIGINT,):
+            for number in (signal.SIGINT, signal.SIGTERM) if self._end_process else (signal.SIGINT,):
                 self._before[number] = signal.signal(number, self._handle)
         return self
 
@@ -95,22 +93,20 @@ class Interrupt:
             self.requested, self._since = True, time.monotonic()
             with suppress(RuntimeError):  # the signal arrived while a line was printed; `count_down` announces it later
                 self._announce()
-            if self._owns_process:
-                _end_after(FINISH_TIMEOUT_S + CLOSE_TIMEOUT_S, self._closed)
+            self._end_after(FINISH_TIMEOUT_S + CLOSE_TIMEOUT_S, self._closed)
         elif number == signal.SIGINT or time.monotonic() - self._since > SAME_REQUEST_S:
-            if self._owns_process:
-                _end_after(STOP_TIMEOUT_S, threading.Event())
+            self._end_after(STOP_TIMEOUT_S, threading.Event())
             raise KeyboardInterrupt
 
+    def _end_after(self, seconds: float, cancelled: threading.Event) -> None:
+        """End the process of a command after some seconds, unless the event `cancelled` is set before then."""
+        end_process = self._end_process
+        if end_process is None:
+            return
 
-def _end_after(seconds: float, cancelled: threading.Event) -> None:
-    """End this process after some seconds, unless the event `cancelled` is set before then."""
+        def end() -> None:
+            if not cancelled.wait(seconds):
+                end_process()
 
-    def end() -> None:
-        if not cancelled.wait(seconds):
-            with suppress(OSError):
-                os.write(STDERR, f"{STOPPED}\n".encode())
-            os._exit(EXIT_CODE)
-
-    with suppress(RuntimeError):  # without a thread, closing the cluster has no time limit
-        threading.Thread(target=end, daemon=True).start()
+        with suppress(RuntimeError):  # without a thread, closing the cluster has no time limit
+            threading.Thread(target=end, daemon=True).start()

@@ -2,6 +2,7 @@
 
 import shutil
 import tempfile
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,8 +33,8 @@ class Options:
     """Whether to leave out datasets that are too large for the workers or the disk, instead of raising an error."""
     client: "Client | None" = None
     """Client of the caller, used instead of `profile`."""
-    owns_process: bool = False
-    """Whether the process belongs to the run, as that of a command does: see `Interrupt`."""
+    end_process: Callable[[], None] | None = None
+    """Ends the process if it belongs to the run, as that of a command does: see `Interrupt`."""
 
 
 def prepare_workers(options: Options, config: Config) -> None:

@@ -13,10 +13,10 @@ from kernel_pipeline.run.planned_files import unplanned_files
 from kernel_pipeline.run.released_kernels import released_kernels
 from kernel_pipeline.store.arrays import COMBINED, DATA, GRAM, STATISTICS
 from kernel_pipeline.store.digests import DAMAGED, IRREGULAR, size_of
-from kernel_pipeline.store.inputs import PRECOMPUTED, InputDigests, inputs_have_changed
+from kernel_pipeline.store.inputs import PRECOMPUTED, SUMS, InputDigests, inputs_have_changed
 from kernel_pipeline.store.ledger_entries import LedgerEntry
 from kernel_pipeline.store.ledger_state import LedgerState
-from kernel_pipeline.store.paths import LEDGER, TRIALS
+from kernel_pipeline.store.paths import LEDGER, REPEATS, TRIALS
 from kernel_pipeline.store.reports import TaskReport
 from kernel_pipeline.store.storage import Storage
 
@@ -67,8 +67,7 @@ def large_arrays(dataset: str) -> tuple[str, ...]:
         f"{GRAM}/{dataset}/{TRIALS}/",
         f"{COMBINED}/{dataset}/",
         *(f"{DATA}/{dataset}/{name}/" for name in ("features", "columns", PRECOMPUTED, TRIALS)),
-        f"{STATISTICS}/{dataset}/sums/",
-        f"{STATISTICS}/{dataset}/{TRIALS}/",
+        *(f"{STATISTICS}/{dataset}/{name}/" for name in (SUMS, TRIALS, REPEATS)),
     )
 
 

@@ -15,7 +15,7 @@ from kernel_pipeline.stages.task import IDENTITY_NAME, Output, Task
 from kernel_pipeline.stages.task_results import TaskResult
 from kernel_pipeline.stages.tiles import GramTask, TilesTask, sums_names
 from kernel_pipeline.store.arrays import STATISTICS, RunStore
-from kernel_pipeline.store.inputs import Input, whole
+from kernel_pipeline.store.inputs import SUMS, Input, whole
 from kernel_pipeline.store.schema import GRAM_STATISTICS
 from kernel_pipeline.tasks.arrays import Floats, Integers
 from kernel_pipeline.tasks.folds import fold_bounds
@@ -117,7 +117,7 @@ class ReduceTask(GramTask, StatisticsTask):
 
     @property
     def _sums_group(self) -> str:
-        return f"{self.sums_groups()[self.repeat]}/sums"
+        return f"{self.sums_groups()[self.repeat]}/{SUMS}"
 
     def _array_names(self) -> tuple[str, ...]:
         """Return the names of the statistics that the task writes."""

@@ -23,7 +23,7 @@ from kernel_pipeline.stages.tile_sources import (
     tile_slices,
 )
 from kernel_pipeline.store.arrays import DATA, GRAM, STATISTICS, RunStore
-from kernel_pipeline.store.inputs import Input, tiles_of, trials_of, whole
+from kernel_pipeline.store.inputs import SUMS, Input, tiles_of, trials_of, whole
 from kernel_pipeline.tasks.arrays import Integers
 from kernel_pipeline.tasks.folds import fold_bounds
 from kernel_pipeline.tasks.kernels.family import Blocks, Fill, GramFamily, Samples, kernel_names, prepare_families
@@ -134,7 +134,7 @@ class TilesTask(TileBatchTask):
 
     def writes(self) -> tuple[Input, ...]:
         sums = (
-            trials_of(STATISTICS, f"{group}/sums/{name}", [self.number])
+            trials_of(STATISTICS, f"{group}/{SUMS}/{name}", [self.number])
             for group in self.sums_groups().values()
             for name in sums_names(self.permutations)
         )
@@ -168,7 +168,7 @@ class TilesTask(TileBatchTask):
         for repeat, group in groups.items():
             arrays = sums[repeat].arrays() | ({"permuted": permuted[repeat].products} if permuted else {})
             for name, values in arrays.items():
-                output.digests |= store.write_part(STATISTICS, f"{group}/sums/{name}", self.number, values)
+                output.digests |= store.write_part(STATISTICS, f"{group}/{SUMS}/{name}", self.number, values)
         return output
 
     def _permuted(self, folds: Integers, repeats: Sequence[int], kernels: int, n_folds: int) -> dict[int, PermutedSums]:

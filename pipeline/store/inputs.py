@@ -11,13 +11,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from kernel_pipeline.store.arrays import DATA, GRAM, DamagedError
+from kernel_pipeline.store.arrays import DATA, GRAM, STATISTICS, DamagedError
 from kernel_pipeline.store.digests import is_chunk
+from kernel_pipeline.store.keys import array_of
 
-Total = int
-"""The digest of an input: the sum of the hashes of its chunks, plus the number of chunks times `2 ** COUNT_SHIFT`."""
 PRECOMPUTED = "precomputed"
 """Name of the array of precomputed kernels."""
+SUMS = "sums"
+"""Name of the group of the sums of tiles."""
+Total = int
+"""The digest of an input: the sum of the hashes of its chunks, plus the number of chunks times `2 ** COUNT_SHIFT`."""
 HASH_BYTES = 8
 COUNT_SHIFT = 128
 
@@ -167,7 +170,7 @@ def check_inputs(
     found = InputDigests()
     found.add(read)
     declared = {needed.array for task in tasks for needed in task.inputs()}
-    if undeclared := sorted({_array(key) for key in read} - declared):
+    if undeclared := sorted({array_of(key) for key in read} - declared):
         raise TypeError(f"{tasks[0].name} reads {undeclared[0]}, which it does not declare as an input")
     for task, totals in zip(tasks, expected, strict=True):
         for needed, total, now in zip(task.inputs(), totals, found.of(task), strict=True):
@@ -178,10 +181,6 @@ def check_inputs(
                 )
 
 
-def _array(key: str) -> str:
-    return key.rpartition("/c/")[0]
-
-
 def _total(key: str, digest: str) -> Total:
     hashed = hashlib.blake2b(f"{key}={digest}".encode(), digest_size=HASH_BYTES)
     return (1 << COUNT_SHIFT) | int.from_bytes(hashed.digest())
@@ -190,8 +189,9 @@ def _total(key: str, digest: str) -> Total:
 def _parts(key: str) -> tuple[str, ...]:
     """Return the inputs that a chunk may be part of: its array, and its tile or the chunks of its trial."""
     array, _, chunk = key.rpartition("/c/")
-    if array.startswith(f"{GRAM}/") or (array.startswith(f"{DATA}/") and array.endswith(f"/{PRECOMPUTED}")):
+    group, *_, parent, name = array.split("/")
+    if group == GRAM or (group == DATA and name == PRECOMPUTED):
         return (array, key)
-    if "/sums/" in array:  # always read as a whole, and there may be very many chunks
+    if group == STATISTICS and parent == SUMS:  # always read as a whole, and there may be very many chunks
         return (array,)
     return (array, f"{array}/c/{chunk.partition('/')[0]}")

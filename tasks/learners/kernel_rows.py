@@ -1,7 +1,6 @@
 """Provide rows of a kernel to solvers that need only some of them: from memory, or computed and kept in a cache."""
 
 from collections import OrderedDict
-from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -21,37 +20,6 @@ class KernelRows(Protocol):
 
     def only(self, samples: Integers) -> "KernelRows":
         """Return the kernel of some of the samples against themselves."""
-
-
-@dataclass(frozen=True)
-class SquareRows:
-    """Rows of a kernel in memory.
-
-    Parameters
-    ----------
-    kernel
-        (n, n); it is not copied.
-    chosen
-        Samples whose kernel is used; None for all.
-    """
-
-    kernel: Floats
-    chosen: Integers | None = None
-
-    @property
-    def n_columns(self) -> int:
-        """Return the number of samples."""
-        return len(self.kernel) if self.chosen is None else len(self.chosen)
-
-    def rows(self, indices: Integers) -> Floats:
-        """Return copies of rows."""
-        if self.chosen is None:
-            return self.kernel[indices]
-        return self.kernel[np.ix_(self.chosen[indices], self.chosen)]
-
-    def only(self, samples: Integers) -> "SquareRows":
-        """Return the kernel of some samples, which is copied row by row when it is used."""
-        return SquareRows(self.kernel, samples if self.chosen is None else self.chosen[samples])
 
 
 class CachedRows:

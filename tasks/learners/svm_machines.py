@@ -1,11 +1,11 @@
 """Fit support vector machines of two or several classes along a path of `C`, from rows of the kernel."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
-from kernel_pipeline.tasks.arrays import Floats, Integers, require_finite
+from kernel_pipeline.tasks.arrays import Floats, require_finite
 from kernel_pipeline.tasks.learners.kernel_rows import CachedRows, KernelRows
 from kernel_pipeline.tasks.learners.one_against_one import class_pairs, sample_weights, vote
 from kernel_pipeline.tasks.learners.svm_certificate import MAX_GAP
@@ -30,15 +30,6 @@ class SvmMachines:
     """Number of label columns: 1 for two classes, else the number of classes."""
     fitted: Floats | None = None
     """Predictions of the training samples of two classes, (n, 1, values)."""
-
-    @property
-    def support(self) -> Integers:
-        """Return the training samples with a nonzero coefficient in at least one machine."""
-        return np.flatnonzero(self.coefficients.any(axis=(1, 2)))
-
-    def only(self, samples: Integers) -> "SvmMachines":
-        """Return the machines with the coefficients of some training samples only, such as the support vectors."""
-        return replace(self, coefficients=self.coefficients[samples], fitted=None)
 
     def decisions(self, rows: Floats) -> Floats:
         """Return the decision values for all pairs of classes and all values of C, (q, pairs, values).

@@ -26,10 +26,10 @@ from kernel_pipeline.tasks.kernels.family import Samples
 from kernel_pipeline.tasks.kernels.fitted_families import fitted_families
 from kernel_pipeline.tasks.kernels.gaussian import GaussianFamily
 from kernel_pipeline.tasks.learners.feature_rows import FeatureRows
-from kernel_pipeline.tasks.learners.kernel_rows import SquareRows
 from kernel_pipeline.tasks.learners.svm import fit_svm_path
 from kernel_pipeline.tasks.learners.svm_certificate import MAX_GAP
 from kernel_pipeline.tasks.learners.svm_machines import SvmMachines, fit_svm
+from tests.tasks.square_rows import SquareRows
 
 LOG2_C = range(-4, 19, 2)
 KERNELS, HELD_OUT = (-7, -1), 2000

@@ -56,7 +56,7 @@ def scheduler(folder: Path) -> Iterator[subprocess.Popen[bytes]]:
 
 def test_first_signal_is_acknowledged_by_the_handler() -> None:
     said: list[str] = []
-    with Interrupt(said.append, owns_process=True) as interrupt:
+    with Interrupt(said.append, end_process=pytest.fail) as interrupt:
         os.kill(os.getpid(), signal.SIGTERM)
         assert said == [
             "Stopping: running tasks have at most 30 s to finish. A second Ctrl-C or SIGTERM stops the run immediately."

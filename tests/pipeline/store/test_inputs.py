@@ -1,5 +1,6 @@
 import pickle
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -7,8 +8,17 @@ from kernel_pipeline.config.loading import parse_config
 from kernel_pipeline.plan.plan import Plan
 from kernel_pipeline.run.worker import run_tasks
 from kernel_pipeline.stages.task import Task
-from kernel_pipeline.store.arrays import DamagedError, RunStore
-from kernel_pipeline.store.inputs import InputDigests, check_inputs, inputs_have_changed, ledger_digest, whole
+from kernel_pipeline.store.arrays import STATISTICS, DamagedError, RunStore
+from kernel_pipeline.store.inputs import (
+    COUNT_SHIFT,
+    InputDigests,
+    check_inputs,
+    inputs_have_changed,
+    ledger_digest,
+    precomputed_tiles,
+    trials_of,
+    whole,
+)
 from kernel_pipeline.store.ledger import Ledger
 from kernel_pipeline.store.local_storage import LocalStorage
 from tests.faults.harness import TINY
@@ -123,3 +133,18 @@ def test_pickled_digests_of_inputs_are_small(done: Done) -> None:
     _, plan, digests = done
     for task in plan.tasks:
         assert len(pickle.dumps(digests.of(task))) < 300
+
+
+@pytest.mark.parametrize("dataset", ["wave", "sums", "precomputed", "trials", "c"])
+def test_names_of_datasets_do_not_change_what_their_arrays_are(dataset: str) -> None:
+    digests = InputDigests()
+    digests.add({f"statistics.zarr/{dataset}/regression/M/c/{trial}/0/0": f"0000000{trial}:36" for trial in range(3)})
+    digests.add({f"statistics.zarr/{dataset}/sums/rows/c/0/0/0/{block}": "00000000:36" for block in range(2)})
+    digests.add({f"data.zarr/{dataset}/precomputed/c/0/0/{column}": "00000000:36" for column in range(4)})
+    needed = (
+        trials_of(STATISTICS, f"{dataset}/regression/M", [1]),
+        whole(STATISTICS, f"{dataset}/sums/rows"),
+        precomputed_tiles(dataset, 1, [(0, 2), (0, 3)]),
+    )
+    task = SimpleNamespace(name="a task", inputs=lambda: needed)
+    assert [total >> COUNT_SHIFT for total in digests.of(task)] == [1, 2, 2]

@@ -1,8 +1,9 @@
 import numpy as np
 import pytest
 
-from kernel_pipeline.tasks.learners.kernel_rows import CachedRows, SquareRows
+from kernel_pipeline.tasks.learners.kernel_rows import CachedRows
 from tests.tasks.dense import Floats, Integers
+from tests.tasks.square_rows import SquareRows
 
 
 class CountedRows(SquareRows):

@@ -4,7 +4,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from kernel_pipeline.tasks.learners.kernel_rows import SquareRows
 from kernel_pipeline.tasks.learners.svm_solver import GAP, SvmProblem, fit_machines, solve
 from kernel_pipeline.tasks.learners.working_sets import (
     SvmState,
@@ -16,6 +15,7 @@ from kernel_pipeline.tasks.learners.working_sets import (
 )
 from tests.tasks.dense import Floats
 from tests.tasks.learners.svm_problems import Problem, dual_variables, exact_machine, two_classes
+from tests.tasks.square_rows import SquareRows
 
 
 def solver_of(problem: Problem, max_working_set: int = 60) -> SvmProblem:
