@@ -39,8 +39,7 @@ def rank_one_stages(config: Config, dataset: Dataset, info: DatasetInfo, methods
     folds, targets = config.protocol.folds, dataset_targets(dataset.task, info)
     shared = DatasetFields(dataset=dataset.name, fingerprint=info.fingerprint, repeats=config.protocol.repeats)
     fit_on = fitted_sets(info, folds, dataset.fixed_test, config.protocol.repeats)
-    train = training_samples(info, folds)
-    few_columns = len(info.kernels) < train
+    few_columns = len(info.kernels) < training_samples(info, folds)
     sizes = Sizes(
         sample=info.rows,
         feature=info.columns,
@@ -59,12 +58,7 @@ def rank_one_stages(config: Config, dataset: Dataset, info: DatasetInfo, methods
         "tiles": (),
         "reduce": tuple(
             RankOneStatisticsTask(
-                **vars(shared),
-                fixed_test=dataset.fixed_test,
-                fit_on=part.fit_on,
-                repeat=part.repeat,
-                targets=targets,
-                folds=folds,
+                **vars(shared), **vars(part), fixed_test=sizes.fixed_test, targets=targets, folds=folds
             )
             for part in statistics_parts(info, folds, dataset.fixed_test, config.protocol.repeats)
         ),

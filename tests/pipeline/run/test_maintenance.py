@@ -209,3 +209,11 @@ def test_a_path_inside_of_a_run_directory_is_refused_with_the_directory(
     assert shown.output == expected
     Path("config.toml").touch()  # a config of the user does not make its folder a run directory
     assert "inside of one" not in CliRunner().invoke(main, [command, "absent"]).output
+
+
+def test_cleaning_removes_the_sums_of_all_repeats(tmp_path: Path) -> None:
+    run_here(tmp_path, smaller_config(protocol={"folds": 3, "repeats": 2}))
+    assert any("/repeats/" in name for name in listing(tmp_path))
+    clean(tmp_path)
+    assert not [name for name in listing(tmp_path) if "/sums/" in name]
+    assert verify(tmp_path)[0] == 0
