@@ -15,6 +15,7 @@ from kernel_pipeline.plan.methods import PlannedMethod, dataset_targets, max_pre
 from kernel_pipeline.plan.reference_cells import reference_task
 from kernel_pipeline.plan.stage_plan import StagePlan, fitted_sets, planned_permutations, statistics_parts
 from kernel_pipeline.plan.training_sizes import fitted_samples, training_samples
+from kernel_pipeline.stages.fitted import TrainingFolds
 from kernel_pipeline.stages.rank_one import RankOneFitTask, RankOneOneStageTask, RankOneStatisticsTask
 from kernel_pipeline.stages.rank_one_kernels import RankOneBestSingleTask, RankOneEachKernelTask, columns_per_task
 from kernel_pipeline.stages.single_kernels import kernel_batches
@@ -64,25 +65,7 @@ def rank_one_stages(config: Config, dataset: Dataset, info: DatasetInfo, methods
         ),
         "weights": (),
         "combine": (),
-        "fits": tuple(
-            task
-            for planned in with_shared_fits(methods)
-            for trial in range(len(fit_on))
-            for task in rank_one_tasks(
-                planned.method,
-                RankOneCell(
-                    fit=config.fit,
-                    target=planned.target,
-                    shared=shared,
-                    trial=trial,
-                    fit_on=fit_on[trial],
-                    fixed_test=dataset.fixed_test,
-                    permutations=planned_permutations(config),
-                    sizes=sizes,
-                    few_columns=few_columns,
-                ),
-            )
-        ),
+        "fits": tuple(_fit_tasks(config, shared, methods, fit_on, sizes, few_columns)),
     }
     needs_m = any(planned.method.needs_m for planned in methods)
     return StagePlan(
@@ -96,6 +79,31 @@ def rank_one_stages(config: Config, dataset: Dataset, info: DatasetInfo, methods
         ),
         sizes=sizes,
     )
+
+
+def _fit_tasks(
+    config: Config,
+    shared: DatasetFields,
+    methods: Sequence[PlannedMethod],
+    fit_on: Sequence[TrainingFolds | None],
+    sizes: Sizes,
+    few_columns: bool,
+) -> Iterator[Task]:
+    """Yield the tasks that fit all cells, ordered by method and trial."""
+    for planned in with_shared_fits(methods):
+        for trial, training in enumerate(fit_on):
+            cell = RankOneCell(
+                shared=shared,
+                trial=trial,
+                fit_on=training,
+                fixed_test=sizes.fixed_test,
+                fit=config.fit,
+                target=planned.target,
+                permutations=planned_permutations(config),
+                sizes=sizes,
+                few_columns=few_columns,
+            )
+            yield from rank_one_tasks(planned.method, cell)
 
 
 @singledispatch
