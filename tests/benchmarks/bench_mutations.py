@@ -4,7 +4,8 @@
 
 Each mutation changes one operator, comparison, number, or pair of functions such as `min` and `max` inside a function.
 It is applied to a copy of the package. The tests of the same subpackage run first, then all tests of `tasks/`, then
-those of the subpackages that use it; the first failure, or a run that exceeds its time limit, catches the mutation.
+the doctests and those of the subpackages that use it; the first failure, or a run that exceeds its time limit, catches
+the mutation.
 Constants of modules are left out: most of them are limits and costs, of which several values are right.
 """
 
@@ -28,7 +29,10 @@ from kernel_pipeline.cluster.settings import ENVIRONMENT
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = {"pipeline": ".", "tasks": "tasks", "cluster": "cluster", "configs": "configs"}
-USERS = [f"tests/pipeline/{folder}" for folder in ("stages", "estimators", "models", "results")]
+USERS = [
+    "tests/test_doctests.py",
+    *(f"tests/pipeline/{folder}" for folder in ("stages", "estimators", "models", "results")),
+]
 TIME_LIMIT_S = 1200
 
 OPERATORS: dict[type[ast.AST], Callable[[], Any]] = {

@@ -6,6 +6,7 @@ import pytest
 from kernel_pipeline.tasks.arrays import Floats
 from kernel_pipeline.tasks.kernels.spectrum import (
     MAX_LANCZOS_STEPS,
+    Spectrum,
     clip_eigenvalues,
     dense_spectrum,
     is_positive_definite,
@@ -69,3 +70,7 @@ def test_the_positive_part_has_the_positive_eigenvalues_and_is_exactly_symmetric
     np.testing.assert_allclose(np.linalg.eigvalsh(part), np.linspace(-2.0, 8.0, 30).clip(0), atol=1e-12)
     values, vectors = np.linalg.eigh(matrix)
     np.testing.assert_allclose(part, (vectors * values.clip(0)) @ vectors.T, atol=1e-12)
+
+
+def test_a_matrix_of_zeros_has_no_negative_share() -> None:
+    assert dense_spectrum(np.zeros((3, 3))) == Spectrum(smallest=0.0, largest=0.0, negative=0, negative_share=0.0)
