@@ -20,7 +20,9 @@ from kernel_pipeline.tasks.learners.learned import OneStageSolution, label_forms
 from kernel_pipeline.tasks.learners.one_stage import OneStageMethod
 from kernel_pipeline.tasks.weights.method import Grid, register
 
-# Duality gap up to which a solution is accepted, and at which the iteration stops.
+# Duality gap up to which a solution is accepted, and below which the iteration stops once a step no longer halves the
+# gap. Weights are less accurate than the gap, so Newton's method continues until rounding limits it: the relative error
+# of the weights is about the square root of the gap.
 MAX_GAP, GAP = 1e-6, 1e-7
 MAX_STEPS = 100
 MIN_STEP_LENGTH = 1e-10
@@ -34,6 +36,7 @@ class L2Krr(OneStageMethod):
     """Kernel ridge regression with weights in an L2 ball of radius Lambda; the ridge is 1."""
 
     name: ClassVar[str] = "l2-krr"
+    version: ClassVar[int] = 2
     problems: ClassVar[tuple[str, ...]] = ("regression",)
     grids: ClassVar[tuple[Grid, ...]] = (Grid(0, 30, description="Lambda of l2-krr; its ridge is 1"),)
     max_certificate: ClassVar[float] = MAX_GAP
@@ -64,6 +67,7 @@ def l2_krr_path(kernels: BaseKernels, target: Floats, values: Sequence[tuple[flo
 def _solve(kernels: BaseKernels, y: Floats, budget: float, alpha: Floats) -> tuple[Floats, Floats, float]:
     best = alpha, np.zeros(kernels.count), np.inf
     for _ in range(MAX_STEPS):
+        before = best[2]
         images = kernels.images(alpha)
         norm = float(np.linalg.norm(images.forms))
         weights = budget * images.forms / norm
@@ -71,7 +75,7 @@ def _solve(kernels: BaseKernels, y: Floats, budget: float, alpha: Floats) -> tup
         gap = _gap(images, y, budget, weights, alpha)
         if gap < best[2]:
             best = alpha, weights, gap
-        if gap <= GAP:
+        if gap <= GAP and 2 * gap >= before:
             break
         # Half the Hessian is  I + K_mu + (2 Lambda/||v||) sum_k (K_k alpha)(K_k alpha)' - c image image'.
         solve = kernels.solver(1.0, weights, np.full(kernels.count, 2 * budget / norm), images)

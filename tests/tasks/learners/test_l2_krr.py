@@ -224,3 +224,19 @@ def test_a_gap_that_is_too_large_is_reported(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr("kernel_pipeline.tasks.learners.l2_krr.MAX_STEPS", 1)
     (found,) = l2_krr_path(problem.kernels, problem.y, [(256.0,)])
     assert found.certificate > MAX_GAP
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("seed", range(4))
+def test_weights_are_the_fixed_point_of_the_interpolated_iteration(seed: int, kind: str) -> None:
+    problem = make_problem(seed, kind)
+    y, budgets = problem.y - problem.y.mean(), [2.0**exponent for exponent in (-4, 0, 4, 8)]
+    for budget, found in zip(budgets, l2_krr_path(problem.kernels, problem.y, [(b,) for b in budgets]), strict=True):
+        weights = np.full(len(problem.grams), budget / len(problem.grams) ** 0.5)
+        for _ in range(2000):
+            alpha = np.linalg.solve(np.tensordot(weights, problem.grams, 1) + np.eye(len(y)), y)
+            forms = problem.grams @ alpha @ alpha
+            before, weights = weights, (weights + budget * forms / np.linalg.norm(forms)) / 2
+            if np.abs(weights - before).max() < 1e-13 * budget:
+                break
+        np.testing.assert_allclose(found.weights, weights, rtol=0, atol=1e-7 * budget)
