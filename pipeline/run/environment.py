@@ -13,7 +13,7 @@ from kernel_pipeline.data.source_files import Sources
 from kernel_pipeline.store.dataset_info import DatasetInfo
 from kernel_pipeline.store.json_text import parse_json
 
-FORMAT = 4
+FORMAT = 5
 """Version of the layout of run directories."""
 OLDEST_FORMAT = 2
 """Oldest layout that can be read. A run with an older layout than `FORMAT` is recomputed when it is resumed."""

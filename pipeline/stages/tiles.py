@@ -124,7 +124,7 @@ class TilesTask(TileBatchTask):
     """Compute a batch of tiles of the base Gram matrices and their sums; store the tiles unless `recompute` is set."""
 
     stage: ClassVar[str] = "tiles"
-    version: ClassVar[int] = 3
+    version: ClassVar[int] = 4
 
     label_blocks: tuple[tuple[int, ...], ...] = ()
     """Label columns of each problem, whose products with the kernels are also computed for permuted labels."""

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.faults
 
 ASSETS = Path(__file__).parents[1] / "assets"
 # Runs of earlier formats, by archive.
-EARLIER = {"run-format-2.zip": 2, "run-format-3.zip": 3}
+EARLIER = {"run-format-2.zip": 2, "run-format-3.zip": 3, "run-format-4.zip": 4}
 FIT = "fits/wave/regression/unif/0"
 
 
