@@ -14,7 +14,7 @@ from pydantic import Field
 from kernel_pipeline.cluster.strict_model import did_you_mean
 from kernel_pipeline.config.parameter_models import Tagged, at_field
 from kernel_pipeline.config.strict_model import Name, StrictModel
-from kernel_pipeline.tasks.kernels.family import FAMILIES, Family, GramFamily
+from kernel_pipeline.tasks.kernels.family import FAMILIES, ColumnFamily, Family, GramFamily
 from kernel_pipeline.tasks.kernels.guard import check_declarations, named_errors
 from kernel_pipeline.tasks.kernels.precomputed import PrecomputedFamily
 from kernel_pipeline.tasks.parameters import ParameterError
@@ -153,6 +153,17 @@ def precomputed_name(entry: KernelEntry) -> str:
     family = family_of(entry)
     assert isinstance(family, PrecomputedFamily)
     return spec_of(entry).name or printable(PurePath(family.path).stem)
+
+
+def requested_kinds(entries: Sequence[KernelEntry]) -> list[str]:
+    """Return the kinds of columns that the entries of `kernels` with one kernel per column use, each once.
+
+    >>> from kernel_pipeline.tasks.kernels.rank_one_family import RankOneFamily
+    >>> requested_kinds([RankOneFamily("bigrams"), ViewSpec(RankOneFamily(("unigrams", "bigrams")), name="words")])
+    ['bigrams', 'unigrams']
+    """
+    families = [family for family in map(family_of, entries) if isinstance(family, ColumnFamily)]
+    return list(dict.fromkeys(kind for family in families for kind in family.choice().kinds))
 
 
 def known_names(entries: Sequence[KernelEntry]) -> list[str]:

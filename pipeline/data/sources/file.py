@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
 from pydantic import Field, field_validator, model_validator
 
 from kernel_pipeline.config.datasets import SOURCES, DataPath, TableDataset
+from kernel_pipeline.config.families import requested_kinds
 from kernel_pipeline.config.registry_fields import NameIn
 from kernel_pipeline.config.text_datasets import WORDS, RawTextDataset, word_choice
 from kernel_pipeline.data.data_directory import data_path, require_path
@@ -125,7 +126,7 @@ class FileDataset(TableDataset, RawTextDataset):
                 raise ValueError(
                     f"{key} = {value!r} is for documents; name the column that contains them: text = 'COLUMN'"
                 )
-        for kind in self.column_family.choice().kinds if self.column_family else ():
+        for kind in requested_kinds(self.kernels):
             if kind in WORDS:
                 raise ValueError(
                     f"features = {kind!r} is not available for this file. Available: columns. If a column contains "
