@@ -1,6 +1,7 @@
 """Check that columns have different names, before and after encoding, and that their cells are numbers or text."""
 
-from collections.abc import Hashable, Sequence
+from collections import Counter
+from collections.abc import Hashable, Iterable, Sequence
 
 import numpy as np
 import pandas as pd
@@ -17,12 +18,11 @@ MAX_CELL_LENGTH = 60
 """Maximum length of a cell in an error message."""
 
 
-def check_distinct(columns: Sequence[Hashable], name: str) -> None:
+def check_distinct(columns: Iterable[Hashable], name: str) -> None:
     """Raise a `DataError` if two columns of the dataset `name` have the same name."""
-    labels = pd.Index(columns)
-    if not labels.is_unique:
-        repeated = labels[labels.duplicated()][0]
-        raise DataError(f"dataset {name!r}: several columns are named {repeated!r}; rename all but one")
+    repeated = [column for column, count in Counter(columns).items() if count > 1]
+    if repeated:
+        raise DataError(f"dataset {name!r}: several columns are named {repeated[0]!r}; rename all but one")
 
 
 def check_cells(features: pd.DataFrame, labels: pd.Series | pd.DataFrame, dataset: TableDataset) -> None:
