@@ -105,7 +105,7 @@ def test_a_failed_solve_has_no_certificate_no_weights_and_no_kernels(tmp_path: P
     labels = np.tile([-1.0, 1.0], 12)
     with pytest.MonkeyPatch.context() as patch:
         # Keep the pairs together, so that each training set contains both samples of a pair.
-        patch.setattr("kernel_pipeline.data.prepared._sample", lambda table, *_: np.arange(len(table.target)))
+        patch.setattr("kernel_pipeline.data.prepared.sample_rows", lambda table, *_: np.arange(len(table.target)))
         patch.setattr(
             "kernel_pipeline.data.fold_assignment.stratified_folds",
             lambda target, _: (np.arange(len(target)), np.repeat([0, 1, 2], 8)),
