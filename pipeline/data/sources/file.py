@@ -185,7 +185,10 @@ class FileDataset(TableDataset, RawTextDataset):
 
 @READERS.register("file")
 def _read(dataset: FileDataset, folder: Path, seed: int) -> RawTable:
-    paths = [require_path(data_path(folder, name), "file", dataset.name) for name in dataset.source_files()]
+    paths = [
+        require_path(data_path(folder, name), "file", dataset.name, key)
+        for key, name in zip(("path", "test_path"), dataset.source_files(), strict=False)
+    ]
     read_sparse = FORMATS[dataset.format].read_sparse
     if dataset.sparse and read_sparse is not None:
         return _read_sparse(read_sparse, paths, dataset)

@@ -148,7 +148,12 @@ CASES = [
         "z,u,label\n" + "".join(f"{int(i > 6)},{i},{'ab'[i > 5]}\n" for i in range(12)),
     ),
     Case("two test sets", ["test = 'v'", "test_path = 'b.csv'", "remove one"], {"test": "v", "test_path": "b.csv"}),
-    Case("missing test file", ["no file", "tings.csv", "did you mean 'things.csv'?"], {"test_path": "tings.csv"}),
+    Case(
+        "missing test file",
+        ["test_path: there is no file", "tings.csv", "did you mean 'things.csv'?", "change test_path"],
+        {"test_path": "tings.csv"},
+    ),
+    Case("folder for a test file", ["test_path: ", "is a folder", "Set test_path to a file"], {"test_path": "."}),
     Case("missing value", ["column 'v'", "row 10", "found 'N/A'", "missing = 'drop'"], content=HEADED + "1,N/A,a\n"),
     Case("way to fill gaps", ["missing = 'mean', 'median' or 'most-frequent'"], content=HEADED + "1,,a\n"),
     Case("unknown way to fill gaps", ["missing", "'mean', 'median' or 'most-frequent'"], {"missing": "mode"}),
