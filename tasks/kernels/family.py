@@ -6,9 +6,10 @@ through the entry point group `kernel_pipeline.families`.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
+from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
 from kernel_pipeline.tasks.arrays import Floats, Integers
@@ -61,6 +62,8 @@ class Family:
     """Whether the kernels are computed from feature columns, so that a config can choose these columns."""
     is_per_column: ClassVar[bool] = False
     """Whether there is always one kernel per feature column."""
+    example: ClassVar[Mapping[str, Any]] = MappingProxyType({})
+    """Values of the parameters that a config must set, for messages; empty if all of them have defaults."""
 
     def gram_family(self) -> "GramFamily":
         """Return the family that computes Gram matrices.

@@ -1,8 +1,8 @@
 """Gaussian kernels with arbitrary bandwidths."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
@@ -29,6 +29,8 @@ class GaussianFamily(GeneratorFamily):
 
     `gamma = "median"` is the median heuristic: 1 / (2 s^2), where s is the median distance between distinct samples.
     """
+
+    example: ClassVar[Mapping[str, Any]] = {"gamma": "median"}
 
     log2_gamma: tuple[int, int] | None = parameter(
         "[lo, hi] for gamma = 2 ** lo, ..., 2 ** hi", ge=-1000, le=1000, default=None
@@ -136,8 +138,8 @@ def _median_note(gamma: float, features: Floats, columns: str) -> str:
     """Return the note about the gamma of the median heuristic on some samples, given a description of their columns."""
     if gamma == GAMMA_OF_EQUAL_SAMPLES and _median_distance(features) is None:
         return (
-            f"gaussian(median): gamma = {gamma:g}, since all samples are equal in {columns}: there is no distance above "
-            "0, whose median could be used; choose other columns, or leave this kernel out"
+            f"gaussian(median): gamma = {gamma:g}, since all samples are equal in {columns}: no distance is above 0, "
+            "so that there is no median; choose other columns, or leave this kernel out"
         )
     distance = (2.0 * gamma) ** -0.5
     return f"gaussian(median): gamma = {gamma:.6g}, from the median distance {distance:.6g} of samples in {columns}"

@@ -60,6 +60,16 @@ class FileDataset(TableDataset, RawTextDataset):
     encoding: str | None = Field(None, description="csv and table: encoding of the file; default: 'utf-8'")
     test_path: DataPath | None = Field(None, description="another file of the same format, with a fixed test set")
 
+    @field_validator("separator", mode="before")
+    @classmethod
+    def _check_tab(cls, value: object) -> object:
+        if isinstance(value, str) and value.lower() in ("\\t", "tab"):
+            raise ValueError(
+                f"'{value}' is not a single character; a tab is written in double quotes with one backslash: "
+                'separator = "\\t"'
+            )
+        return value
+
     @field_validator("separator")
     @classmethod
     def _check_separator(cls, value: str | None) -> str | None:
