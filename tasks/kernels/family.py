@@ -120,6 +120,14 @@ class GramFamily(Family, ABC):
         """Return the constant that is subtracted from each kernel; 0 unless a subclass overrides this."""
         return (0.0,) * len(self.names())
 
+    def wider(self) -> str:
+        """Return which parameter makes samples more similar, such as "a smaller gamma"; empty if there is none."""
+        return ""
+
+    def narrower(self) -> str:
+        """Return which parameter makes samples less similar; empty if there is none."""
+        return ""
+
     def fitted(self, samples: Samples) -> Self:
         """Return the family with data-dependent parameters replaced by their values for `samples.reference`.
 

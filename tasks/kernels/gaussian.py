@@ -71,6 +71,14 @@ class GaussianFamily(GeneratorFamily):
             return tuple(f"gaussian({value if value == 'median' else format_number(value)})" for value in self.gamma)
         return tuple(f"gaussian(2^{exponent})" for exponent in self._exponents())
 
+    def wider(self) -> str:
+        """Return which parameter makes samples more similar."""
+        return "a smaller gamma"
+
+    def narrower(self) -> str:
+        """Return which parameter makes samples less similar."""
+        return "a larger gamma"
+
     def shifts(self) -> tuple[float, ...]:
         """Return `K(x, x)` of each kernel, which is also the limit of wide kernels."""
         return (SHIFT,) * len(self.names())

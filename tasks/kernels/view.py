@@ -40,6 +40,14 @@ class View(GramFamily):
         """Return the shifts of the family's kernels."""
         return self.family.shifts()
 
+    def wider(self) -> str:
+        """Return which parameter of the family makes samples more similar."""
+        return self.family.wider()
+
+    def narrower(self) -> str:
+        """Return which parameter of the family makes samples less similar."""
+        return self.family.narrower()
+
     def samples(self, samples: Samples) -> Samples:
         """Return the samples with the columns of the view."""
         return samples if self.columns is None else samples.only(self.columns)

@@ -45,7 +45,7 @@ NAMES = ", ".join(map(repr, METHODS))
             ("dataset", 3, "kernels"),
             ["gaussian", "precomputed"],
             'kernels[0]: must be a table; write { family = "gaussian", gamma = "median" }; got \'gaussian\'\n'
-            '  dataset[3] (made).kernels[1]: must be a table; write { family = "precomputed", path = "kernel.npy" }; got',
+            '  dataset[3] (made).kernels[1]: must be a table; write { family = "precomputed", path = "kernel.npy" };',
         ),
         (("dataset", 0, "separator"), "\\t", "(file).separator: '\\t' is not a single character; a tab is written in"),
         (("dataset", 0, "separator"), "TAB", "'TAB' is not a single character; a tab is written in double quotes"),
