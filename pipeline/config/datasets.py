@@ -11,6 +11,7 @@ from kernel_pipeline.config.families import (
     family_of,
     known_names,
     precomputed_families,
+    requested_kinds,
 )
 from kernel_pipeline.config.registry_fields import ModelIn
 from kernel_pipeline.config.strict_model import Name, StrictModel, refuse_sample_weights, require_distinct
@@ -99,13 +100,11 @@ class DatasetBase(StrictModel):
     @field_validator("kernels")
     @classmethod
     def _check_families(cls, value: list[KernelEntry]) -> list[KernelEntry]:
-        for family in map(family_of, value):
-            for kind in family.choice().kinds if isinstance(family, ColumnFamily) else ():
-                if kind not in cls.column_kinds:
-                    raise ValueError(
-                        f"features = {kind!r} is not available for this source. Available: "
-                        f"{', '.join(cls.column_kinds)}"
-                    )
+        for kind in requested_kinds(value):
+            if kind not in cls.column_kinds:
+                raise ValueError(
+                    f"features = {kind!r} is not available for this source. Available: {', '.join(cls.column_kinds)}"
+                )
         check_distinct(known_names(value))
         return value
 

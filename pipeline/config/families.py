@@ -3,21 +3,24 @@
 Each table may also have the keys of a view: `columns`, `each` and `name`.
 """
 
+import json
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from contextlib import suppress
+from dataclasses import MISSING, dataclass, fields
 from pathlib import PurePath
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from kernel_pipeline.cluster.strict_model import did_you_mean
+from kernel_pipeline.cluster.strict_model import did_you_mean, nearest_name
 from kernel_pipeline.config.parameter_models import Tagged, at_field
 from kernel_pipeline.config.strict_model import Name, StrictModel
-from kernel_pipeline.tasks.kernels.family import FAMILIES, Family, GramFamily
+from kernel_pipeline.tasks.kernels.family import FAMILIES, ColumnFamily, Family, GramFamily
 from kernel_pipeline.tasks.kernels.guard import check_declarations, named_errors
 from kernel_pipeline.tasks.kernels.precomputed import PrecomputedFamily
 from kernel_pipeline.tasks.parameters import ParameterError
+from kernel_pipeline.tasks.plugins import PluginError
 from kernel_pipeline.text import printable
 
 ColumnKey = Annotated[int, Field(ge=0)] | Annotated[str, Field(min_length=1)]
@@ -153,6 +156,46 @@ def precomputed_name(entry: KernelEntry) -> str:
     family = family_of(entry)
     assert isinstance(family, PrecomputedFamily)
     return spec_of(entry).name or printable(PurePath(family.path).stem)
+
+
+def example_table(value: object) -> str:
+    """Return a table of a family in TOML, for messages about a value that should be a table or a list of tables.
+
+    Parameters
+    ----------
+    value
+        The given value; if it is the name of a family, or similar to one, or a table of a family, this one is used.
+
+    Examples
+    --------
+    >>> example_table("gausian"), example_table({"family": "linear", "name": "x"}), example_table(3)
+    ('{ family = "gaussian", gamma = "median" }', '{ family = "linear", ... }', '{ family = "..." }')
+    """
+    wanted = value.get("family") if isinstance(value, dict) else value
+    name = nearest_name(wanted, FAMILIES) if isinstance(wanted, str) else None
+    if name is None:
+        return '{ family = "..." }'
+    if isinstance(value, dict) and len(value) > 1:
+        return f'{{ family = "{name}", ... }}'
+    example: dict[str, Any] = {}
+    required: set[str] = set()
+    with suppress(PluginError):  # an error of a plug-in is reported when it is used
+        kind: Any = FAMILIES[name]
+        example = dict(kind.example)
+        required = {field.name for field in fields(kind) if field.default is field.default_factory is MISSING}
+    given = [f"{key} = {json.dumps(parameter)}" for key, parameter in ({"family": name} | example).items()]
+    return f"{{ {', '.join(given)}{'' if required <= example.keys() else ', ...'} }}"
+
+
+def requested_kinds(entries: Sequence[KernelEntry]) -> list[str]:
+    """Return the kinds of columns that the entries of `kernels` with one kernel per column use, each once.
+
+    >>> from kernel_pipeline.tasks.kernels.rank_one_family import RankOneFamily
+    >>> requested_kinds([RankOneFamily("bigrams"), ViewSpec(RankOneFamily(("unigrams", "bigrams")), name="words")])
+    ['bigrams', 'unigrams']
+    """
+    families = [family for family in map(family_of, entries) if isinstance(family, ColumnFamily)]
+    return list(dict.fromkeys(kind for family in families for kind in family.choice().kinds))
 
 
 def known_names(entries: Sequence[KernelEntry]) -> list[str]:

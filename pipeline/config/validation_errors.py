@@ -6,6 +6,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from kernel_pipeline.cluster.strict_model import nearest_name
+from kernel_pipeline.config.families import example_table
 
 # Replacements for messages of pydantic that are about Python rather than about TOML.
 MESSAGES = {
@@ -17,6 +18,7 @@ MESSAGES = {
     "dict_type": "must be a table with entries word = number",
     "model_type": "must be a table",
     "string_too_short": "must not be empty",
+    "string_too_long": "must have at most {max_length} character(s)",
     "extra_forbidden": "is an unknown key",
     "string_pattern_mismatch": "may contain letters, digits and . _ - only, and must begin with a letter or a digit",
 }
@@ -38,6 +40,8 @@ def describe_errors(error: ValidationError, values: dict[str, Any]) -> list[str]
             message = "must be a list"  # several types are allowed, so the type of the items is not known
         elif item["type"] == "list_type":
             message = _list_message(str(item["loc"][-1]), item["input"])
+        elif item["type"] == "model_type" and item["loc"][-2:-1] == ("kernels",):
+            message = f"must be a table; write {example_table(item['input'])}"
         message = message or item["msg"].removeprefix("Value error, ").replace("Input should be", "must be")
         if item["type"] == "union_tag_invalid":
             field += f".{item['ctx']['discriminator']}".replace("'", "")
@@ -63,14 +67,12 @@ def _list_message(key: str, value: object) -> str:
     >>> _list_message("drop", "enrolled")
     "must be a list in brackets; write drop = ['enrolled']"
     >>> _list_message("kernels", "gaussian")
-    'must be a list in brackets; write kernels = [{ family = "gaussian" }]'
+    'must be a list in brackets; write kernels = [{ family = "gaussian", gamma = "median" }]'
     """
     if key == "dataset":
         return "must be a list of tables; write [[dataset]] above the keys of each dataset"
     if key == "kernels":
-        family = value if isinstance(value, str) else value.get("family", "...") if isinstance(value, dict) else "..."
-        more = ", ..." if isinstance(value, dict) and len(value) > 1 else ""
-        return f'must be a list in brackets; write kernels = [{{ family = "{family}"{more} }}]'
+        return f"must be a list in brackets; write kernels = [{example_table(value)}]"
     if isinstance(value, str | int | float) and not isinstance(value, bool):
         return f"must be a list in brackets; write {key} = [{value!r}]"
     return "must be a list in brackets"

@@ -33,8 +33,13 @@ def data_path(folder: Path, path: str) -> Path:
         return folder / path
 
 
-def require_path(path: Path, kind: Literal["file", "folder"], dataset: str) -> Path:
+def require_path(path: Path, kind: Literal["file", "folder"], dataset: str, key: str = "path") -> Path:
     """Return the path of a file or folder, which must exist.
+
+    Parameters
+    ----------
+    dataset, key
+        Name of the dataset, and the key that gives the path, for error messages.
 
     Raises
     ------
@@ -46,16 +51,18 @@ def require_path(path: Path, kind: Literal["file", "folder"], dataset: str) -> P
     if path.is_dir():
         contents = _listed(_names(path, files_only=True))
         raise DataError(
-            f"dataset {dataset!r}: {path.absolute()} is a folder, but a file is required; it contains {contents}. Set "
-            "path to a file"
+            f"dataset {dataset!r}: {key}: {path.absolute()} is a folder, but a file is required; it contains "
+            f"{contents}. Set {key} to a file"
         )
     if path.is_file():
-        raise DataError(f"dataset {dataset!r}: {path.absolute()} is a file, but a folder is required")
+        raise DataError(
+            f"dataset {dataset!r}: {key}: {path.absolute()} is a file, but a folder is required. Set {key} to a folder"
+        )
     found = _describe_search(path)
     end = "" if found.endswith("?") else "."
     raise DataError(
-        f"dataset {dataset!r}: there is no {kind} {path}: {found}{end} Put the {kind} at this path, or choose another "
-        f"data directory: --data-dir DIR, or the environment variable {DATA_DIR_VARIABLE}"
+        f"dataset {dataset!r}: {key}: there is no {kind} {path}: {found}{end} Put the {kind} at this path, change "
+        f"{key}, or choose another data directory: --data-dir DIR, or the environment variable {DATA_DIR_VARIABLE}"
     )
 
 

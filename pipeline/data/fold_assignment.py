@@ -71,7 +71,7 @@ def assign_folds(
     fold = np.concatenate([fold, np.full(len(chosen) - len(outside), folds)])
     repeat_trials = trials(folds, fixed_test=table.test is not None)
     for each_problem, values in targets.items():
-        _check_training_sets(_classes(values, each_problem)[permutation], fold, repeat_trials, name)
+        _check_training_sets(_classes(values, each_problem)[permutation], fold, repeat_trials, table, name)
     return permutation, fold
 
 
@@ -198,14 +198,38 @@ def _set_folds(count: int) -> str:
     return f"set [protocol] folds = {count}, or " if MIN_FOLDS <= count <= MAX_FOLDS else ""
 
 
-def _check_training_sets(classes: Integers, fold: Integers, repeat_trials: list[Trial], name: str) -> None:
+def _check_training_sets(
+    classes: Integers, fold: Integers, repeat_trials: list[Trial], table: RawTable, name: str
+) -> None:
     """Raise a `DataError` if a training set lacks a class."""
     count = int(classes.max()) + 1
+    if table.test is not None:
+        outside = len(np.unique(classes[fold != fold[-1]]))
+        if outside < count:
+            raise DataError(
+                f"dataset {name!r}: the samples outside of the test set (key test or test_path) belong to only "
+                f"{outside} of {count} classes, so that no training set has all of them. Choose another test set, or "
+                "remove this key"
+            )
     for number, trial in enumerate(repeat_trials):
         present = len(np.unique(classes[np.isin(fold, trial.train)]))
         if present < count:
             raise DataError(
                 f"dataset {name!r}: the training set of trial {number} (folds {', '.join(map(str, trial.train))}) has "
-                f"samples of only {present} of {count} classes. Choose other groups or folds, or another number of "
-                "folds ([protocol] folds), so that every class is in more folds"
+                f"samples of only {present} of {count} classes. {_change_folds(table)}"
             )
+
+
+def _change_folds(table: RawTable) -> str:
+    """Return what to do about a training set that lacks a class."""
+    if table.groups is None and table.given_folds is None:  # the folds are stratified, but there is a test set
+        return (
+            "Choose another test set (key test or test_path), so that at least 3 samples of every class are outside of "
+            "it, or remove this key"
+        )
+    key = "groups" if table.given_folds is None else "folds"
+    others = "" if table.test is None else ", another test set (key test or test_path)"
+    return (
+        f"Choose another column for the key {key}{others}, or another number of folds ([protocol] folds), so that "
+        "every class is in more folds"
+    )

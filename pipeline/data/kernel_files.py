@@ -66,7 +66,7 @@ class KernelFile:
     def from_path(
         cls,
         path: Path,
-        where: str,
+        key: str,
         dataset: str,
         rows: int,
         left_out: int = 0,
@@ -77,6 +77,8 @@ class KernelFile:
 
         Parameters
         ----------
+        key, dataset
+            The key that gives the path, and the name of the dataset, for error messages.
         rows
             Number of rows of the source, including those that are left out.
         left_out
@@ -89,7 +91,8 @@ class KernelFile:
         DataError
             If there is no such file, or it does not contain kernels of this size.
         """
-        require_path(path, "folder" if path.suffix == ZARR else "file", dataset)
+        require_path(path, "folder" if path.suffix == ZARR else "file", dataset, key)
+        where = f"dataset {dataset!r}: {key}: {path.name}"
         if path.suffix not in OPENERS:
             raise DataError(f"{where}: the name of the file must end in {' or '.join(OPENERS)}")
         with _explain_errors(path, where):

@@ -38,12 +38,10 @@ def find_kernel_files(dataset: DatasetBase, folder: Path, table: RawTable) -> li
     for number, family in enumerate(map(family_of, dataset.kernels)):
         if isinstance(family, PrecomputedFamily):
             path = data_path(folder, family.path)
-            where = f"dataset {dataset.name!r}: kernels[{number}].path: {path.name}"
+            key = f"kernels[{number}].path"
             rows, clip = len(table.rows) + table.left_out, family.psd == "clip"
             files.append(
-                KernelFile.from_path(
-                    path, where, dataset.name, rows, table.left_out, clip, header_hint=table.header_hint
-                )
+                KernelFile.from_path(path, key, dataset.name, rows, table.left_out, clip, header_hint=table.header_hint)
             )
     return files
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from kernel_pipeline.config.datasets import DatasetBase
 from kernel_pipeline.config.families import spec_of
 from kernel_pipeline.config.feature_columns import FeatureColumns
-from kernel_pipeline.config.sweep import MIN_FOLDS, Config
+from kernel_pipeline.config.sweep import Config
 from kernel_pipeline.config.views import chosen_columns, gram_families, has_views, rank_one_names
 from kernel_pipeline.data.class_notes import class_notes
 from kernel_pipeline.data.class_sizes import check_classes
@@ -24,13 +24,14 @@ from kernel_pipeline.data.kernel_files import KernelFile
 from kernel_pipeline.data.new_rows import RowEncoder
 from kernel_pipeline.data.precomputed import PrecomputedKernels, find_kernel_files
 from kernel_pipeline.data.raw_table import RawTable, read_source
+from kernel_pipeline.data.row_sample import sample_rows
 from kernel_pipeline.data.targets import MAX_LISTED_LABELS, EncodedTarget, encode_target, is_numbers
 from kernel_pipeline.errors import DataError
 from kernel_pipeline.store.dataset_info import DatasetInfo
 from kernel_pipeline.tasks.arrays import Floats, Integers
 from kernel_pipeline.tasks.folds import trials
 from kernel_pipeline.tasks.kernels.family import kernel_names
-from kernel_pipeline.text import counted, printable
+from kernel_pipeline.text import printable
 
 
 @dataclass(frozen=True)
@@ -157,7 +158,7 @@ def _prepare(config: Config, dataset: DatasetBase, table: RawTable, files: list[
     files
         Files of precomputed kernels.
     """
-    chosen = _sample(table, dataset, config)
+    chosen = sample_rows(table, dataset, config)
     encoded = {problem: _target(table, chosen, problem, dataset) for problem in dataset.task}
     targets: dict[str, Floats] = {problem: target.values for problem, target in encoded.items()}
     for target in encoded.values():
@@ -267,33 +268,3 @@ def _varies(features: Features) -> bool:
         low, high = np.fmin.reduce(features, axis=0), np.fmax.reduce(features, axis=0)  # without missing values
         return bool((high > low).any())
     return bool((features.max(axis=0) - features.min(axis=0)).nnz)
-
-
-def _sample(table: RawTable, dataset: DatasetBase, config: Config) -> Integers:
-    """Return the rows to learn from, in random order, followed by all rows of a fixed test set."""
-    test = np.zeros(len(table.target), dtype=bool) if table.test is None else table.test
-    folds, name, available = config.protocol.folds, dataset.name, int((~test).sum())
-    rows = dataset.rows or available
-    if table.test is not None and not test.any():
-        raise DataError(
-            f"dataset {name!r}: the test set (key test or test_path) has no usable row; mark rows that have a label as "
-            "the test set, or remove this key"
-        )
-    if rows > available:
-        raise DataError(
-            f"dataset {name!r}: rows = {rows}, but there are only {available} usable rows; choose fewer rows, or "
-            "remove this key to use all of them"
-        )
-    if rows < folds:
-        raise DataError(
-            f"dataset {name!r}: {counted(rows, 'row is', 'rows are')} too few for {folds} folds; each fold needs a "
-            f"row. {_add_rows(rows, available, folds)}"
-        )
-    drawn = np.random.default_rng(config.seed).permutation(available)[:rows]
-    return np.concatenate([np.flatnonzero(~test)[drawn], np.flatnonzero(test)]).astype(np.int64)
-
-
-def _add_rows(rows: int, available: int, folds: int) -> str:
-    """Return what to do about a dataset with fewer rows than folds."""
-    more = f"Set rows = {folds} or more" if rows < available else "Add rows with a label to the source"
-    return f"{more}, or set [protocol] folds = {rows} or less" if rows >= MIN_FOLDS else more

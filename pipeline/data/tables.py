@@ -10,6 +10,7 @@ import pandas as pd
 from kernel_pipeline.config.datasets import TableDataset
 from kernel_pipeline.config.feature_columns import FeatureColumns
 from kernel_pipeline.config.views import used_columns
+from kernel_pipeline.data.column_checks import check_cells, check_distinct, check_encoded_names
 from kernel_pipeline.data.column_notes import index_notes, repeated_index_note, similar_text_notes, unused_note
 from kernel_pipeline.data.encoding import EncodedFeatures, encode_features
 from kernel_pipeline.data.frames import build_table, column_numbers, find_column, find_targets, split_columns
@@ -51,18 +52,20 @@ def table_from_frame(
         If a key names a column that does not exist, if several columns have the same name, or if values cannot be used.
     """
     name = dataset.name
-    _check_distinct(frame, name)
+    check_distinct(frame.columns, name)
     if dataset.missing_values:
         frame = mark_missing(frame, dataset.missing_values)
     roles = find_roles(frame, dataset)
     reserved = list(roles.values())
     features, labels = split_columns(frame, name, dataset.target, dataset.drop, reserved, dataset.uses_features)
+    check_cells(features, labels, dataset)
     encoded = encode_features(features, dataset.encode, name, _find_categorical(frame, features, dataset))
     used = _find_used(frame, encoded, dataset)
     used_origins = {origin for origin, is_used in zip(encoded.origins, used, strict=True) if is_used}
     if refused := {column: found for column, found in encoded.refused.items() if column in used_origins}:
         listed = ListedInConfig(dataset.drop, dataset.categorical or (), dataset.missing_values or ())
         raise text_error(refused, name, listed)
+    check_encoded_names(encoded, used, dataset)
     table = build_table(
         frame,
         encoded,
@@ -110,7 +113,7 @@ def append_rows(frame: pd.DataFrame, more: pd.DataFrame, dataset: TableDataset, 
         If the other file lacks a column, or has another number of columns without names.
     """
     for part in (frame, more):
-        _check_distinct(part, dataset.name)
+        check_distinct(part.columns, dataset.name)
     unused = {find_column(frame, column, "drop", dataset.name) for column in dataset.drop}
     unused |= {column for key, column in find_roles(frame, dataset).items() if key in ("index", "folds")}
     absent = [column for column in frame.columns if column not in more.columns and column not in unused]
@@ -124,12 +127,6 @@ def append_rows(frame: pd.DataFrame, more: pd.DataFrame, dataset: TableDataset, 
             f"of {path.name}: {found}"
         )
     return pd.concat([frame, more.reindex(columns=frame.columns)], ignore_index=True)
-
-
-def _check_distinct(frame: pd.DataFrame, name: str) -> None:
-    repeated = frame.columns[frame.columns.duplicated()]
-    if len(repeated):
-        raise DataError(f"dataset {name!r}: several columns are named {repeated[0]!r}; rename all but one")
 
 
 def find_roles(frame: pd.DataFrame, dataset: TableDataset) -> dict[str, Hashable]:

@@ -144,8 +144,16 @@ def _classes(labels: Sequence[str], positive: Sequence[str] | None, name: str) -
             )
         others, chosen = (tuple(label for label in labels if (label in positive) == wanted) for wanted in (False, True))
         classes = (others, chosen)
-    if len(classes) < 2 or not all(classes):
-        raise DataError(f"dataset {name!r}: all samples belong to one class, {labels[0]!r}; there is nothing to learn")
+    if len(labels) < 2:
+        raise DataError(
+            f"dataset {name!r}: all samples belong to one class, {labels[0]!r}; there is nothing to learn. Add samples "
+            "of another class, or, for a table, name another target column: target = ..."
+        )
+    if positive is not None and not all(classes):
+        raise DataError(
+            f"dataset {name!r}: positive = {list(positive)} contains all labels, so that all samples belong to one "
+            "class, +1; there is nothing to learn. Remove the labels of the other class from positive"
+        )
     if len(classes) > MAX_CLASSES:
         raise DataError(
             f"dataset {name!r}: the target has {len(classes):,} different labels; at most {MAX_CLASSES:,} classes are "

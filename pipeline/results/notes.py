@@ -1,6 +1,6 @@
 """Create the notes about results, such as values at grid edges, degenerate kernels and alignments at chance level."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from kernel_pipeline.config.fit import Fit
 from kernel_pipeline.plan.dataset_plan import DatasetPlan
@@ -14,6 +14,7 @@ from kernel_pipeline.stages.kernel_results import DegenerateKernels, MarkedKerne
 from kernel_pipeline.stages.task import Task
 from kernel_pipeline.store.arrays import DamagedError
 from kernel_pipeline.store.reports import OK, TaskReport
+from kernel_pipeline.tasks.kernels.family import GramFamily
 from kernel_pipeline.tasks.learners.iterative_ridge import MAX_RESIDUAL
 from kernel_pipeline.tasks.learners.paths import PathResult
 from kernel_pipeline.tasks.learners.svm_certificate import MAX_GAP
@@ -23,11 +24,9 @@ DEGENERATE = {
     "constant": "kernels are constant on a training set; their weight there is 0",
     "flat": "kernels are constant up to rounding on a training set; the remaining variation acts like a linear kernel",
     "identity": "kernels are the identity up to rounding on a training set, after centering: all pairs of samples are "
-    "equally similar; choose a smaller gamma, or a larger length_scale",
+    "equally similar",
 }
 """Texts of the notes about degenerate kernels, by kind."""
-NO_VARYING_KERNEL = "choose a larger gamma, a smaller length_scale or another kernel"
-"""What to do if all kernels of a dataset are constant."""
 MIN_TRIALS_AT_EDGE = 2
 """Minimum number of trials with a value at the edge for a note; a single trial may be due to chance."""
 
@@ -51,9 +50,29 @@ def _degenerate_kernels(dataset: DatasetPlan, finished: Mapping[str, TaskReport]
     for kind, meaning in DEGENERATE.items() if results else ():
         found = MarkedKernels.merged([getattr(result, kind) for result in results])
         if found.count:
-            text = f"{found.count:,} of {len(dataset.kernels):,} {meaning}: {_named(dataset, found)}"
-            is_all = kind == "constant" and found.count == len(dataset.kernels)
-            yield Note(dataset.name, text + (f"; {NO_VARYING_KERNEL}" if is_all else ""))
+            up_to = "up to " if found.count > found.most else ""
+            families = _families(dataset, [kernel for kernel, _ in found.first])
+            fix = f"; {_fix(family.wider() for family in families)}" if kind == "identity" else ""
+            text = f"{up_to}{found.most:,} of {len(dataset.kernels):,} {meaning}{fix}: {_named(dataset, found)}"
+            if kind == "constant" and found.most == len(dataset.kernels):
+                text += f"; {_fix(family.narrower() for family in dataset.families)}"
+            yield Note(dataset.name, text)
+
+
+def _families(dataset: DatasetPlan, kernels: Sequence[int]) -> list[GramFamily]:
+    """Return the families to which some of the kernels belong; none for a rank-one family."""
+    of_kernel = [family for family in dataset.families for _ in family.names()]
+    return [of_kernel[kernel] for kernel in kernels] if of_kernel else []
+
+
+def _fix(changes: Iterable[str]) -> str:
+    """Return what to do about degenerate kernels, given a change of a parameter of each family, if there is one.
+
+    >>> _fix(["a smaller gamma", "", "a smaller gamma"]), _fix([""])
+    ('choose a smaller gamma, or other kernels', 'choose other kernels')
+    """
+    known = [change for change in dict.fromkeys(changes) if change]
+    return f"choose {', '.join(known)}, or other kernels" if known else "choose other kernels"
 
 
 def _checked_kernels(dataset: DatasetPlan, task: Task, result: DegenerateKernels) -> DegenerateKernels:

@@ -38,6 +38,9 @@ class MarkedKernels:
     """Base kernels that have some property in at least one trial: their number, and the first few of them."""
 
     count: int = 0
+    """Number of kernels that have the property in at least one trial."""
+    most: int = 0
+    """Largest number of them in one trial."""
     first: tuple[tuple[int, tuple[int, ...]], ...] = ()
     """Index of each kernel, with the trials in which it has the property."""
 
@@ -47,7 +50,7 @@ class MarkedKernels:
         kernels = np.flatnonzero(marked.any(axis=0))
         numbers = np.asarray(trials, dtype=np.int64)
         first = [(int(k), tuple(numbers[marked[:, k]].tolist())) for k in kernels[:MAX_NAMED_KERNELS]]
-        return cls(len(kernels), tuple(first))
+        return cls(len(kernels), int(marked.sum(axis=1).max(initial=0)), tuple(first))
 
     @classmethod
     def merged(cls, parts: Sequence["MarkedKernels"]) -> Self:
@@ -60,11 +63,16 @@ class MarkedKernels:
             for kernel, numbers in part.first:
                 trials[kernel] = (*trials.get(kernel, ()), *numbers)
         count = max([len(trials), *(part.count for part in parts)])
-        return cls(count, tuple(sorted(trials.items())[:MAX_NAMED_KERNELS]))
+        most = max((part.most for part in parts), default=0)
+        return cls(count, most, tuple(sorted(trials.items())[:MAX_NAMED_KERNELS]))
 
     def to_json(self) -> dict[str, Any]:
         """Return the JSON object."""
-        return {"count": self.count, "first": [[kernel, list(trials)] for kernel, trials in self.first]}
+        return {
+            "count": self.count,
+            "most": self.most,
+            "first": [[kernel, list(trials)] for kernel, trials in self.first],
+        }
 
     @classmethod
     def from_object(cls, found: JsonObject | None) -> Self:
@@ -78,7 +86,9 @@ class MarkedKernels:
             if not all(map(_is_index, (item[0], *item[1]))):
                 raise found.error("first", "a list of pairs of the index of a kernel and the numbers of its trials")
             first.append((item[0], tuple(item[1])))
-        return cls(found.integer("count"), tuple(first))
+        count = found.integer("count")
+        most = found.integer("most") if "most" in found else count  # earlier versions have not stored it
+        return cls(count, most, tuple(first))
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,14 @@ class ChiSquaredFamily(GeneratorFamily):
         """
         return tuple(f"chi-squared({format_number(gamma)})" for gamma in self.gamma)
 
+    def wider(self) -> str:
+        """Return which parameter makes samples more similar."""
+        return "a smaller gamma"
+
+    def narrower(self) -> str:
+        """Return which parameter makes samples less similar."""
+        return "a larger gamma"
+
     def shifts(self) -> tuple[float, ...]:
         """Return `K(x, x)` of each kernel, which is also the limit of wide kernels."""
         return (SHIFT,) * len(self.names())

@@ -6,9 +6,10 @@ through the entry point group `kernel_pipeline.families`.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
+from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
 from kernel_pipeline.tasks.arrays import Floats, Integers
@@ -61,6 +62,8 @@ class Family:
     """Whether the kernels are computed from feature columns, so that a config can choose these columns."""
     is_per_column: ClassVar[bool] = False
     """Whether there is always one kernel per feature column."""
+    example: ClassVar[Mapping[str, Any]] = MappingProxyType({})
+    """Values of the parameters that a config must set, for messages; empty if all of them have defaults."""
 
     def gram_family(self) -> "GramFamily":
         """Return the family that computes Gram matrices.
@@ -116,6 +119,14 @@ class GramFamily(Family, ABC):
     def shifts(self) -> tuple[float, ...]:
         """Return the constant that is subtracted from each kernel; 0 unless a subclass overrides this."""
         return (0.0,) * len(self.names())
+
+    def wider(self) -> str:
+        """Return which parameter makes samples more similar, such as "a smaller gamma"; empty if there is none."""
+        return ""
+
+    def narrower(self) -> str:
+        """Return which parameter makes samples less similar; empty if there is none."""
+        return ""
 
     def fitted(self, samples: Samples) -> Self:
         """Return the family with data-dependent parameters replaced by their values for `samples.reference`.

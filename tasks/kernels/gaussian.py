@@ -1,8 +1,8 @@
 """Gaussian kernels with arbitrary bandwidths."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
@@ -18,6 +18,8 @@ from kernel_pipeline.tasks.parameters import ParameterError, parameter
 MAX_LISTED_COLUMNS = 5
 # Maximum number of samples whose distances the median heuristic uses.
 MEDIAN_SAMPLES = 1000
+# Gamma of the median heuristic if there is no median distance.
+GAMMA_OF_EQUAL_SAMPLES = 1.0
 
 
 @FAMILIES.register("gaussian")
@@ -27,6 +29,8 @@ class GaussianFamily(GeneratorFamily):
 
     `gamma = "median"` is the median heuristic: 1 / (2 s^2), where s is the median distance between distinct samples.
     """
+
+    example: ClassVar[Mapping[str, Any]] = {"gamma": "median"}
 
     log2_gamma: tuple[int, int] | None = parameter(
         "[lo, hi] for gamma = 2 ** lo, ..., 2 ** hi", ge=-1000, le=1000, default=None
@@ -66,6 +70,14 @@ class GaussianFamily(GeneratorFamily):
         if self.gamma is not None:
             return tuple(f"gaussian({value if value == 'median' else format_number(value)})" for value in self.gamma)
         return tuple(f"gaussian(2^{exponent})" for exponent in self._exponents())
+
+    def wider(self) -> str:
+        """Return which parameter makes samples more similar."""
+        return "a smaller gamma"
+
+    def narrower(self) -> str:
+        """Return which parameter makes samples less similar."""
+        return "a larger gamma"
 
     def shifts(self) -> tuple[float, ...]:
         """Return `K(x, x)` of each kernel, which is also the limit of wide kernels."""
@@ -115,10 +127,7 @@ class GaussianFamily(GeneratorFamily):
         for family, fitted_family in zip(families, fitted, strict=True):
             if fitted_family is not family:
                 gamma = dict(zip(family.names(), fitted_family.gammas(), strict=True))["gaussian(median)"]
-                notes.append(
-                    f"gaussian(median): gamma = {gamma:.6g}, from the median distance {(2.0 * gamma) ** -0.5:.6g} of "
-                    f"samples in {_list_columns(range(len(columns)), columns)}"
-                )
+                notes.append(_median_note(gamma, samples.reference, _list_columns(range(len(columns)), columns)))
         direct = direct_columns(samples.features, _largest_gamma(fitted))
         if len(direct):
             notes.append(
@@ -131,6 +140,17 @@ class GaussianFamily(GeneratorFamily):
 
 def _largest_gamma(families: Sequence[GaussianFamily]) -> float:
     return max(gamma for family in families for gamma in family.gammas())
+
+
+def _median_note(gamma: float, features: Floats, columns: str) -> str:
+    """Return the note about the gamma of the median heuristic on some samples, given a description of their columns."""
+    if gamma == GAMMA_OF_EQUAL_SAMPLES and _median_distance(features) is None:
+        return (
+            f"gaussian(median): gamma = {gamma:g}, since all samples are equal in {columns}: no distance is above 0, "
+            "so that there is no median; choose other columns, or leave this kernel out"
+        )
+    distance = (2.0 * gamma) ** -0.5
+    return f"gaussian(median): gamma = {gamma:.6g}, from the median distance {distance:.6g} of samples in {columns}"
 
 
 def _list_columns(chosen: Sequence[int], columns: Sequence[str]) -> str:
@@ -150,13 +170,18 @@ def median_gamma(features: Floats) -> float:
     >>> median_gamma(np.array([[0.0], [1.0], [3.0], [3.0]]))
     0.125
     """
+    median = _median_distance(features)
+    if median is None:
+        return GAMMA_OF_EQUAL_SAMPLES
+    return min(max(0.5 / median / median, 1.0 / MAX_RATE), MAX_RATE)
+
+
+def _median_distance(features: Floats) -> float | None:
+    """Return the median distance of the median heuristic; None if all distances are 0."""
     from scipy.spatial.distance import pdist  # imported here, since few sweeps need it
 
     if len(features) > MEDIAN_SAMPLES:
         features = features[np.linspace(0, len(features) - 1, MEDIAN_SAMPLES).astype(np.int64)]
     distances = pdist(features)
     distances = distances[distances > 0]
-    if not len(distances):
-        return 1.0
-    median = float(np.median(distances))
-    return min(max(0.5 / median / median, 1.0 / MAX_RATE), MAX_RATE)
+    return float(np.median(distances)) if len(distances) else None

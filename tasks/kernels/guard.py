@@ -19,6 +19,10 @@ if TYPE_CHECKING:  # the module of the families imports this one
     from kernel_pipeline.tasks.kernels.family import FillEach, GramFamily, Samples
 
 PACKAGE = "kernel_pipeline"
+# Largest absolute value of a kernel: sums of its squares over all pairs of samples must not overflow.
+MAX_VALUE = 1e140
+# Largest negative eigenvalue that counts as rounding, relative to the largest entry; families may use single precision.
+EIGENVALUE_ROUNDING = 1e-4
 
 
 class FamilyError(PluginError):
@@ -34,13 +38,14 @@ def is_built_in(kind: type[Any]) -> bool:
 def named_errors(kind: type[Any]) -> Iterator[None]:
     """Name the family in the errors that its code raises, unless it is built in.
 
-    A `MemoryError`, and errors that already name the plug-in or the parameter, are not changed.
+    A `MemoryError`, and errors that already name the plug-in or the parameter, are not changed. A `SystemExit` becomes
+    an error as well, since it would end the process without a message.
     """
     try:
         yield
     except (PluginError, ParameterError, MemoryError):
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         if is_built_in(kind):
             raise
         raise FamilyError(f"{_describe(kind)} raised {type(error).__name__}: {error}") from None
@@ -92,13 +97,46 @@ def check_declarations(family: GramFamily) -> None:
         )
 
 
+def check_semidefinite(family: GramFamily, blocks: Floats) -> None:
+    """Check that the kernels of a family that is not built in are positive semi-definite on a few samples.
+
+    Parameters
+    ----------
+    blocks
+        The values `K - shift` of each kernel on these samples, (p, n, n).
+
+    Raises
+    ------
+    FamilyError
+        If a kernel has a negative eigenvalue that is too large for rounding.
+    """
+    for name, shift, block in zip(family.names(), family.shifts(), blocks, strict=True):
+        kernel = block + shift
+        scale = float(np.abs(kernel).max())
+        smallest = float(np.linalg.eigvalsh(kernel / scale)[0]) * scale if scale else 0.0
+        if smallest < -EIGENVALUE_ROUNDING * scale:
+            raise FamilyError(
+                f"{_describe(type(family))} computed an invalid kernel {name!r}: on {len(kernel)} samples, its "
+                f"smallest eigenvalue is {smallest:.3g}, and its largest absolute value is {scale:.3g}. A kernel must "
+                "be positive semi-definite: its eigenvalues must be 0 or positive, up to rounding. Correct `fill`, or "
+                "choose other parameters"
+            )
+
+
 def _check_block(family: GramFamily, block: Floats, is_diagonal: bool) -> None:
-    """Raise a `FamilyError` unless all kernels of a block are finite, and symmetric if it is on the diagonal."""
+    """Raise a `FamilyError` unless a block has valid numbers for all kernels, and is symmetric if on the diagonal."""
     for name, kernel in zip(family.names(), block, strict=True):
         wrong = f"{_describe(type(family))} computed an invalid kernel {name!r}: in a block of shape {kernel.shape},"
         missing = int((~np.isfinite(kernel)).sum())
         if missing:
             raise FamilyError(f"{wrong} {missing} of {kernel.size} values are not finite, or were not written to `out`")
+        largest = float(np.abs(kernel).max())
+        if largest > MAX_VALUE:
+            raise FamilyError(
+                f"{wrong} absolute values reach {largest:.3g}; at most {MAX_VALUE:g} is allowed, since sums of their "
+                "squares may overflow. Scale the features, for example with scale = 'standard', or divide the kernel "
+                "by a constant"
+            )
         if is_diagonal and not np.array_equal(kernel, kernel.T):
             off = np.abs(kernel - kernel.T).max()
             raise FamilyError(

@@ -5,9 +5,7 @@ import numpy as np
 from kernel_pipeline.tasks.arrays import Floats
 from kernel_pipeline.tasks.kernels.family import Samples, UnsuitableFeaturesError
 from kernel_pipeline.tasks.kernels.generator import Generate
-
-# Largest value of a kernel: sums of its squares over all pairs of samples must not overflow.
-MAX_VALUE = 1e140
+from kernel_pipeline.tasks.kernels.guard import MAX_VALUE
 
 
 def inner_products(features: Floats) -> Generate:

@@ -29,6 +29,14 @@ class LaplacianFamily(GeneratorFamily):
             ("laplacian(1/d)",) if self.gamma is None else tuple(f"laplacian({format_number(g)})" for g in self.gamma)
         )
 
+    def wider(self) -> str:
+        """Return which parameter makes samples more similar."""
+        return "a smaller gamma"
+
+    def narrower(self) -> str:
+        """Return which parameter makes samples less similar."""
+        return "a larger gamma"
+
     def shifts(self) -> tuple[float, ...]:
         """Return `K(x, x)` of each kernel, which is also the limit of wide kernels."""
         return (SHIFT,) * len(self.names())

@@ -63,6 +63,14 @@ class MaternFamily(GeneratorFamily):
             for nu, length in product(self.nu, self.length_scale)
         )
 
+    def wider(self) -> str:
+        """Return which parameter makes samples more similar."""
+        return "a larger length_scale"
+
+    def narrower(self) -> str:
+        """Return which parameter makes samples less similar."""
+        return "a smaller length_scale"
+
     def shifts(self) -> tuple[float, ...]:
         """Return `K(x, x)` of each kernel, which is also the limit of wide kernels."""
         return (SHIFT,) * len(self.names())

@@ -1,7 +1,8 @@
 """Define precomputed kernels: their parameters in a config, and the family that reads them in a run."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -16,6 +17,7 @@ class PrecomputedFamily(Family):
     """Kernels from a file: one matrix (m, m) or several (p, m, m), with one row and column per row of the source."""
 
     needs_features: ClassVar[bool] = False
+    example: ClassVar[Mapping[str, Any]] = {"path": "kernel.npy"}
 
     path: str = parameter(
         "npy, npz or zarr file, relative to --data-dir, else to PIPELINE_DATA_DIR, else to the directory of the config"

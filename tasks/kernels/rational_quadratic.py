@@ -37,6 +37,14 @@ class RationalQuadraticFamily(GeneratorFamily):
             for length, alpha in product(self.length_scale, self.alpha)
         )
 
+    def wider(self) -> str:
+        """Return which parameter makes samples more similar."""
+        return "a larger length_scale"
+
+    def narrower(self) -> str:
+        """Return which parameter makes samples less similar."""
+        return "a smaller length_scale"
+
     def shifts(self) -> tuple[float, ...]:
         """Return `K(x, x)` of each kernel, which is also the limit of wide kernels."""
         return (SHIFT,) * len(self.names())

@@ -8,7 +8,7 @@ import numpy as np
 
 from kernel_pipeline.tasks.arrays import Floats
 from kernel_pipeline.tasks.kernels.family import Fill, FillEach, GramFamily, Samples, prepare_families
-from kernel_pipeline.tasks.kernels.guard import is_built_in, named_errors, prepare_checked
+from kernel_pipeline.tasks.kernels.guard import check_semidefinite, is_built_in, named_errors, prepare_checked
 
 # Numbers of samples in the two blocks with which a plug-in is tested.
 TRIED_ROWS, TRIED_COLUMNS = 11, 16
@@ -39,6 +39,14 @@ class View(GramFamily):
     def shifts(self) -> tuple[float, ...]:
         """Return the shifts of the family's kernels."""
         return self.family.shifts()
+
+    def wider(self) -> str:
+        """Return which parameter of the family makes samples more similar."""
+        return self.family.wider()
+
+    def narrower(self) -> str:
+        """Return which parameter of the family makes samples less similar."""
+        return self.family.narrower()
 
     def samples(self, samples: Samples) -> Samples:
         """Return the samples with the columns of the view."""
@@ -112,16 +120,19 @@ def try_plugins(families: Sequence[GramFamily], samples: Samples) -> None:
     Raises
     ------
     FamilyError
-        If a family raises an error, or computes kernels that are not finite or not symmetric.
+        If a family raises an error, or computes kernels that are not finite, symmetric and positive semi-definite.
     """
-    kinds = [type(family.family if isinstance(family, View) else family) for family in families]
-    tried = [family for family, kind in zip(families, kinds, strict=True) if not is_built_in(kind)]
+    views = [family if isinstance(family, View) else View(family) for family in families]
+    tried = [view for view in views if not is_built_in(type(view.family))]
     if not tried:
         return
     few = Samples(samples.features[: TRIED_ROWS + TRIED_COLUMNS])
     rows, columns = slice(0, min(TRIED_ROWS, len(few.features))), slice(TRIED_ROWS, len(few.features))
     fill = prepare_families(tried, few)
-    for block in (rows, columns):
-        if block.start < block.stop:
-            shape = (sum(len(family.names()) for family in tried), rows.stop, block.stop - block.start)
-            fill(rows, block, np.empty(shape))
+    counts = [len(view.names()) for view in tried]
+    diagonal = np.empty((sum(counts), rows.stop, rows.stop))
+    fill(rows, rows, diagonal)
+    for view, kernels in zip(tried, np.split(diagonal, np.cumsum(counts)[:-1]), strict=True):
+        check_semidefinite(view.family, kernels)
+    if columns.start < columns.stop:
+        fill(rows, columns, np.empty((sum(counts), rows.stop, columns.stop - columns.start)))

@@ -13,7 +13,11 @@ if TYPE_CHECKING:
 
 def _read_parquet(path: Path, options: ReadOptions) -> pd.DataFrame:
     import pandas as pd
+    from pyarrow import parquet
 
+    from kernel_pipeline.data.column_checks import check_distinct
+
+    check_distinct(parquet.read_schema(path).names, options.dataset)  # pandas cannot read a name that occurs twice
     frame = pd.read_parquet(path, engine="pyarrow")
     return frame.reset_index(drop=True)  # the index of the data frame is not a feature
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import re
 import warnings
@@ -13,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from kernel_pipeline.data.formats.format import Detected, Format, ReadOptions, register
+from kernel_pipeline.data.formats.format import Detected, FileContentError, Format, ReadOptions, register
 from kernel_pipeline.text import NUMBER
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ BINARY_FILES = {
     b"\xd0\xcf\x11\xe0": "it is an Excel workbook (xls); save it as csv, and set path to that file",
 }
 """What to do about files that are not text, by their first bytes."""
+COMMON_ENCODINGS = ("utf-8", "latin-1", "utf-16")
 LINES_EXAMINED = 100
 """Number of lines from which it is decided whether the first line is a header."""
 
@@ -51,7 +53,7 @@ def _with_decimal_points(frame: pd.DataFrame, options: ReadOptions) -> pd.DataFr
 
     Raises
     ------
-    ValueError
+    FileContentError
         If a number in such a column has a point: it may separate thousands, so its value is not known.
     """
     import pandas as pd
@@ -63,7 +65,7 @@ def _with_decimal_points(frame: pd.DataFrame, options: ReadOptions) -> pd.DataFr
         if pd.api.types.is_numeric_dtype(values) or column in options.drop or not is_mostly_numbers(values):
             continue
         if (points := has_decimal_point(values)).any():
-            raise ValueError(
+            raise FileContentError(
                 f"column {column!r} contains {values[points].iloc[0]!r} in data row {int(points.argmax()) + 1}, but "
                 "decimal = ','. If points separate thousands, remove them from the file; if they are decimal points, "
                 f"replace them by commas. To leave the column out, set drop = {[*options.drop, column]}"
@@ -100,14 +102,25 @@ def _explain_parser(options: ReadOptions) -> Iterator[None]:
     try:
         yield
     except UnicodeError as error:
-        raise ValueError(
+        raise FileContentError(
             f"its encoding is not {options.encoding!r} ({error}). Set the encoding of the file, such as "
-            "encoding = 'latin-1' or encoding = 'utf-16'"
+            f"{_other_encodings(options.encoding)}"
         ) from None
     except pd.errors.EmptyDataError:
-        raise ValueError("the file is empty. Save the table again, or set path to another file") from None
+        raise FileContentError("the file is empty. Save the table again, or set path to another file") from None
     except pd.errors.ParserError as error:
-        raise ValueError(_describe_parser_error(str(error), options.separator)) from None
+        raise FileContentError(_describe_parser_error(str(error), options.separator)) from None
+
+
+def _other_encodings(encoding: str) -> str:
+    """Return common values of the key `encoding` that differ from a given one, for messages.
+
+    >>> _other_encodings("UTF16")
+    "encoding = 'utf-8' or encoding = 'latin-1'"
+    """
+    given = codecs.lookup(encoding).name
+    others = [known for known in COMMON_ENCODINGS if codecs.lookup(known).name != given]
+    return " or ".join(f"encoding = {known!r}" for known in others)
 
 
 def _describe_parser_error(message: str, separator: str | None) -> str:
@@ -131,16 +144,16 @@ def _describe_parser_error(message: str, separator: str | None) -> str:
             f"a double quote in line {int(found[1]) + 1} or below is not closed. Add the closing quote, or remove the "
             "quote"
         )
-    return message
+    return f"{message.strip().rstrip('.')}. Correct the file, or set format if it has another format"
 
 
 def _check_text(path: Path) -> None:
-    """Raise a `ValueError` if a file is of a known format that is not text; pandas decompresses zip files itself."""
+    """Raise a `FileContentError` if a file is of a known format that is not text; pandas decompresses zip itself."""
     with path.open("rb") as file:
         start = file.read(max(map(len, BINARY_FILES)))
     for first_bytes, reason in BINARY_FILES.items():
         if start.startswith(first_bytes) and path.suffix.lower() != ".zip":
-            raise ValueError(reason)
+            raise FileContentError(reason)
 
 
 def _detect_csv(path: Path, options: ReadOptions) -> Detected:
@@ -150,7 +163,7 @@ def _detect_csv(path: Path, options: ReadOptions) -> Detected:
     _check_text(path)
     found = _find_separator(path, options)
     if options.decimal == found:
-        raise ValueError(
+        raise FileContentError(
             f"decimal = {found!r} is also the separator of the columns; set separator to another character, such as "
             "separator = ';'"
         )
@@ -223,11 +236,11 @@ def _first_line(head: pd.DataFrame) -> Literal["header", "sample", "unclear"]:
 
 
 def _check_names(names: list[str]) -> None:
-    """Raise a `ValueError` if columns have the same name; numbers are ignored, being probably values."""
+    """Raise a `FileContentError` if columns have the same name; numbers are ignored, being probably values."""
     counts = Counter(name for name in names if not NUMBER.fullmatch(name))
     name, count = max(counts.items(), key=lambda item: item[1], default=("", 0))
     if count > 1:
-        raise ValueError(
+        raise FileContentError(
             f"its first line has the name {name!r} {count} times; names of columns must be distinct. Rename one in the "
             "file, or set header = false if the first line is a sample"
         )

@@ -63,7 +63,8 @@ class SparseColumns:
 class Format:
     """Functions that read files of one format.
 
-    They may raise any exception: `explain_errors` turns it into an error message.
+    They may raise any exception: `explain_errors` turns it into an error message. If the message of the exception says
+    what to correct, it should be a `FileContentError`.
     """
 
     read: Callable[[Path, ReadOptions], pd.DataFrame]
@@ -89,13 +90,19 @@ def register(name: str, entry: Format, *extensions: str) -> None:
         EXTENSIONS.register(extension)(name)
 
 
+class FileContentError(ValueError):
+    """A file cannot be read; the message also says what to correct."""
+
+
 @contextmanager
 def explain_errors(path: Path, format_name: str, dataset: str) -> Iterator[None]:
-    """Raise a `DataError` for any exception that a broken file causes."""
+    """Raise a `DataError` that says what to do for any exception that a broken file causes."""
     try:
         yield
     except PipelineError:
         raise
     except Exception as error:  # readers raise exceptions of many types
-        reason = str(error).strip() or "no data found"
+        reason = str(error).strip().rstrip(".") or "no data found"
+        if not isinstance(error, FileContentError):
+            reason += ". Save the file again, or set format if it has another format"
         raise DataError(f"dataset {dataset!r}: cannot read {path} as {format_name!r}: {reason}") from None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kernel_pipeline.data.formats.format import Format, ReadOptions, SparseColumns, register
+from kernel_pipeline.data.formats.format import FileContentError, Format, ReadOptions, SparseColumns, register
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,7 +38,7 @@ def read_sparse(path: Path, keep: Sequence[int] = ()) -> SparseColumns:
     kept = [column for column in keep if 0 <= column < loaded.shape[1]]
     columns = np.union1d(loaded.indices[loaded.data != 0], kept).astype(np.int64)
     if len(columns) > MAX_COLUMNS:
-        raise ValueError(
+        raise FileContentError(
             f"it has {len(columns):,} columns that are not empty; at most {MAX_COLUMNS:,} are allowed. "
             "Remove rare columns from the file"
         )

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
 from pydantic import Field, field_validator, model_validator
 
 from kernel_pipeline.config.datasets import SOURCES, DataPath, TableDataset
+from kernel_pipeline.config.families import requested_kinds
 from kernel_pipeline.config.registry_fields import NameIn
 from kernel_pipeline.config.text_datasets import WORDS, RawTextDataset, word_choice
 from kernel_pipeline.data.data_directory import data_path, require_path
@@ -58,6 +59,16 @@ class FileDataset(TableDataset, RawTextDataset):
     decimal: Literal[".", ","] | None = Field(None, description="csv and table: decimal separator; default: '.'")
     encoding: str | None = Field(None, description="csv and table: encoding of the file; default: 'utf-8'")
     test_path: DataPath | None = Field(None, description="another file of the same format, with a fixed test set")
+
+    @field_validator("separator", mode="before")
+    @classmethod
+    def _check_tab(cls, value: object) -> object:
+        if isinstance(value, str) and value.lower() in ("\\t", "tab"):
+            raise ValueError(
+                f"'{value}' is not a single character; a tab is written in double quotes with one backslash: "
+                'separator = "\\t"'
+            )
+        return value
 
     @field_validator("separator")
     @classmethod
@@ -125,7 +136,7 @@ class FileDataset(TableDataset, RawTextDataset):
                 raise ValueError(
                     f"{key} = {value!r} is for documents; name the column that contains them: text = 'COLUMN'"
                 )
-        for kind in self.column_family.choice().kinds if self.column_family else ():
+        for kind in requested_kinds(self.kernels):
             if kind in WORDS:
                 raise ValueError(
                     f"features = {kind!r} is not available for this file. Available: columns. If a column contains "
@@ -184,7 +195,10 @@ class FileDataset(TableDataset, RawTextDataset):
 
 @READERS.register("file")
 def _read(dataset: FileDataset, folder: Path, seed: int) -> RawTable:
-    paths = [require_path(data_path(folder, name), "file", dataset.name) for name in dataset.source_files()]
+    paths = [
+        require_path(data_path(folder, name), "file", dataset.name, key)
+        for key, name in zip(("path", "test_path"), dataset.source_files(), strict=False)
+    ]
     read_sparse = FORMATS[dataset.format].read_sparse
     if dataset.sparse and read_sparse is not None:
         return _read_sparse(read_sparse, paths, dataset)

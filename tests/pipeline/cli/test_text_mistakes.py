@@ -76,6 +76,14 @@ CASES: dict[str, tuple[dict[str, Any], list[str]]] = {
         ["text = 'review'", "set features of the rank-one family", "'unigrams', 'bigrams' or a list of both"],
     ),
     "words without text": (column(text=None), ["features = 'unigrams'", "Available: columns", "text = 'COLUMN'"]),
+    "words beside another family, without text": (
+        column(text=None, kernels=[*family(features=["unigrams", "bigrams"], top=1), GAUSSIAN]),
+        ["features = 'unigrams'", "Available: columns", "text = 'COLUMN'"],
+    ),
+    "two families of words, without text": (
+        column(text=None, kernels=[{"family": "rank-one"}, *family(features="bigrams", top=1, name="pairs")]),
+        ["features = 'bigrams'", "Available: columns", "text = 'COLUMN'"],
+    ),
     "counts without text": (
         column(text=None, kernels=[GAUSSIAN], counts="binary"),
         ["counts = 'binary'", "is for documents", "text = 'COLUMN'"],

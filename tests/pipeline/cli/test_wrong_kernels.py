@@ -43,7 +43,7 @@ class Case:
 
 
 CASES = [
-    Case("missing file", ["'things'", "no file", "string.npy", "--data-dir"], None),
+    Case("missing file", ["'things': kernels[0].path: there is no file", "string.npy", "--data-dir"], None),
     Case("missing folder", ["'things'", "no folder", "string.zarr"], None, "string.zarr"),
     Case("no path", ["kernels[0].path", "is missing"], None, family={"path": None}),
     Case("other end", ["kernels[0].path: string.txt", ".npy or .npz or .zarr"], lambda: b"1 2", "string.txt"),

@@ -5,15 +5,16 @@ from typing import Any
 
 import pytest
 
+from kernel_pipeline.config.families import example_table
 from kernel_pipeline.config.loading import config_digest, parse_config, to_toml
 from kernel_pipeline.config.sweep import Config
 from kernel_pipeline.errors import ConfigError
-from kernel_pipeline.tasks.kernels.family import Family
+from kernel_pipeline.tasks.kernels.family import FAMILIES, Family
 from kernel_pipeline.tasks.kernels.gaussian import GaussianFamily
 from kernel_pipeline.tasks.kernels.laplacian import LaplacianFamily
 from kernel_pipeline.tasks.kernels.matern import MaternFamily
 from kernel_pipeline.tasks.kernels.polynomial import PolynomialFamily
-from tests.helpers.build import parsed, synthetic_values
+from tests.helpers.build import config_values, parsed, synthetic_values
 
 
 def with_family(**family: Any) -> Config:
@@ -85,3 +86,10 @@ def test_the_schema_allows_a_value_and_a_list() -> None:
     one_or_many = {"oneOf": [number, {"items": number, "minItems": 1, "type": "array"}]}
     assert gamma["anyOf"] == [one_or_many, {"type": "null"}]
     assert "1 / number of features" in gamma["description"]
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_the_table_of_a_family_in_messages_is_valid(name: str) -> None:
+    kernels = tomllib.loads(f"kernels = [{example_table(name)}]")["kernels"]
+    assert parsed(config_values(kernels=kernels)).dataset[0].kernels
+    assert kernels[0]["family"] == name

@@ -30,4 +30,4 @@ def save(path: Path, values: Any, chunk: int = 7, **options: Any) -> Path:
 
 def found(path: Path, rows: int, left_out: int = 0, clip: bool = False) -> KernelFile:
     """Open a file as the first kernels of a dataset."""
-    return KernelFile.from_path(path, f"dataset 'things': kernels[0].path: {path.name}", "things", rows, left_out, clip)
+    return KernelFile.from_path(path, "kernels[0].path", "things", rows, left_out, clip)

@@ -190,6 +190,13 @@ def test_another_encoding_is_named_with_the_key_to_set(tmp_path: Path) -> None:
         load(tmp_path)
 
 
+@pytest.mark.parametrize("encoding", ["utf-16", "UTF16", "utf_16"])
+def test_the_encodings_that_are_proposed_differ_from_the_given_one(encoding: str, tmp_path: Path) -> None:
+    text = refused(tmp_path, HEADED, encoding=encoding)
+    assert f"its encoding is not {encoding!r}" in text
+    assert text.endswith("such as encoding = 'utf-8' or encoding = 'latin-1'")
+
+
 @pytest.mark.parametrize("dataset", [{}, {"header": True}, {"target": "label"}])
 def test_names_must_be_distinct(dataset: dict[str, Any], tmp_path: Path) -> None:
     text = refused(tmp_path, "u,u,label\n" + ROWS, **dataset)

@@ -209,6 +209,28 @@ def test_gz_that_ends_too_early(format_: str, content: str, tmp_path: Path) -> N
         load(tmp_path, path="things.gz", format=format_)
 
 
+@pytest.mark.parametrize(
+    ("format_", "content"),
+    [
+        ("parquet", arrow("parquet", FRAME)[:-40]),
+        ("feather", arrow("feather", FRAME)[:-40]),
+        ("npz", npz(features=FEATURES, target=LABELS)[:-40]),
+        ("arff", ARFF[:60]),
+        ("libsvm", LIBSVM + "-1 1"),
+        ("parquet", ROWS),
+        ("feather", ROWS),
+        ("npz", ROWS),
+        ("arff", ROWS),
+        ("libsvm", ROWS),
+    ],
+    ids=readable,
+)
+def test_the_message_about_a_broken_file_says_what_to_do(format_: str, content: str | bytes, tmp_path: Path) -> None:
+    text = refused(tmp_path, content, format_)
+    assert f"cannot read {tmp_path / 'things'}.{format_} as '{format_}': " in text
+    assert text.endswith(". Save the file again, or set format if it has another format")
+
+
 @pytest.mark.parametrize("make", [lambda: b"", lambda: npy(FEATURES)], ids=["empty", "npy"])
 def test_content_that_is_not_npz(make: Callable[[], bytes], tmp_path: Path) -> None:
     assert "cannot read" in refused(tmp_path, make(), "npz")

@@ -51,11 +51,20 @@ def test_positive_that_is_not_a_label() -> None:
 
 
 @pytest.mark.parametrize(
-    ("values", "positive"), [(["a", "a"], None), ([1, 1], None), (["a", "b"], ["a", "b"]), (["a", "a"], ["a"])]
+    ("values", "positive", "cause", "fix"),
+    [
+        (["a", "a"], None, "one class, 'a'", "name another target column: target = ..."),
+        ([1, 1], None, "one class, '1'", "name another target column: target = ..."),
+        (["a", "a"], ["a"], "one class, 'a'", "Add samples of another class"),
+        (["a", "b"], ["b", "a"], "positive = ['b', 'a'] contains all labels", "Remove the labels of the other class"),
+        (list("abc"), ["a", "b", "c"], "positive = ['a', 'b', 'c'] contains all labels", "from positive"),
+    ],
 )
-def test_one_class_is_refused(values: list[Any], positive: list[str] | None) -> None:
-    with pytest.raises(DataError, match=r"one class, .*; there is nothing to learn"):
+def test_one_class_is_refused(values: list[Any], positive: list[str] | None, cause: str, fix: str) -> None:
+    with pytest.raises(DataError, match="there is nothing to learn") as caught:
         target(values, positive=positive)
+    assert cause in str(caught.value)
+    assert fix in str(caught.value)
 
 
 @pytest.mark.parametrize(

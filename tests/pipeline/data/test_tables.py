@@ -6,9 +6,13 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
+from pyarrow import feather, parquet
 
-from tests.helpers.build import dense, load, put, refused
+from kernel_pipeline.data.tables import table_from_frame
+from kernel_pipeline.errors import DataError
+from tests.helpers.build import dense, file_dataset, load, put, refused
 
 ROWS = "".join(f"{10 + i},{i * i},{7 * i % 11},{'ab'[i % 2]}\n" for i in range(12))
 HEADER = "patient,v,w,label\n"
@@ -96,11 +100,60 @@ def test_a_wide_table_of_text_lists_the_first_columns(tmp_path: Path) -> None:
     assert f"drop = {list(range(30))}" in text
 
 
-def test_duplicate_names_of_a_parquet_file_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    frame = pd.DataFrame(np.eye(9)[:, :3], columns=["u", "u", "label"])
-    monkeypatch.setattr(pd, "read_parquet", lambda *_, **__: frame)  # pandas itself writes no such file
-    put(tmp_path, b"", "things.parquet")
-    assert "several columns are named 'u'" in refused(tmp_path, "", path="things.parquet", format="parquet")
+@pytest.mark.parametrize("format_", ["parquet", "feather"])
+def test_duplicate_names_of_an_arrow_file_are_refused(format_: str, tmp_path: Path) -> None:
+    table = pa.table([pa.array(np.arange(9.0)) for _ in range(3)], names=["u", "u", "label"])
+    if format_ == "parquet":
+        parquet.write_table(table, tmp_path / "things.parquet")
+    else:
+        feather.write_feather(table, tmp_path / "things.feather")
+    with pytest.raises(DataError) as caught:
+        load(tmp_path, path=f"things.{format_}", format=format_)
+    assert str(caught.value) == "dataset 'things': several columns are named 'u'; rename all but one"
+
+
+LISTS = [np.array([i, 2 * i]) for i in range(9)]
+MAPPINGS = [{"a": i, "b": 2 * i} for i in range(9)]
+
+
+@pytest.mark.parametrize("encode", [{}, {"encode": "onehot"}, {"encode": {"a": 1.0}}], ids=["", "onehot", "codes"])
+@pytest.mark.parametrize(
+    ("cells", "shown"), [(LISTS, "a list in data row 1: [0, 0]"), (MAPPINGS, "a mapping in data row 1: {'a': 0, 'b'")]
+)
+def test_nested_columns_are_refused_unless_they_are_dropped(
+    cells: list[Any], shown: str, encode: dict[str, Any], tmp_path: Path
+) -> None:
+    frame = pd.DataFrame({"u": range(9), "x": cells, "v": cells, "label": list("ababababa")})
+    frame.to_parquet(tmp_path / "things.parquet")
+    options = {"path": "things.parquet", "format": "parquet"} | encode
+    with pytest.raises(DataError) as caught:
+        load(tmp_path, drop=["u"], **options)
+    text = str(caught.value)
+    assert text.startswith(f"dataset 'things': column 'x' contains {shown}")
+    assert "must be numbers or text. Nested columns: 'x', 'v'. Drop them (drop = ['u', 'x', 'v'])" in text
+    assert load(tmp_path, drop=["x", "v"], **options).features.shape == (9, 1)
+    with pytest.raises(DataError, match=r"the target column 'x' contains a .* Name another target column: target ="):
+        load(tmp_path, drop=["v"], target="x", **options)
+
+
+@pytest.mark.parametrize("kernels", [[{"family": "rank-one"}], [{"family": "linear"}]], ids=["rank-one", "linear"])
+def test_encoded_columns_of_the_same_name_are_refused(kernels: list[Any], tmp_path: Path) -> None:
+    rows = "".join(f"{i},{['red', 'blue'][i % 2]},{i * i},{'ab'[i % 2]}\n" for i in range(9))
+    text = refused(tmp_path, "color_red,color,v,label\n" + rows, encode="onehot", kernels=kernels)
+    assert "columns 'color_red' and 'color' become features of the same name 'color_red'" in text
+    assert "rename 'color_red', or drop it (drop = ['color_red'])" in text
+    assert load(tmp_path, encode="onehot", kernels=kernels, drop=["color_red"]).features.shape == (9, 3)
+    assert load(tmp_path, encode="onehot", kernels=[{"family": "linear", "columns": ["v"]}]).kernels == ("linear",)
+
+
+def test_different_cells_that_are_written_alike_are_refused(tmp_path: Path) -> None:
+    cells = pd.Categorical([1, "1", "x"] * 3, categories=[1, "1", "x"])
+    frame = pd.DataFrame({"u": range(9), "color": cells, "label": list("ababababa")})
+    dataset = file_dataset(encode="onehot", target="label")
+    with pytest.raises(
+        DataError, match=r"column 'color' contains different values that are written alike, .*'color_1'"
+    ):
+        table_from_frame(frame, dataset)
 
 
 @pytest.mark.parametrize("format_", ["parquet", "feather"])

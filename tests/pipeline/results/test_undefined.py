@@ -105,7 +105,7 @@ def test_a_failed_solve_has_no_certificate_no_weights_and_no_kernels(tmp_path: P
     labels = np.tile([-1.0, 1.0], 12)
     with pytest.MonkeyPatch.context() as patch:
         # Keep the pairs together, so that each training set contains both samples of a pair.
-        patch.setattr("kernel_pipeline.data.prepared._sample", lambda table, *_: np.arange(len(table.target)))
+        patch.setattr("kernel_pipeline.data.prepared.sample_rows", lambda table, *_: np.arange(len(table.target)))
         patch.setattr(
             "kernel_pipeline.data.fold_assignment.stratified_folds",
             lambda target, _: (np.arange(len(target)), np.repeat([0, 1, 2], 8)),
@@ -181,7 +181,7 @@ def test_kernels_that_are_all_constant_are_noted_with_what_to_do(tmp_path: Path)
     features = np.random.default_rng(0).normal(size=(20, 3))
     (note,) = notes_of(run(tmp_path, features, features[:, 0], [{"family": "gaussian", "gamma": [1e-320]}]))
     assert "1 of 1 kernels are constant on a training set" in note
-    assert note.endswith("; choose a larger gamma, a smaller length_scale or another kernel")
+    assert note.endswith("; choose a larger gamma, or other kernels")
 
 
 @pytest.mark.parametrize("scale", ["standard", "minmax"])
@@ -192,9 +192,47 @@ def test_narrow_kernels_on_scaled_features_are_noted(scale: str, tmp_path: Path)
     done = run(tmp_path, features, features[:, 0], kernels, scale=scale)
     (note,) = [line for line in notes_of(done) if "the identity up to rounding" in line]
     assert "1 of 2 kernels" in note
-    assert "choose a smaller gamma, or a larger length_scale: gaussian(2^10)" in note
+    assert "equally similar; choose a smaller gamma, or other kernels: gaussian(2^10)" in note
     assert "gaussian(2^10) (every trial)" in note
     assert "gaussian(2^10)" in (done[0] / "results/notes.csv").read_text()
+
+
+@pytest.mark.parametrize(
+    ("family", "fix"),
+    [
+        ({"family": "laplacian", "gamma": 1e9}, "choose a smaller gamma, or other kernels"),
+        ({"family": "matern", "length_scale": 1e-9}, "choose a larger length_scale, or other kernels"),
+        ({"family": "rational-quadratic", "length_scale": 1e-9}, "choose a larger length_scale, or other kernels"),
+        ({"family": "matern", "length_scale": 1e-9, "name": "a"}, "choose a larger length_scale, or other kernels"),
+        ({"family": "precomputed", "path": "identity.npy"}, "choose other kernels"),
+    ],
+    ids=lambda value: value["family"] if isinstance(value, dict) else "",
+)
+def test_the_note_about_the_identity_names_a_parameter_of_the_family(
+    family: dict[str, Any], fix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    np.save("identity.npy", np.eye(40))
+    features = np.random.default_rng(0).normal(size=(40, 3))
+    (note,) = [line for line in notes_of(run(tmp_path, features, features[:, 0], [GAUSSIAN, family])) if "iden" in line]
+    assert f": all pairs of samples are equally similar; {fix}: " in note
+
+
+@pytest.mark.parametrize("family", [{"family": "linear"}, {"family": "rank-one"}])
+def test_constant_kernels_without_a_parameter_are_noted_with_what_to_do(family: dict[str, Any], tmp_path: Path) -> None:
+    # The column varies in one sample only, which is in the training sets of some trials.
+    done = run(tmp_path, np.eye(15)[:, :1], np.arange(15.0), [family], protocol={"folds": 5})
+    (note,) = [line for line in notes_of(done) if "constant" in line]
+    assert "1 of 1 kernels are constant on a training set" in note
+    assert note.endswith("; choose other kernels")
+
+
+def test_kernels_that_are_constant_are_counted_per_trial(tmp_path: Path) -> None:
+    # Each column varies in one sample only, so that each is constant on some of the training sets.
+    done = run(tmp_path, np.eye(15), np.arange(15.0), [{"family": "rank-one"}], protocol={"folds": 5})
+    (note,) = [line for line in notes_of(done) if "constant" in line]
+    assert note.startswith("note: dataset 'data': up to 6 of 15 kernels are constant on a training set")
+    assert note.endswith(" and 10 more")
 
 
 def test_it_is_noted_if_every_method_only_predicts_the_majority_class(tmp_path: Path) -> None:

@@ -41,7 +41,7 @@ RESULTS: dict[str, TaskResult] = {
     "signed cell": CellResult(path=PATH, alignments=Alignments(None, 0.25)),
     "weights": TrialWeights({0: WEIGHTS, 11: WeightsResult(3, status="failed: why")}),
     "kernels": KernelFits({"failed: why": (0, 3)}),
-    "degenerate": DegenerateKernels(constant=MarkedKernels(7, ((0, (1, 2)), (5, (0,))))),
+    "degenerate": DegenerateKernels(constant=MarkedKernels(7, 6, ((0, (1, 2)), (5, (0,))))),
 }
 CELL: dict[str, Any] = {
     "status": "ok",
@@ -200,7 +200,18 @@ def test_kernels_are_counted_over_trials_and_the_first_are_named() -> None:
     marked[2, 2] = True
     found = MarkedKernels.of(marked, [0, 1, 2])
     assert MarkedKernels.of(marked[1:2], [4]).first[0] == (2, (4,))
-    assert found.count == 8
+    assert found.count == found.most == 8
     assert len(found.first) == MAX_NAMED_KERNELS
     assert found.first[:2] == ((2, (1, 2)), (3, (1,)))
     assert MarkedKernels.of(marked[:1], [0]) == MarkedKernels()
+
+
+def test_kernels_are_counted_per_trial() -> None:
+    marked = np.array([[True, False, False], [False, True, True], [False, False, False]])
+    found = MarkedKernels.of(marked, [0, 1, 2])
+    assert (found.count, found.most) == (3, 2)
+    alone = [MarkedKernels.of(marked[[trial]], [trial]) for trial in range(3)]
+    assert MarkedKernels.merged(alone) == found
+    assert MarkedKernels.merged([]) == MarkedKernels()
+    earlier = {"constant": {"count": 3, "first": []}}
+    assert DegenerateKernels.from_json(earlier).constant == MarkedKernels(3, 3)

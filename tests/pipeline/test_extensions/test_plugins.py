@@ -114,6 +114,12 @@ def test_another_version_is_reported_when_a_run_is_resumed(add: Callable[[Path],
         (FAMILY.replace(PRODUCTS, "out[0] = x[rows] @ x[columns].T / 0"), "values are not finite"),
         (FAMILY.replace(PRODUCTS, "out[0] = x[rows, :1]"), "it is not symmetric: `out[k][i, j]` and `out[k][j, i]`"),
         (FAMILY.replace(PRODUCTS, "raise KeyError('a')"), "raised KeyError: 'a'"),
+        (FAMILY.replace(PRODUCTS, "raise SystemExit(3)"), "raised SystemExit: 3"),
+        (FAMILY.replace("x = samples.features", "raise SystemExit('stop')"), "raised SystemExit: stop"),
+        (FAMILY.replace('return ("mine",)', "raise SystemExit(3)"), "raised SystemExit: 3"),
+        (FAMILY.replace(PRODUCTS, "out[0] = 1e300"), "absolute values reach 1e+300; at most 1e+140 is allowed"),
+        (FAMILY.replace(PRODUCTS, "out[0] = -x[rows] @ x[columns].T"), "its smallest eigenvalue is -"),
+        (with_method("shifts(self)", "return (-1e3,)"), "must be positive semi-definite"),
         (with_method("notes_together(*_)", "return 1 / 0"), "raised ZeroDivisionError: division by zero"),
     ],
 )
@@ -129,6 +135,25 @@ def test_a_broken_plug_in_gives_one_message_and_breaks_no_other_sweep(
     schema = CliRunner().invoke(main, ["config", "schema"])
     assert schema.exit_code == 0
     assert "GaussianFamily" in schema.stdout
+
+
+@pytest.mark.parametrize(
+    ("body", "shift"),
+    [
+        ("out[0] = 1e130 * (x[rows] @ x[columns].T)", 0.0),
+        (PRODUCTS.replace("x[rows] @ x[columns].T", "(x[rows].astype('f') @ x[columns].T.astype('f'))"), 0.0),
+        ("out[0] = 0", 0.0),
+        (f"{PRODUCTS}; out -= 5", 5.0),
+    ],
+    ids=["large", "single precision", "zero", "shifted"],
+)
+def test_sound_kernels_of_a_plug_in_are_accepted(
+    body: str, shift: float, add: Callable[[Path], None], tmp_path: Path
+) -> None:
+    source = FAMILY.replace(PRODUCTS, body)
+    add(install(tmp_path / "site", f"{source}\n    def shifts(self):\n        return ({shift},)\n"))
+    code, output = run(tmp_path, GAUSSIAN, MINE)
+    assert code == 0, output
 
 
 def test_an_error_during_the_run_fails_the_task_with_the_name_of_the_family(

@@ -191,7 +191,7 @@ def test_wrong_parameters_are_named_with_what_is_allowed(changes: dict[str, Any]
         (TOY | {"degree": 2}, ": unknown key 'degree'; did you mean 'degrees'? Allowed: family, degrees, scale, "),
         ({"family": "poly"}, f".family: must be one of {BUILT_IN}, 'toy-polynomial'; got 'poly'"),
         ({"family": ["toy-polynomial"]}, f".family: must be one of {BUILT_IN}, 'toy-polynomial'; got"),
-        ("toy-polynomial", ": must be a table; got 'toy-polynomial'"),
+        ("toy-polynomial", ": must be a table; write { family = \"toy-polynomial\", ... }; got 'toy-polynomial'"),
     ],
 )
 def test_messages_about_wrong_families_list_the_available_ones(family: Any, expected: str) -> None:

@@ -142,6 +142,15 @@ def test_a_note_gives_the_gamma_of_the_median_heuristic_and_its_columns() -> Non
     assert family_notes([view], Samples(features), ["age", "size"])[0].endswith("of samples in columns 'age'")
 
 
+@pytest.mark.parametrize(
+    ("rows", "note"),
+    [([[7.0]] * 4, "all samples are equal in columns 'size'"), ([[0.0], [0.5**0.5]], "the median distance 0.707107")],
+)
+def test_the_note_about_the_median_of_equal_samples(rows: list[list[float]], note: str) -> None:
+    (found,) = family_notes([GaussianFamily(gamma=("median",))], Samples(np.array(rows)), ["size"])
+    assert found.startswith(f"gaussian(median): gamma = 1, {'since' if len(rows) > 2 else 'from'} {note}")
+
+
 def test_the_diagonal_of_a_block_with_itself_is_exactly_the_shift() -> None:
     features = 1e3 + np.random.default_rng(5).normal(size=(30, 7))
     family, out = GaussianFamily((-3, 3)), np.full((7, 30, 30), np.nan)
