@@ -216,3 +216,14 @@ def test_further_metrics_are_measured_on_the_test_fold_at_the_best_value(metrics
     assert measure_path("regression", [(4.0,), (2.0,), (1.0,)], predicted).metrics == {}
     with pytest.raises(LookupError, match=r"there is no metric 'larges'.*Did you mean 'largest'"):
         measure_path("regression", [(4.0,), (2.0,), (1.0,)], predicted, metrics=["larges"])
+
+
+@pytest.mark.parametrize(
+    ("values", "best", "expected"),
+    [([1.0], 0, False), ([1.0, 2.0], 0, True), ([4.0, 2.0, 1.0], 1, False), ([4.0, 2.0, 1.0], 2, True)],
+)
+def test_a_value_is_at_the_edge_if_there_are_several_and_it_is_the_first_or_the_last(
+    values: list[float], best: int, expected: bool
+) -> None:
+    errors: list[float | None] = [0.5] * len(values)
+    assert PathResult([(value,) for value in values], errors, errors, errors, best).at_edge is expected

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from kernel_pipeline.tasks.kernels.exponentials import SHIFT
-from kernel_pipeline.tasks.statistics.statistics import alignment, statistics
+from kernel_pipeline.tasks.statistics.statistics import alignment, find_degenerate, statistics
 from tests.tasks import dense
 from tests.tasks.dense import Floats
 from tests.tasks.statistics.gaussian_problems import Problem, gaussian_family, make_problem, sums_of
@@ -88,3 +88,12 @@ def test_a_kernel_of_tiny_gamma_is_not_constant(exponent: int) -> None:
         # what is left is the next term of the series, of relative size gamma d^2
         np.testing.assert_allclose(scaled.M, expected.M, rtol=1e-9 + 100 * 2.0**exponent)
         np.testing.assert_allclose(scaled.a, expected.a, rtol=1e-9 + 100 * 2.0**exponent)
+
+
+def test_each_kind_of_degenerate_kernel_is_told_apart() -> None:
+    n = 50
+    trace = np.array([0.0, 1e-20, 1.0, 1.0])  # constant, constant up to rounding, the identity, and any other
+    found = find_degenerate(trace, np.array([0.0, 0.3, 1.0 / (n - 1), 0.3]), np.ones(4), n)
+    assert found.constant.tolist() == [True, False, False, False]
+    assert found.flat.tolist() == [False, True, False, False]
+    assert found.identity.tolist() == [False, False, True, False]
