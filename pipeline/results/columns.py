@@ -1,7 +1,7 @@
 """Define the columns of the result tables: name, type, unit and meaning.
 
-Tables list their columns by name. This registry determines the order and the types of a table when it is written and
-when it is read, and the output of `pipeline columns`.
+Tables list their columns by name, in their order. This registry determines the types of these columns when a table is
+written and when it is read, and their descriptions in the output of `pipeline columns`.
 """
 
 from collections.abc import Iterable

@@ -23,8 +23,8 @@ from kernel_pipeline.tasks.weights.method import Method
 DEGENERATE = {
     "constant": "kernels are constant on a training set; their weight there is 0",
     "flat": "kernels are constant up to rounding on a training set; the remaining variation acts like a linear kernel",
-    "identity": "kernels are the identity up to rounding on a training set, after centering: all pairs of samples are "
-    "equally similar",
+    "identity": "kernels are the identity up to rounding on a training set, after centering (all pairs of samples are "
+    "equally similar)",
 }
 """Texts of the notes about degenerate kernels, by kind."""
 MIN_TRIALS_AT_EDGE = 2
@@ -53,7 +53,7 @@ def _degenerate_kernels(dataset: DatasetPlan, finished: Mapping[str, TaskReport]
             up_to = "up to " if found.count > found.most else ""
             families = _families(dataset, [kernel for kernel, _ in found.first])
             fix = f"; {_fix(family.wider() for family in families)}" if kind == "identity" else ""
-            text = f"{up_to}{found.most:,} of {len(dataset.kernels):,} {meaning}{fix}: {_named(dataset, found)}"
+            text = f"{up_to}{found.most:,} of {len(dataset.kernels):,} {meaning}: {_named(dataset, found)}{fix}"
             if kind == "constant" and found.most == len(dataset.kernels):
                 text += f"; {_fix(family.narrower() for family in dataset.families)}"
             yield Note(dataset.name, text)

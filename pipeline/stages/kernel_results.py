@@ -87,7 +87,7 @@ class MarkedKernels:
                 raise found.error("first", "a list of pairs of the index of a kernel and the numbers of its trials")
             first.append((item[0], tuple(item[1])))
         count = found.integer("count")
-        most = found.integer("most") if "most" in found else count  # earlier versions have not stored it
+        most = found.integer("most") if "most" in found else count  # earlier versions did not store it
         return cls(count, most, tuple(first))
 
 

@@ -49,7 +49,7 @@ class Samples:
 
 
 class UnsuitableFeaturesError(ValueError):
-    """The kernels of a family are not defined for these features; the message names the column and a remedy."""
+    """The kernels of a family cannot be computed from these features; the message states the reason and a remedy."""
 
 
 class Family:

@@ -75,7 +75,8 @@ def check_declarations(family: GramFamily) -> None:
     Raises
     ------
     FamilyError
-        If there are no kernels, a kernel does not have a name and a finite shift, or no method fits the fitted steps.
+        If there are no kernels, a kernel does not have a name and a finite shift, or there are fitted steps and
+        `fitted` is not defined.
     """
     from kernel_pipeline.tasks.kernels.family import GramFamily
 

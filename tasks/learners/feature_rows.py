@@ -26,8 +26,8 @@ class FeatureRows:
     weights
         Weights of the base kernels, divided by their traces, (p,).
     row_samples, column_samples
-        The samples of the rows and of the columns. For a fit, both are the training samples; on a worker, the columns
-        are a part of them; for predictions, the rows are held-out samples and the columns support vectors.
+        The samples of the rows and of the columns. For a fit, both are the training samples; for predictions, the rows
+        are held-out samples and the columns are the training samples.
     """
 
     families: tuple[GramFamily, ...]

@@ -1,4 +1,4 @@
-"""Provide rows of a kernel to solvers that need only some of them: from memory, or computed and kept in a cache."""
+"""Define the interface of kernels of which solvers need only some rows, and a cache of computed rows."""
 
 from collections import OrderedDict
 from typing import Protocol
@@ -9,7 +9,7 @@ from kernel_pipeline.tasks.arrays import FLOAT_BYTES, Floats, Integers
 
 
 class KernelRows(Protocol):
-    """The kernel of training samples against all of them, or against the part of them that a worker holds."""
+    """The kernel of training samples against all of them, or against a part of them."""
 
     @property
     def n_columns(self) -> int:

@@ -6,7 +6,7 @@ weight may change as well. The small problem is thus a support vector machine it
 the working set, and libsvm solves it. Without the means, huge values of C took ten times as many rounds (dataset a9a,
 n = 4,000).
 
-The functions for one round are separate, so that a driver can distribute the samples over workers: `choose_working_set`
+The functions for one round are separate, so that the samples could be distributed over workers: `choose_working_set`
 and `solve_working_set` need numbers per sample only, and `add_contributions` needs only the part of the rows of the
 working set that belongs to the samples of one worker.
 """

@@ -31,7 +31,7 @@ ROOT = Path(__file__).parents[2]
 FOLDERS = {"pipeline": ".", "tasks": "tasks", "cluster": "cluster", "configs": "configs"}
 USERS = [
     "tests/test_doctests.py",
-    *(f"tests/pipeline/{folder}" for folder in ("stages", "estimators", "models", "results")),
+    *(f"tests/pipeline/{folder}" for folder in ("stages", "estimators", "models", "results", "test_extensions")),
 ]
 TIME_LIMIT_S = 1200
 

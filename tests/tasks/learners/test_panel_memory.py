@@ -20,3 +20,9 @@ def test_the_width_of_panels_is_limited() -> None:
     found = PanelMemory.of(8 << 30, 12_000, 32, 16)
     assert found is not None
     assert found.width == MAX_WIDTH
+
+
+def test_the_least_memory_is_that_of_panels_of_one_row_of_tiles() -> None:
+    least = PanelMemory.min_bytes(12_000, 512)
+    assert PanelMemory.of(least, 12_000, 512, 16) is not None
+    assert PanelMemory.of(least - 1, 12_000, 512, 16) is None
