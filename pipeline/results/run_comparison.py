@@ -57,10 +57,10 @@ def mean_differences(cells: pd.DataFrame) -> pd.DataFrame:
     for measure in MEASURES:
         for side in ("a", "b", "difference"):
             columns[f"{measure}_{side}"] = groups[f"{measure}_{side}"].mean()
-        size = np.fmax(*(groups[f"{measure}_{side}"].agg(_largest) for side in ("a", "b")))
+        size_a, size_b = (groups[f"{measure}_{side}"].agg(_largest).to_numpy() for side in ("a", "b"))
         difference = columns[f"{measure}_difference"]
         columns[f"{measure}_difference"] = pd.Series(
-            without_rounding(difference.to_numpy(), size.to_numpy()), difference.index
+            without_rounding(difference.to_numpy(), np.fmax(size_a, size_b)), difference.index
         )
         columns[f"{measure}_largest"] = groups[f"{measure}_difference"].agg(_largest)
     return pd.DataFrame(columns).reset_index()
