@@ -17,7 +17,9 @@ from kernel_pipeline.results.paper_tables import paper_numbers
 from kernel_pipeline.results.paper_text import EXPLANATION, TextTable, agreement, comparison_tables
 from kernel_pipeline.results.report.comparison_section import ComparisonSection
 from kernel_pipeline.results.run_comparison import compare_runs, mean_differences
+from kernel_pipeline.run.data_differences import data_differences
 from kernel_pipeline.run.finished_tables import FinishedRows, read_finished_rows
+from kernel_pipeline.run.manifest import read_manifest
 from kernel_pipeline.store.storage import Storage
 from kernel_pipeline.text import printable
 
@@ -111,6 +113,7 @@ def two_runs(first_root: Storage, second_root: Storage) -> ComparisonView:
         *_only(second_root, found.only_b),
         f"The configs differ ({first_root} -> {second_root}):" if changes else "The configs are equal.",
         *(f"  {line}" for line in changes),
+        *data_differences(read_manifest(first_root), read_manifest(second_root)),
     ]
     tables = [_means_table(mean_differences(found.cells), measure, first_root, second_root) for measure in MEASURES]
     return ComparisonView(found.cells, tables, sentences, [*first.notes, *second.notes])

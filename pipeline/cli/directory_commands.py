@@ -14,7 +14,7 @@ from kernel_pipeline.cli.options import (
     stored_data_option,
     take_profile,
 )
-from kernel_pipeline.cli.stopping import end_process
+from kernel_pipeline.cli.stopping import WATCH, end_process
 
 if TYPE_CHECKING:
     from kernel_pipeline.store.storage import Storage
@@ -22,12 +22,13 @@ if TYPE_CHECKING:
 
 @click.command()
 @directory_argument
-@click.option("--watch", is_flag=True, help="Update the display until the run ends, with rates and results so far.")
+@click.option(WATCH, is_flag=True, help="Update the display until the run ends, with rates and results so far.")
 def status(directory: "Storage", watch: bool) -> None:
     """Show which tasks of a run are finished, and why the others are not."""
     if watch:
-        from kernel_pipeline.cli.watch_view import watch_status
+        from kernel_pipeline.cli.watch_view import wait_for_run, watch_status
 
+        wait_for_run(console(), directory)
         watch_status(console(), directory)
     else:
         from kernel_pipeline.cli.status import print_status
@@ -38,7 +39,7 @@ def status(directory: "Storage", watch: bool) -> None:
 @click.command()
 @directory_argument
 @click.option("--open", "open_browser", is_flag=True, help="Open the report in a browser.")
-@click.option("--watch", is_flag=True, help="Write the report again every 10 s until the run ends; the page reloads.")
+@click.option(WATCH, is_flag=True, help="Write the report again every 10 s until the run ends; the page reloads.")
 def report(directory: "Storage", open_browser: bool, watch: bool) -> None:
     """Write the report of a run, report.html.
 
@@ -48,6 +49,10 @@ def report(directory: "Storage", open_browser: bool, watch: bool) -> None:
     from kernel_pipeline.cli.report_view import open_report, print_report
     from kernel_pipeline.run.report import write_report
 
+    if watch:
+        from kernel_pipeline.cli.watch_view import wait_for_run
+
+        wait_for_run(console(), directory)
     written = write_report(directory, is_watched=watch)
     print_report(console(), written)
     if open_browser:

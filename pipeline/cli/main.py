@@ -28,7 +28,7 @@ from kernel_pipeline.cli.options import (
 )
 from kernel_pipeline.cli.output import tolerant_output
 from kernel_pipeline.cli.similarity_command import similarity
-from kernel_pipeline.cli.stopping import EXIT_CODE, STOPPED, end_process
+from kernel_pipeline.cli.stopping import end_process, report_stop
 from kernel_pipeline.cluster.errors import ClusterError, LimitError
 from kernel_pipeline.cluster.limits import suspected_limits
 from kernel_pipeline.errors import InterruptedRunError, PipelineError, StorageError
@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from kernel_pipeline.run.sweeps import Outcome
     from kernel_pipeline.store.storage import Storage
 
+ARGUMENTS = "kernel_pipeline.arguments"
+"""Key of the arguments of the command in the context."""
 CONTEXT = {"help_option_names": ["-h", "--help"]}
 PRINTING_COMMANDS = ("plan", "status", "runs", "configs", "clusters", "columns", "config", "compare", "predict")
 """Commands that only print, and therefore fail if their output cannot be written."""
@@ -45,6 +47,11 @@ PRINTING_COMMANDS = ("plan", "status", "runs", "configs", "clusters", "columns",
 
 class Commands(click.Group):
     """Command group that shows errors as one message without a traceback, and exits with their code."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the arguments, and keep a copy for the case that the command is interrupted."""
+        ctx.meta[ARGUMENTS] = tuple(args)
+        return super().parse_args(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command, and report its errors."""
@@ -69,13 +76,12 @@ class Commands(click.Group):
             if not isinstance(error, OSError):
                 if not isinstance(error.__cause__, KeyboardInterrupt):
                     raise
-                click.echo(STOPPED, err=True)  # Python 3.11 wraps a Ctrl-C that occurs while a class is created
-                ctx.exit(EXIT_CODE)
+                # Python 3.11 wraps a Ctrl-C that occurs while a class is created.
+                ctx.exit(report_stop(ctx.meta[ARGUMENTS]))
             click.echo(printable(f"Error: {error.filename or 'a file'}: {error.strerror or error}"), err=True)
             ctx.exit(StorageError.exit_code)
         except KeyboardInterrupt:
-            click.echo(STOPPED, err=True)
-            ctx.exit(EXIT_CODE)
+            ctx.exit(report_stop(ctx.meta[ARGUMENTS]))
 
 
 @click.group(cls=Commands, context_settings=CONTEXT)

@@ -29,15 +29,15 @@ MIN_SHOWN_S = 10.0
 
 def print_status(console: Console, root: Storage) -> None:
     """Print the finished tasks by stage, the remaining tasks with reasons, and the summary if there is one."""
+    held = root.holder()  # before the ledger is read, since the run may end while its files are looked at
     manifest = read_manifest(root)
     plan = manifest.plan()
-    lines, left = _tasks(plan, manifest) if plan else (["the data of the run are not stored yet"], 1)
+    lines, left = _tasks(plan, manifest, held is not None) if plan else (["the data of the run are not stored yet"], 1)
     if not manifest.is_current:
         lines.append(
             f"The run was written by an earlier version (format {manifest.format}); `pipeline resume {quoted(root)}` "
             f"computes all of it again, in format {FORMAT}."
         )
-    held = root.holder()
     if plan and not left and held is None and (line := _compared_times(plan, manifest)):
         lines.append(line)
     if held is not None:
@@ -60,9 +60,12 @@ def print_status(console: Console, root: Storage) -> None:
         console.print(f"The tables are damaged: `{repair}` writes them again.", highlight=False, markup=False)
 
 
-def _tasks(plan: Plan, manifest: Manifest) -> tuple[list[str], int]:
+def _tasks(plan: Plan, manifest: Manifest, is_running: bool) -> tuple[list[str], int]:
     """Return lines on finished, pending and failed tasks, and the number of pending tasks and damaged files."""
-    report = check(plan, manifest.finished, manifest.arrays(), full=False, any_version=not manifest.is_current)
+    any_version = not manifest.is_current
+    report = check(
+        plan, manifest.finished, manifest.arrays(), full=False, any_version=any_version, is_running=is_running
+    )
     reports, names = report.valid.tasks, {task.name for task in plan.tasks}
     blocked = {name: why for dataset in plan.datasets for name, why in failures(dataset, reports).items()}
     failed = blocked | {

@@ -15,14 +15,18 @@ from kernel_pipeline.cli.summary_view import print_summary
 from kernel_pipeline.cli.terminal import PlainConsole, print_line
 from kernel_pipeline.errors import PipelineError
 from kernel_pipeline.results.summary import summarise
+from kernel_pipeline.run.directory import is_run_directory
 from kernel_pipeline.run.finished_tables import read_finished_rows
-from kernel_pipeline.run.manifest import read_manifest
+from kernel_pipeline.run.manifest import no_run_directory, read_manifest
 from kernel_pipeline.run.report import REFRESH_S, WrittenReport, write_report
 from kernel_pipeline.stages.task import STAGES
 from kernel_pipeline.store.storage import Storage
 from kernel_pipeline.text import counted
 
 STATUS_INTERVAL_S = 2.0
+START_TIMEOUT_S = 10.0
+"""Time to wait for a run directory, which a run creates some seconds after its start."""
+POLL_INTERVAL_S = 0.2
 RATE_WINDOW_S = 60.0
 """Time span over which rates are averaged."""
 
@@ -49,6 +53,23 @@ class TaskRates:
             return ""
         rates = {stage: 60.0 * (finished[stage] - before[stage]) / (now - then) for stage in STAGES}
         return ", ".join(f"{stage} {rate:.1f} per minute" for stage, rate in rates.items() if rate > 0)
+
+
+def wait_for_run(console: Console, root: Storage) -> None:
+    """Wait until a directory is that of a run.
+
+    Raises
+    ------
+    RefusedError
+        If it is not after `START_TIMEOUT_S`.
+    """
+    begin = time.monotonic()
+    if not is_run_directory(root):
+        print_line(console, f"Waiting for a run in {root}.")
+    while not is_run_directory(root):
+        if time.monotonic() - begin > START_TIMEOUT_S:
+            raise no_run_directory(root)
+        time.sleep(POLL_INTERVAL_S)
 
 
 def watch_status(console: Console, root: Storage, interval: float = STATUS_INTERVAL_S) -> None:

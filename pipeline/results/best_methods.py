@@ -1,5 +1,6 @@
 """State which method is best on each dataset and problem, and from which methods it cannot be distinguished."""
 
+import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,6 +10,7 @@ import pandas as pd
 
 from kernel_pipeline.results.markup import short_number, short_p
 from kernel_pipeline.results.paired_tests import LEVEL
+from kernel_pipeline.results.rounding import ROUNDING
 
 MAX_NAMED = 3
 """Largest number of methods that a sentence names one by one, for each result of the tests."""
@@ -46,8 +48,16 @@ class BestMethod:
         return tuple(rival.method for rival in self.rivals if not np.isnan(rival.error) and not rival.p_value < LEVEL)
 
     @property
+    def tied(self) -> tuple[str, ...]:
+        """Return the best method and all others whose mean errors equal its mean error up to rounding."""
+        return (self.method, *(rival.method for rival in self.rivals if self._is_tied(rival)))
+
+    def _is_tied(self, rival: Rival) -> bool:
+        return math.isclose(rival.error, self.error, rel_tol=ROUNDING)
+
+    @property
     def sentence(self) -> str:
-        """Return the results of all comparisons with the best method as a sentence.
+        """Return the results of all comparisons with the best method as a sentence; methods that tie are all best.
 
         >>> rivals = (Rival("alignf", 0.119, 0.15), Rival("unif", 0.138, 0.004))
         >>> BestMethod("kinematics", "regression", "rmse", "best-single", 0.11, rivals).sentence  # doctest: +ELLIPSIS
@@ -55,12 +65,14 @@ class BestMethod:
         """
         if not self.method:
             return "no method has a result."
-        tested = [rival for rival in self.rivals if not np.isnan(rival.p_value)]
-        parts = [f"{self.method} {short_number(self.error)} is best"]
+        best = [self.method, *(rival.method for rival in self.rivals if self._is_tied(rival) and not rival.is_equal)]
+        rivals = [rival for rival in self.rivals if rival.method not in best]
+        tested = [rival for rival in rivals if not np.isnan(rival.p_value)]
+        parts = [f"{_listed(best)} {short_number(self.error)} {'is' if len(best) == 1 else 'are'} best"]
         parts += _part([rival for rival in tested if rival.p_value >= LEVEL], "no significant difference")
         parts += _part([rival for rival in tested if rival.p_value < LEVEL], "significantly worse")
-        parts += _part([rival for rival in self.rivals if rival.is_equal], "the same errors")
-        others = [rival for rival in self.rivals if np.isnan(rival.p_value) and not rival.is_equal]
+        parts += _part([rival for rival in rivals if rival.is_equal], "the same errors")
+        others = [rival for rival in rivals if np.isnan(rival.p_value) and not rival.is_equal]
         parts += _part([rival for rival in others if not np.isnan(rival.error)], "not tested")
         parts += _part([rival for rival in others if np.isnan(rival.error)], "no result")
         return "; ".join(parts) + "."
@@ -103,12 +115,15 @@ def _part(rivals: Sequence[Rival], result: str) -> list[str]:
     """Return the part of a sentence about methods for which the tests have the same result."""
     if not rivals:
         return []
-    named = [f"{rival.method} {short_number(rival.error)}".rstrip() for rival in rivals[:MAX_NAMED]]
-    if len(rivals) > MAX_NAMED:
-        named.append(f"{len(rivals) - MAX_NAMED} more")
-    listed = named[0] if len(named) == 1 else f"{', '.join(named[:-1])} and {named[-1]}"
+    listed = _listed([f"{rival.method} {short_number(rival.error)}".rstrip() for rival in rivals])
     p_values = [rival.p_value for rival in rivals if not np.isnan(rival.p_value)]
     return [f"{listed}: {result}{_p_range(p_values)}"]
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Return names as part of a sentence; those after the first `MAX_NAMED` are counted."""
+    named = [*names[:MAX_NAMED], *([f"{len(names) - MAX_NAMED} more"] if len(names) > MAX_NAMED else [])]
+    return named[0] if len(named) == 1 else f"{', '.join(named[:-1])} and {named[-1]}"
 
 
 def _p_range(p_values: Sequence[float]) -> str:

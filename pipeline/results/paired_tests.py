@@ -12,12 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import stdtr, stdtrit
 
+from kernel_pipeline.results.rounding import ROUNDING, rounded_difference, without_rounding
 from kernel_pipeline.tasks.arrays import Floats
 
 LEVEL = 0.1
 """Significance level of the tests of two methods, as in the paper. Confidence intervals have the level 1 - LEVEL."""
-# Differences whose standard deviation is below this share of the errors are equal up to rounding.
-ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -27,7 +26,7 @@ class PairedTest:
     trials: int
     """Number of trials in which both methods have an error."""
     difference: float
-    """Mean of the error of the first method minus the error of the second."""
+    """Mean of the error of the first method minus the error of the second; 0 if the means are equal up to rounding."""
     lower: float = np.nan
     upper: float = np.nan
     """Confidence interval of the difference, with the corrected variance."""
@@ -56,13 +55,14 @@ def paired_test(first: Floats, second: Floats, test_ratio: float) -> PairedTest:
     (-0.1, 0.0371, 0.134)
     """
     both = np.isfinite(first) & np.isfinite(second)
-    differences = first[both] - second[both]
+    differences = rounded_difference(first[both], second[both])
     trials = len(differences)
     if not trials:
         return PairedTest(0, np.nan)
-    mean = float(differences.mean())
+    largest = max(np.abs(first[both]).max(), np.abs(second[both]).max())
+    mean = float(without_rounding(differences.mean(), largest))
     deviation = float(differences.std(ddof=1)) if trials > 1 else 0.0
-    if not deviation > ROUNDING * max(np.abs(first[both]).max(), np.abs(second[both]).max()):
+    if not deviation > ROUNDING * largest:
         return PairedTest(trials, mean)
     degrees = trials - 1
     standard_error = deviation * np.sqrt(1.0 / trials + test_ratio)

@@ -2,7 +2,10 @@
 
 from dataclasses import dataclass
 
+import numpy as np
 import pandas as pd
+
+from kernel_pipeline.results.rounding import rounded_difference, without_rounding
 
 MEASURES = {"error": "error", "alignment": "alignment_test"}
 """Columns of `rows` that are compared, by the name that they have in comparisons."""
@@ -23,11 +26,11 @@ class RunComparison:
 
     @property
     def n_equal(self) -> int:
-        """Return the number of cells with exactly equal measures; two undefined ones are equal."""
+        """Return the number of cells with measures that are equal up to rounding; two undefined ones are equal."""
         equal = pd.Series(True, index=self.cells.index)
         for measure in MEASURES:
             first, second = self.cells[f"{measure}_a"], self.cells[f"{measure}_b"]
-            equal &= (first == second) | (first.isna() & second.isna())
+            equal &= (self.cells[f"{measure}_difference"] == 0) | (first.isna() & second.isna())
         return int(equal.sum())
 
     def max_abs_difference(self, measure: str) -> float:
@@ -36,12 +39,13 @@ class RunComparison:
 
 
 def compare_runs(first: pd.DataFrame, second: pd.DataFrame) -> RunComparison:
-    """Compare the finished rows of two runs; a difference is the second run minus the first."""
+    """Compare the finished rows of two runs; a difference is the second run minus the first, without rounding."""
     columns = {column: measure for measure, column in MEASURES.items()}
     parts = [rows[[*KEYS, *columns]].rename(columns=columns) for rows in (first, second)]
     cells = parts[0].merge(parts[1], on=KEYS, suffixes=("_a", "_b"), validate="one_to_one")
     for measure in MEASURES:
-        cells[f"{measure}_difference"] = cells[f"{measure}_b"] - cells[f"{measure}_a"]
+        a, b = (cells[f"{measure}_{side}"].to_numpy(dtype=np.float64) for side in ("a", "b"))
+        cells[f"{measure}_difference"] = rounded_difference(b, a)
     ordered = [f"{measure}_{side}" for measure in MEASURES for side in ("a", "b", "difference")]
     return RunComparison(cells[[*KEYS, *ordered]], len(first) - len(cells), len(second) - len(cells))
 
@@ -53,5 +57,15 @@ def mean_differences(cells: pd.DataFrame) -> pd.DataFrame:
     for measure in MEASURES:
         for side in ("a", "b", "difference"):
             columns[f"{measure}_{side}"] = groups[f"{measure}_{side}"].mean()
-        columns[f"{measure}_largest"] = groups[f"{measure}_difference"].agg(lambda values: values.abs().max())
+        size_a, size_b = (groups[f"{measure}_{side}"].agg(_largest).to_numpy() for side in ("a", "b"))
+        difference = columns[f"{measure}_difference"]
+        columns[f"{measure}_difference"] = pd.Series(
+            without_rounding(difference.to_numpy(), np.fmax(size_a, size_b)), difference.index
+        )
+        columns[f"{measure}_largest"] = groups[f"{measure}_difference"].agg(_largest)
     return pd.DataFrame(columns).reset_index()
+
+
+def _largest(values: pd.Series) -> float:
+    """Return the largest absolute value."""
+    return float(values.abs().max())

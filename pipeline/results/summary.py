@@ -1,5 +1,6 @@
 """Summarise rows by mean and standard deviation over trials, as numbers and in the format of the paper."""
 
+import math
 from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 import pandas as pd
 
 from kernel_pipeline.results.markup import latex_text
+from kernel_pipeline.results.rounding import ROUNDING
 from kernel_pipeline.store.reports import OK
 from kernel_pipeline.tasks.metrics import METRICS
 
@@ -93,7 +95,7 @@ def summary_tables(summary: pd.DataFrame) -> list[SummaryTable]:
                     (str(record["method"]), str(record["dataset"])): SummaryCell(
                         error=_plus_minus(record["error_mean"], record["error_sd"], FAILED),
                         alignment=_plus_minus(record["alignment_test_mean"], record["alignment_test_sd"], UNDEFINED),
-                        is_best=record["error_mean"] == smallest[str(record["dataset"])],
+                        is_best=math.isclose(record["error_mean"], smallest[str(record["dataset"])], rel_tol=ROUNDING),
                     )
                     for record in records
                 },
@@ -144,7 +146,7 @@ def _markdown(table: SummaryTable) -> str:
 
 
 def _latex(table: SummaryTable) -> str:
-    def math(text: str) -> str:
+    def formula(text: str) -> str:
         return "$" + text.replace("±", r"\pm") + "$" if "±" in text else text
 
     lines = [
@@ -158,8 +160,8 @@ def _latex(table: SummaryTable) -> str:
     for method in table.methods:
         cells = table.row(method)
         lines += [
-            " & ".join([latex_text(method), *(math(cell.error) for cell in cells)]) + r" \\",
-            " & ".join(["", *(math(cell.alignment) for cell in cells)]) + r" \\",
+            " & ".join([latex_text(method), *(formula(cell.error) for cell in cells)]) + r" \\",
+            " & ".join(["", *(formula(cell.alignment) for cell in cells)]) + r" \\",
             r"\hline",
         ]
     return "\n".join([*lines, r"\end{tabular}"]) + "\n"

@@ -19,9 +19,16 @@ def released_kernels(plan: Plan, dataset: DatasetPlan, finished: Mapping[str, Ta
 
     Kernels whose fit failed are kept, since the fit may be retried.
     """
-    if plan.config.storage.keep_combined:
-        return ()
-    return tuple(fit.kernel_prefix for fit in _stored_fits(dataset) if _is_released(fit, finished))
+    return tuple(fit.kernel_prefix for fit in _removable_fits(plan, dataset) if _is_released(fit, finished))
+
+
+def removable_kernels(plan: Plan, dataset: DatasetPlan) -> tuple[str, ...]:
+    """Return the prefixes of the keys of all combined kernels that the process that executes the run may remove."""
+    return tuple(fit.kernel_prefix for fit in _removable_fits(plan, dataset))
+
+
+def _removable_fits(plan: Plan, dataset: DatasetPlan) -> list[FitTask]:
+    return [] if plan.config.storage.keep_combined else _stored_fits(dataset)
 
 
 def _stored_fits(dataset: DatasetPlan) -> list[FitTask]:

@@ -217,7 +217,7 @@ def _announce(run: Run, pending: set[str], report: CheckReport) -> None:
             name=config.name,
             location=str(run.store.root),
             datasets=len(plan.datasets),
-            methods=len(config.used_methods),
+            methods=sum(method.has_rows for method in config.used_methods),  # as the report counts them
             trials=config.protocol.trials,
             pending=len(pending),
             total=len(plan.tasks),

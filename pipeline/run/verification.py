@@ -10,7 +10,7 @@ from kernel_pipeline.plan.failures import pending_tasks
 from kernel_pipeline.plan.plan import Plan
 from kernel_pipeline.results.checks import invalid_result_reason
 from kernel_pipeline.run.planned_files import unplanned_files
-from kernel_pipeline.run.released_kernels import released_kernels
+from kernel_pipeline.run.released_kernels import released_kernels, removable_kernels
 from kernel_pipeline.store.arrays import COMBINED, DATA, GRAM, STATISTICS
 from kernel_pipeline.store.digests import DAMAGED, IRREGULAR, size_of
 from kernel_pipeline.store.inputs import PRECOMPUTED, SUMS, InputDigests, inputs_have_changed
@@ -78,6 +78,7 @@ def check(
     full: bool,
     rerun: Container[str] = (),
     any_version: bool = False,
+    is_running: bool = False,
 ) -> CheckReport:
     """Compare the ledger entries of the tasks and data of a plan with the plan and the stored files.
 
@@ -90,6 +91,9 @@ def check(
     any_version
         Whether entries of other versions of this package are valid too. They are when a run is read, but not when it
         is resumed.
+    is_running
+        Whether another process executes the run. It removes combined kernels after `recorded` was read, so these are
+        not looked at.
     """
     kept = {name: report for name, report in recorded.tasks.items() if name not in rerun}
     recorded = replace(recorded, tasks=kept)
@@ -103,7 +107,8 @@ def check(
         stored = partial(_check_stored, dataset, up_to_date, recorded, arrays, full, any_version, removed)
         found = stored(large_arrays(dataset.name)) if is_cleaned else CheckReport()
         if not is_cleaned or has_pending(dataset, found.valid):  # pending tasks need what was removed
-            found = _check_needed(plan, dataset, up_to_date, stored)
+            may_be_removed = removable_kernels(plan, dataset)
+            found = stored(may_be_removed) if is_running else _check_needed(plan, dataset, up_to_date, stored)
         report.valid.update(found.valid)
         report.findings += found.findings
         report.removed += found.removed

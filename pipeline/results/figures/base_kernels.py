@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from kernel_pipeline.results.figures.figure import Drawing, Figure, register
+from kernel_pipeline.results.figures.kernel_order import are_ordered
 from kernel_pipeline.results.figures.style import BLUE, ORANGE, literal, new_axes
 from kernel_pipeline.results.figures.weights import short_names
 from kernel_pipeline.results.view import Results
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Image
 
 MAX_KERNELS_IN_ORDER = 20
-"""Largest number of kernels whose points are connected by a line, with the names of the first and the last kernel."""
+"""Largest number of kernels with names at the first and the last one, and with a line if they are ordered."""
 SERIES: tuple[tuple[str, str, dict[str, Any]], ...] = (
     ("alignment_train", "centered", {"color": BLUE, "marker": "o"}),
     ("uncentered_alignment_train", "uncentered", {"color": ORANGE, "marker": "^"}),
@@ -46,10 +47,12 @@ def _draw(means: pd.DataFrame, problem: str, correlation: pd.Series) -> "Image":
     image, (axes,) = new_axes(2.3, left=0.62, top=0.32)
     # An RMSE has the unit of the labels, so that 1 - RMSE would be negative for most data.
     performance = means["error"] if problem == "regression" else 1 - means["error"]
+    kernels = [str(kernel) for kernel in means.index]
+    is_connected = len(kernels) <= MAX_KERNELS_IN_ORDER and are_ordered(kernels)
     for column, title, style in SERIES:
         found = correlation[title]
         label = title if pd.isna(found) else f"{title}, ρ = {found:.2f}"
-        style = style | {"linestyle": "-" if len(means) <= MAX_KERNELS_IN_ORDER else ""}
+        style = style | {"linestyle": "-" if is_connected else ""}
         axes.plot(
             performance,
             means[column],
@@ -60,9 +63,9 @@ def _draw(means: pd.DataFrame, problem: str, correlation: pd.Series) -> "Image":
             label=label,
             **style,
         )
-    if len(means) <= MAX_KERNELS_IN_ORDER:
-        names, _ = short_names([str(kernel) for kernel in means.index])
-        for place in (0, -1):  # labels at both ends are enough, since the kernels of a family are ordered
+    if len(kernels) <= MAX_KERNELS_IN_ORDER:
+        names, _ = short_names(kernels)
+        for place in (0, -1):  # labels at both ends are enough if the kernels are ordered, and more would overlap
             axes.annotate(
                 literal(names[place]),
                 (performance.iloc[place], means["alignment_train"].iloc[place]),

@@ -1,5 +1,6 @@
 """Draw one line per method, with a point for every trial and the mean, for errors and alignments."""
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,6 +19,7 @@ from kernel_pipeline.results.figures.style import (
     shortened,
 )
 from kernel_pipeline.results.numbers import decimals_for, format_number
+from kernel_pipeline.results.rounding import ROUNDING
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -38,10 +40,10 @@ def draw_strips(rows: pd.DataFrame, column: str, label: str, smallest_is_best: b
     image, (axes,) = new_axes(
         ROW * len(methods) + 0.08, left=margin([shortened(m) for m in methods]), right=right, top=0.3
     )
-    category_axis(axes, methods, [mean == means.iloc[0] for mean in means])
-    for place, (method, mean) in enumerate(zip(methods, means, strict=True)):
+    best = [math.isclose(mean, means.iloc[0], rel_tol=ROUNDING) for mean in means]
+    category_axis(axes, methods, best)
+    for place, (method, mean, is_best) in enumerate(zip(methods, means, best, strict=True)):
         values = found.loc[found["method"] == method, column].to_numpy()
-        is_best = mean == means.iloc[0]
         axes.plot(
             values,
             place + np.linspace(-SPREAD, SPREAD, len(values)) if len(values) > 1 else [place],

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from kernel_pipeline.results.figures.figure import Drawing, Figure, register
+from kernel_pipeline.results.figures.kernel_order import are_ordered
 from kernel_pipeline.results.figures.style import (
     CHARACTER,
     MUTED,
@@ -57,8 +58,9 @@ def _draw(kernels: Sequence[str], weights: Mapping[str, Floats], results: Result
     bottom = 0.45 + (CHARACTER * longest * 0.8 if slanted else 0.1)
     left = max(0.64, 0.1 + 0.65 * CHARACTER * len(names[0])) if slanted else 0.64  # the first label ends below its tick
     image, (axes,) = new_axes(2.1, left=left, top=0.12 + 0.19 * lines, bottom=bottom)
+    connection = {} if are_ordered(kernels) else {"linestyle": ""}
     for method, values in weights.items():
-        style = method_style(results.method_number(method))
+        style = method_style(results.method_number(method)) | connection
         is_open = results.is_one_stage(method)
         face = {"markerfacecolor": PAPER, "markeredgewidth": 1.3} if is_open else {"markeredgewidth": 0}
         axes.plot(range(len(values)), values, markersize=5, linewidth=1, label=literal(method), **style, **face)

@@ -38,9 +38,9 @@ def error_tables(results: Results) -> list[HtmlTable]:
 
 def _errors(block: pd.DataFrame, methods: list[str], found: BestMethod | None) -> Iterator[HtmlCell]:
     """Yield the table cells of one dataset; its numbers have the same number of decimals."""
-    close = found.indistinguishable if found else ()
+    close, best = (found.indistinguishable, found.tied) if found else ((), ())
     by_method = block.set_index("method").to_dict("index")
-    decimals, best = decimals_for(block["error_mean"]), block["error_mean"].min()
+    decimals = decimals_for(block["error_mean"])
     for method in methods:
         row = by_method.get(method)
         if row is None or pd.isna(row["error_mean"]):
@@ -51,8 +51,8 @@ def _errors(block: pd.DataFrame, methods: list[str], found: BestMethod | None) -
             _plus_minus(row["error_mean"], row["error_sd"], decimals),
             below=_plus_minus(row["alignment_test_mean"], row["alignment_test_sd"], 3) + missing,
             order=float(row["error_mean"]),
-            is_best=row["error_mean"] == best,
-            is_close=row["error_mean"] != best and method in close,
+            is_best=method in best,
+            is_close=method not in best and method in close,
         )
 
 

@@ -73,10 +73,11 @@ def failure_table(failed: Mapping[str, str]) -> HtmlTable | None:
 
 
 def note_table(context: TableContext) -> HtmlTable | None:
-    """Return the notes about data, plan and results; None if there are none."""
-    notes = [*context.plan.notes(), *context.notes]
-    rows = [text_cells(note.dataset, note.task, note.method, note.note) for note in notes]
-    return HtmlTable(("dataset", "task", "method", "note"), rows, text_columns=4) if rows else None
+    """Return the notes about data, plan and results, without columns that are empty; None if there are no notes."""
+    notes = list(map(vars, [*context.plan.notes(), *context.notes]))
+    columns = [name for name in ("dataset", "task", "method", "note") if any(note[name] for note in notes)]
+    rows = [text_cells(*(note[name] for name in columns)) for note in notes]
+    return HtmlTable(tuple(columns), rows, text_columns=len(columns)) if rows else None
 
 
 def time_table(times: Sequence[StageTime]) -> HtmlTable | None:

@@ -12,7 +12,7 @@ from kernel_pipeline.cli.main import main
 from kernel_pipeline.errors import PipelineError, RefusedError, StorageError
 from kernel_pipeline.plan.plan import Plan
 from kernel_pipeline.results.summary import summarise
-from tests.helpers.build import GAUSSIAN, listing, parsed
+from tests.helpers.build import GAUSSIAN, ROWS, config_values, listing, parsed, put
 from tests.helpers.sweeps import fail, forget, plan_in, resume_here, run_here
 
 
@@ -131,6 +131,20 @@ def test_two_runs(kinematics: Path, other_seed: Path, tmp_path: Path) -> None:
     for measure, column in (("error", "error"), ("alignment", "alignment_test")):
         expected = rows[1][column] - rows[0][column]
         pd.testing.assert_series_equal(found[f"{measure}_difference"], expected, check_names=False)
+
+
+def test_other_data_are_stated(root: Path, other_seed: Path, kinematics: Path, tmp_path: Path) -> None:
+    """The configs of two runs may be equal although their files are not."""
+    for name, rows in (("a", ROWS), ("b", ROWS + "9,3,b\n10,1,a\n")):
+        (tmp_path / name).mkdir()
+        put(tmp_path / name, rows)
+        run_here(tmp_path / name, parsed(config_values()))
+    shown = compare(tmp_path / "a", tmp_path / "b").stdout
+    assert (
+        "The configs are equal.\nThe data of 'things' differ (rows: 9 and 11; things.csv has another content)" in shown
+    )
+    assert "The data" not in compare(root, root).stdout
+    assert "The data or the folds of 'kinematics' differ" in compare(kinematics, other_seed).stdout
 
 
 def test_an_unfinished_run(root: Path, tmp_path: Path) -> None:

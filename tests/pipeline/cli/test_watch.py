@@ -2,13 +2,19 @@
 
 import io
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from rich.console import Console
 
+from kernel_pipeline.cli import entry
+from kernel_pipeline.cli.main import main
+from kernel_pipeline.cli.stopping import EXIT_CODE
 from kernel_pipeline.cli.terminal import PlainConsole
 from kernel_pipeline.cli.watch_view import watch_report, watch_status
+from kernel_pipeline.errors import RefusedError
 from kernel_pipeline.run.manifest import read_manifest
 from kernel_pipeline.run.report import write_report
 from kernel_pipeline.store.local_storage import LocalStorage
@@ -90,3 +96,74 @@ def test_the_page_of_a_watched_run_reloads_itself_until_it_is_finished(root: Pat
     assert watch_report(target, LocalStorage(root), interval=0.0).is_complete
     assert b'http-equiv="refresh"' not in page.read_bytes()
     assert "until the run ends" in text.getvalue()
+
+
+def test_a_directory_that_a_new_run_is_about_to_create_is_waited_for(
+    finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waits: list[float] = []
+
+    def sleep(seconds: float) -> None:
+        waits.append(seconds)
+        if len(waits) == 3:
+            shutil.copytree(finished, tmp_path / "run")
+
+    monkeypatch.setattr("time.sleep", sleep)
+    done = CliRunner().invoke(main, ["status", str(tmp_path / "run"), "--watch"])
+    assert done.exit_code == 0, done.output
+    assert len(waits) == 3
+    assert done.stdout.startswith(f"Waiting for a run in {tmp_path}/run.\n")
+    assert "34 of 34 tasks are done" in done.stdout
+
+
+@pytest.mark.parametrize("command", ["status", "report"])
+def test_a_directory_without_a_run_is_refused_after_a_while(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kernel_pipeline.cli.watch_view.START_TIMEOUT_S", 0.3)
+    done = CliRunner().invoke(main, [command, str(tmp_path / "none"), "--watch"])
+    assert done.exit_code == RefusedError.exit_code
+    assert f"{tmp_path}/none is not a run directory" in done.stderr
+
+
+@pytest.mark.parametrize("command", ["status", "report"])
+@pytest.mark.parametrize(
+    "place", ["store.addresses.open_storage", "run.directory.is_run_directory", "run.manifest.read_manifest"]
+)
+def test_ctrl_c_ends_watching_quietly_at_any_time(
+    command: str, place: str, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Interrupt a command while it parses its arguments, while it waits for the run, and while it shows the state."""
+
+    def interrupted(*arguments: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(f"kernel_pipeline.{place}", interrupted)
+    monkeypatch.setattr("kernel_pipeline.cli.watch_view.is_run_directory", interrupted)
+    done = CliRunner().invoke(main, [command, str(root), "--watch"])
+    assert (done.exit_code, done.stderr) == (0, "")
+
+
+class InterruptedImport:
+    """A module whose import is interrupted by Ctrl-C."""
+
+    def __getattr__(self, name: str) -> None:
+        raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [(["status", "run", "--watch"], 0, ""), (["run"], EXIT_CODE, "Stopped. The same command resumes the run.\n")],
+)
+def test_ctrl_c_is_handled_during_the_first_imports(
+    arguments: list[str],
+    code: int,
+    message: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr("sys.argv", ["pipeline", *arguments])
+    monkeypatch.setitem(sys.modules, "kernel_pipeline.cli.main", InterruptedImport())
+    with pytest.raises(SystemExit) as ended:
+        entry.main()
+    assert (ended.value.code, capfd.readouterr().err) == (code, message)

@@ -52,9 +52,22 @@ def test_pairs_that_could_not_be_tested_are_stated() -> None:
     assert best_of({"a": [0.1]}).sentence == "a .100 is best."
 
 
-def printed(rows: pd.DataFrame, comparison: pd.DataFrame | None) -> str:
+def test_methods_with_equal_means_are_all_best() -> None:
+    errors: dict[str, list[float | None]] = {"alignf": [0.1, 0.2, 0.3], "linear": [0.3, 0.1, 0.2]}
+    worse: dict[str, list[float | None]] = {"unif": [0.9, 0.9, 0.9]}
+    found = best_of(errors | worse)
+    assert found.sentence == ("alignf and linear .200 are best; unif .900: significantly worse (p = .04, corrected).")
+    assert found.tied == ("alignf", "linear")
+    said = printed(rows_of(errors | worse), None, force_terminal=True)
+    assert said.count("\x1b[1m0.200") == 2
+    five: dict[str, list[float | None]] = {f"m{number}": [0.1, 0.2] for number in range(5)}
+    tied = {name: values if int(name[1]) % 2 else values[::-1] for name, values in five.items()}
+    assert best_of(tied).sentence == "m0, m1 and m3 .150 are best; m2 .150 and m4 .150: the same errors."
+
+
+def printed(rows: pd.DataFrame, comparison: pd.DataFrame | None, force_terminal: bool = False) -> str:
     said = io.StringIO()
-    print_summary(Console(file=said, width=120), summarise(rows), comparison)
+    print_summary(Console(file=said, width=120, force_terminal=force_terminal), summarise(rows), comparison)
     return said.getvalue()
 
 

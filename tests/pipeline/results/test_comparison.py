@@ -82,6 +82,21 @@ def test_by_hand() -> None:
     assert all(np.isnan(broken[name]) for name in TESTS)
 
 
+def test_differences_by_rounding_are_zero() -> None:
+    errors: dict[str, list[float | None]] = {
+        "first": [0.3, 0.3, 0.7],
+        "same": [0.1 + 0.2, 0.3, 0.7],
+        "permuted": [0.7, 0.3, 0.3],
+        "turned": [0.3, 0.7, 0.1 + 0.2],
+    }
+    compared = compare_methods(rows_of(errors), {"made": 1 / 6})
+    assert list(compared["difference"]) == [0.0] * 6
+    assert "| first - permuted | 3 | .000 |" in comparison_markdown(compared).decode()
+    found = records(compared)
+    assert all(np.isnan(found["first", "same"][name]) for name in TESTS)
+    assert found["first", "permuted"]["p_corrected"] == 1.0
+
+
 def test_matrices_by_hand() -> None:
     entries = significance(compare_methods(rows_of(BY_HAND), {"made": 1 / 6}))
     text = significance_markdown(entries).decode()

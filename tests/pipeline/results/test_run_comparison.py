@@ -34,6 +34,16 @@ def test_means_by_hand() -> None:
     np.testing.assert_allclose(means.loc["align", columns].astype(float), [1.0, 3.5 / 3, 0.5 / 3, 0.5], rtol=1e-14)
 
 
+def test_differences_by_rounding_are_equal() -> None:
+    first, second = rows_of({"unif": [0.3, 0.7, 0.3]}), rows_of({"unif": [0.1 + 0.2, 0.7, 0.3 * (1 + 1e-13)]})
+    found = compare_runs(first, second.assign(alignment_test=0.1 * (1 - 1e-15)))
+    assert (found.n_equal, found.max_abs_difference("error"), found.max_abs_difference("alignment")) == (3, 0.0, 0.0)
+    permuted = rows_of({"unif": [0.7, 0.1 + 0.2, 0.3]})
+    means = mean_differences(compare_runs(first, permuted).cells)
+    assert list(means["error_difference"]) == [0.0]
+    assert means["error_largest"][0] == pytest.approx(0.4)
+
+
 def test_two_undefined_alignments_are_equal_and_one_is_not() -> None:
     rows = rows_of({"unif": [1.0, 2.0]})
     undefined = rows.assign(alignment_test=np.nan)

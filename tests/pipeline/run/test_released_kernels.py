@@ -1,5 +1,6 @@
 """Combined kernels of finished cells are removed, and computed again if a fit needs them."""
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -88,6 +89,21 @@ def test_kernels_that_a_killed_process_left_are_removed(tmp_path: Path) -> None:
     forget(tmp_path, FIT)
     assert resume(tmp_path) == [FIT]
     assert kernels(tmp_path) == []
+
+
+def test_a_kernel_that_a_running_process_removes_is_not_damage(tmp_path: Path) -> None:
+    """The process has finished a fit and removed its kernel after `pipeline status` has read the ledger."""
+    run_here(tmp_path, parse_config(SWEEP, "a test"))
+    forget(tmp_path, FIT)
+    shutil.rmtree(tmp_path / "combined.zarr/wave/regression/unif/c/2")
+    (tmp_path / "lock").write_text('{"host": "another", "pid": 7, "since": "noon"}')
+    shown = CliRunner().invoke(main, ["status", str(tmp_path)]).stdout
+    total = len(entries_of(tmp_path)) - 3 + 1  # without the config and the data, with the fit
+    assert shown.splitlines()[1:] == [
+        "1 is left: 1 not run yet.",
+        "The run is being executed by process 7 on another, since noon.",
+    ]
+    assert shown.startswith(f"small: {total - 1} of {total} tasks are done: ")
 
 
 def test_kernels_are_kept_on_request_and_then_verified(tmp_path: Path) -> None:

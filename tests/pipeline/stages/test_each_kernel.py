@@ -1,5 +1,8 @@
 """Fits of single kernels of Gaussian families, and their tables, against plain scripts."""
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,6 +10,8 @@ import pytest
 from kernel_pipeline.results.stored_tables import read_rows
 from kernel_pipeline.stages.single_kernels import EachKernelTask
 from kernel_pipeline.store.local_storage import LocalStorage
+from tests.helpers.build import parsed, synthetic_values
+from tests.helpers.sweeps import resume_here, run_here
 from tests.pipeline.stages.one_stage_sweep import FOLDS, OneStageRun, selected
 
 
@@ -46,6 +51,13 @@ def test_each_kernel_has_no_row_in_the_results(one_stage_run: OneStageRun) -> No
     rows = read_rows(LocalStorage(one_stage_run[0]))
     assert "each-kernel" not in set(rows["method"])
     assert not (one_stage_run[0] / "weights.zarr/wave/regression/each-kernel").exists()
+
+
+def test_each_kernel_is_not_counted_as_a_method_with_results(tmp_path: Path) -> None:
+    """The report counts the methods of its tables, and the terminal counts the same ones."""
+    run_here(tmp_path, parsed(synthetic_values() | {"methods": ["unif", "each-kernel"]}))
+    assert "1 dataset, 1 method, 3 trials" in resume_here(tmp_path)[1]
+    assert re.search("<b>1</b> method<", (tmp_path / "report.html").read_text())
 
 
 def test_correlation_is_that_of_means_over_trials(one_stage_run: OneStageRun) -> None:

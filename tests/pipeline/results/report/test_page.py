@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from kernel_pipeline.results.report.page import page_without_data
+from kernel_pipeline.results.report.html_table import HtmlTable
+from kernel_pipeline.results.report.page import DatasetSection, Page, page_without_data, render_page
 from tests.helpers.build import put
 from tests.helpers.drawn import context_of, drawn_config, report_of
 from tests.helpers.html_page import HtmlPage, sections
@@ -73,6 +74,13 @@ def test_results_are_stated_at_the_top(drawn: Drawn, page: HtmlPage) -> None:
     assert re.search(rf"wave2 regression {best.idxmin()} \S+ is best", shown)
     assert "No task failed." in shown
     assert "not complete" not in shown
+
+
+def test_the_sentence_about_the_only_dataset_is_stated_once() -> None:
+    sections = [DatasetSection(f"{name}-regression", name, "regression", f"{name} .1 is best.", ()) for name in "ab"]
+    page = Page("made", "", "", (), "", HtmlTable((), []), sections=sections)
+    assert render_page(page).count(b"a .1 is best.") == 2
+    assert render_page(replace(page, sections=sections[:1])).count(b"a .1 is best.") == 1
 
 
 def test_the_page_is_the_same_for_the_same_results(drawn: Drawn, text: str, tmp_path: Path) -> None:
