@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from kernel_pipeline.data.formats.field_counts import WHITESPACE, find_separator
 from kernel_pipeline.data.formats.format import Detected, FileContentError, Format, ReadOptions, register
 from kernel_pipeline.text import NUMBER
 
@@ -22,12 +23,8 @@ if TYPE_CHECKING:
 
 MISSING_VALUES = ["", "?", "nan", "NaN", "NA"]
 """Missing values in any column; the others of `column_encoding.MISSING_WORDS`, such as None, may be labels."""
-WHITESPACE = r"\s+"
-OTHER_SEPARATORS = (";", "\t", "|")
-"""Separators of a csv file whose first line has no comma."""
 ABSENT = "\x1f"
 """A character that does not occur in text, used as the separator to read a line as one cell."""
-QUOTED = re.compile(r'"[^"]*"')
 UNEVEN_LINE = re.compile(r"Expected (\d+) fields in line (\d+), saw (\d+)")
 OPEN_QUOTE = re.compile(r"EOF inside string starting at row (\d+)")
 """Messages of pandas; a row is counted from 0 and may have several lines."""
@@ -39,6 +36,8 @@ BINARY_FILES = {
 }
 """What to do about files that are not text, by their first bytes."""
 COMMON_ENCODINGS = ("utf-8", "latin-1", "utf-16")
+LINES_OF_SEPARATOR = 20
+"""Number of lines from which the separator is found."""
 LINES_EXAMINED = 100
 """Number of lines from which it is decided whether the first line is a header."""
 
@@ -157,32 +156,37 @@ def _check_text(path: Path) -> None:
 
 
 def _detect_csv(path: Path, options: ReadOptions) -> Detected:
-    """Find the separator in the first line, then detect the header."""
+    """Find the separator in the first lines, then detect the header."""
     if options.separator is not None:
         return _detect(path, options)
     _check_text(path)
-    found = _find_separator(path, options)
-    if options.decimal == found:
+    lines = _read_lines(path, options, nrows=LINES_OF_SEPARATOR)
+    found = find_separator(lines, options.decimal)
+    if found is None and options.decimal == ",":
         raise FileContentError(
-            f"decimal = {found!r} is also the separator of the columns; set separator to another character, such as "
-            "separator = ';'"
+            "decimal = ',' is also the separator of the columns; set separator to another character, such as "
+            "separator = ';'. If commas separate the columns, write numbers with a decimal point, and remove decimal"
         )
-    detected = _detect(path, replace(options, separator=found))
-    if found == ",":
+    detected = _detect(path, replace(options, separator=found or ","))
+    if found in (",", None):
         return detected
-    note = (
-        f"the columns of {path.name} are read as separated by {found!r}, since its first line has no comma; set "
-        "separator to change this"
-    )
+    reason = "its first line has no comma"
+    if options.decimal == ",":
+        reason = "decimal = ','"
+    elif "," in lines[0]:
+        reason = "this gives the same number of fields in its first lines"
+    by = "spaces" if found == WHITESPACE else repr(found)
+    note = f"the columns of {path.name} are read as separated by {by}, since {reason}; set separator to change this"
     return replace(detected, notes=(note, *detected.notes))
 
 
-def _find_separator(path: Path, options: ReadOptions) -> str:
-    """Return the separator in the first line, outside of quotes; a comma takes precedence and is the default."""
+def _read_lines(path: Path, options: ReadOptions, nrows: int | None = None) -> list[str]:
+    """Return the lines of a file that are not blank; by default, all of them."""
     whole = replace(options, separator=ABSENT, decimal=".")
-    line = _parse(path, whole, header=None, nrows=1, dtype=str, quoting=csv.QUOTE_NONE)
-    text = QUOTED.sub("", str(line.iloc[0, 0])) if line.size else ""
-    return next((mark for mark in (",", *OTHER_SEPARATORS) if mark in text), ",")
+    arguments: dict[str, Any] = {"header": None, "dtype": str, "quoting": csv.QUOTE_NONE, "na_filter": False}
+    frame = _parse(path, whole, nrows=nrows, **arguments)
+    lines: list[str] = frame.iloc[:, 0].tolist()
+    return lines
 
 
 def _detect(path: Path, options: ReadOptions, separator: str | None = None) -> Detected:

@@ -53,8 +53,8 @@ class FileDataset(TableDataset, RawTextDataset):
         None,
         min_length=1,
         max_length=1,
-        description="csv: character between two columns; default: ',', or if the first line has no comma, ';', a "
-        "tab or '|'",
+        description="csv: character between two columns; default: ',', ';', a tab or '|', whichever gives the same "
+        "number of fields in the first lines; with decimal = ',', not the comma",
     )
     decimal: Literal[".", ","] | None = Field(None, description="csv and table: decimal separator; default: '.'")
     encoding: str | None = Field(None, description="csv and table: encoding of the file; default: 'utf-8'")
