@@ -14,9 +14,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from kernel_pipeline.data.formats.field_counts import WHITESPACE, find_separator
+from kernel_pipeline.data.formats.field_counts import WHITESPACE, count_fields, find_separator
 from kernel_pipeline.data.formats.format import Detected, FileContentError, Format, ReadOptions, register
-from kernel_pipeline.text import NUMBER
+from kernel_pipeline.text import NUMBER, counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,7 +44,31 @@ LINES_EXAMINED = 100
 
 def _read(path: Path, options: ReadOptions) -> pd.DataFrame:
     frame = _parse(path, options, header=0 if options.header else None, low_memory=False)
+    _check_short_rows(frame, path, options)
     return frame if options.decimal == "." else _with_decimal_points(frame, options)
+
+
+def _check_short_rows(frame: pd.DataFrame, path: Path, options: ReadOptions) -> None:
+    """Raise a `FileContentError` if rows have fewer fields than columns, which pandas fills with missing values.
+
+    The fields are counted only if the last column has missing values, since it takes as long as reading the file.
+    """
+    width = frame.shape[1]
+    is_dropped = width > 0 and not {frame.columns[-1], width - 1, -1}.isdisjoint(options.drop)
+    if width < 2 or is_dropped or not frame.iloc[:, -1].isna().any():
+        return
+    try:
+        counts = list(count_fields(_read_lines(path, options), options.separator or ","))[int(bool(options.header)) :]
+    except csv.Error:  # a cell is longer than the limit of the module csv
+        return
+    short = [row for row, count in enumerate(counts) if count < width]
+    if not short or len(counts) != len(frame):  # the rows can differ if lines contain only tabs
+        return
+    empty = "empty cells need their separators" if options.separator != WHITESPACE else "write ? for an empty cell"
+    raise FileContentError(
+        f"data row {short[0] + 1} has {counted(counts[short[0]], 'field')}, but there are {width} columns; this is the "
+        f"case in {len(short):,} of {len(frame):,} rows. Correct the file: {empty}"
+    )
 
 
 def _with_decimal_points(frame: pd.DataFrame, options: ReadOptions) -> pd.DataFrame:
@@ -84,11 +108,10 @@ def _parse(path: Path, options: ReadOptions, **arguments: Any) -> pd.DataFrame:
             decimal=options.decimal,
             encoding=options.encoding,
             index_col=False,
-            skipinitialspace=True,
             skip_blank_lines=True,
             keep_default_na=False,
             na_values=MISSING_VALUES,
-            **arguments,
+            **{"skipinitialspace": True, **arguments},
         )
         return frame
 
@@ -184,7 +207,7 @@ def _read_lines(path: Path, options: ReadOptions, nrows: int | None = None) -> l
     """Return the lines of a file that are not blank; by default, all of them."""
     whole = replace(options, separator=ABSENT, decimal=".")
     arguments: dict[str, Any] = {"header": None, "dtype": str, "quoting": csv.QUOTE_NONE, "na_filter": False}
-    frame = _parse(path, whole, nrows=nrows, **arguments)
+    frame = _parse(path, whole, nrows=nrows, skipinitialspace=False, **arguments)  # a first cell may be empty
     lines: list[str] = frame.iloc[:, 0].tolist()
     return lines
 
