@@ -14,8 +14,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from kernel_pipeline.data.formats.field_counts import WHITESPACE, count_fields, find_separator
 from kernel_pipeline.data.formats.format import Detected, FileContentError, Format, ReadOptions, register
+from kernel_pipeline.field_counts import WHITESPACE, count_fields, find_separator
 from kernel_pipeline.text import NUMBER, counted
 
 if TYPE_CHECKING:
