@@ -88,10 +88,11 @@ def _with_decimal_points(frame: pd.DataFrame, options: ReadOptions) -> pd.DataFr
         if pd.api.types.is_numeric_dtype(values) or column in options.drop or not is_mostly_numbers(values):
             continue
         if (points := has_decimal_point(values)).any():
+            leave_out = f". To leave the column out, set drop = {[*options.drop, column]}"
             raise FileContentError(
                 f"column {column!r} contains {values[points].iloc[0]!r} in data row {int(points.argmax()) + 1}, but "
                 "decimal = ','. If points separate thousands, remove them from the file; if they are decimal points, "
-                f"replace them by commas. To leave the column out, set drop = {[*options.drop, column]}"
+                f"replace them by commas{'' if options.for_model else leave_out}"
             )
         frame[column] = with_decimal_points(values)
     return frame
@@ -124,10 +125,10 @@ def _explain_parser(options: ReadOptions) -> Iterator[None]:
     try:
         yield
     except UnicodeError as error:
-        raise FileContentError(
-            f"its encoding is not {options.encoding!r} ({error}). Set the encoding of the file, such as "
-            f"{_other_encodings(options.encoding)}"
-        ) from None
+        fix = f"Set the encoding of the file, such as {_other_encodings(options.encoding)}"
+        if options.for_model:
+            fix = f"Save the file with the encoding {options.encoding!r}"
+        raise FileContentError(f"its encoding is not {options.encoding!r} ({error}). {fix}") from None
     except pd.errors.EmptyDataError:
         raise FileContentError("the file is empty. Save the table again, or set path to another file") from None
     except pd.errors.ParserError as error:
