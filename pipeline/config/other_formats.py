@@ -4,6 +4,7 @@ import json
 import re
 from pathlib import Path
 
+from kernel_pipeline.config.starter_config import starter_config
 from kernel_pipeline.tasks.registry import Registry
 
 EXTENSIONS: Registry[str] = Registry("extension of data files", modules=("kernel_pipeline.data.formats",))
@@ -52,22 +53,8 @@ def explain_invalid_toml(text: str, path: Path) -> str | None:
 
 
 def _explain_data(path: Path, format_name: str) -> str:
-    """Return the explanation for a data file that was given as a config, with the shortest config for it."""
-    name = re.sub(r"[^A-Za-z0-9_-]+", "-", path.name.partition(".")[0]).strip("-_") or "data"
-    example = (
-        f'name = "{name}"\n'
-        'methods = ["unif", "align", "alignf"]\n'
-        "\n"
-        "[[dataset]]\n"
-        f'name = "{name}"\n'
-        'task = "classification"          # or "regression"\n'
-        'source = "file"\n'
-        f"path = {json.dumps(path.name, ensure_ascii=False)}\n"
-        f'format = "{format_name}"\n'
-        "target = -1                      # the last column, or its name\n"
-        'scale = "standard"\n'
-        'kernels = [{ family = "gaussian", log2_gamma = [-9, 0] }]\n'
-    )
+    """Return the explanation for a data file that was given as a config, with a config for it."""
+    name, example = starter_config(path, format_name)
     toml = path.with_name(f"{name}.toml")
     return (
         f"this looks like data, not a config. Save the following as {toml}, and run `pipeline run {toml}`:\n\n{example}"

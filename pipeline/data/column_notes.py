@@ -7,17 +7,13 @@ import numpy as np
 import pandas as pd
 
 from kernel_pipeline.config.datasets import TableDataset
+from kernel_pipeline.config.starter_config import INDEX_NAMES, MIN_DISTINCT_FRACTION, MIN_INDEX_ROWS
 from kernel_pipeline.data.encoding import EncodedFeatures
 from kernel_pipeline.tasks.arrays import Booleans
 from kernel_pipeline.tasks.listing import list_first
 
-INDEX_NAMES = ("id", "index", "row", "rownames", "row_id")
 UNNAMED = "unnamed: "
 """Beginning of the names that pandas gives to columns without one, in lower case."""
-MIN_INDEX_ROWS = 10
-"""Minimum number of rows for which distinct values are considered an index; with fewer, they may be a coincidence."""
-MIN_DISTINCT_FRACTION = 0.9
-"""A text column with at least this fraction of distinct values looks like an index."""
 MIN_CATEGORIES_PER_ROW = 0.5
 """A one-hot encoded column with at least this number of features per row is noted."""
 MIN_CATEGORIES = 20

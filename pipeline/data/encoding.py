@@ -13,6 +13,7 @@ from kernel_pipeline.data.number_text import (
     MOSTLY_NUMBERS,
     format_label,
     has_decimal_comma,
+    has_thousands_commas,
     has_thousands_separators,
     is_mostly_numbers,
 )
@@ -33,8 +34,16 @@ class RefusedColumn:
 
     @property
     def has_decimal_commas(self) -> bool:
-        """Whether most of the text consists of numbers with a decimal comma."""
-        return float(has_decimal_comma(self.text).mean()) >= MOSTLY_NUMBERS
+        """Whether most of the text consists of numbers with a decimal comma; 1,234 is one, except beside 1,234.5."""
+        decimal, thousands = has_decimal_comma(self.text), has_thousands_commas(self.text)
+        if (thousands & ~decimal).any() and float(thousands.mean()) >= MOSTLY_NUMBERS:
+            return False
+        return float(decimal.mean()) >= MOSTLY_NUMBERS
+
+    @property
+    def may_be_thousands(self) -> bool:
+        """Whether each comma may also separate thousands, as in 1,234."""
+        return bool(has_thousands_commas(self.text).all())
 
     @property
     def has_thousands_separators(self) -> bool:

@@ -7,6 +7,7 @@ import pandas as pd
 DECIMAL_COMMA = re.compile(r"\s*[+-]?\d+,\d+([eE][+-]?\d+)?\s*")
 DECIMAL_POINT = re.compile(r"\s*[+-]?\d+\.\d+([eE][+-]?\d+)?\s*")
 THOUSANDS = re.compile(r"\s*[+-]?\d{1,3}(([.' ]\d{3})+(,\d+)?|([,' ]\d{3})+(\.\d+)?)\s*")
+THOUSANDS_COMMA = re.compile(r"\s*[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d+)?\s*")
 MOSTLY_NUMBERS = 0.8
 """A column in which at least this fraction of the values are numbers is not a column of text."""
 
@@ -35,6 +36,15 @@ def has_thousands_separators(values: pd.Series) -> pd.Series:
     return values.astype(object).map(str).str.fullmatch(THOUSANDS)
 
 
+def has_thousands_commas(values: pd.Series) -> pd.Series:
+    """Return which values, written as text, are numbers with commas between thousands, or may be.
+
+    >>> has_thousands_commas(pd.Series(["1,395.33", "1,395", "0,395", "1.395,33", "1395"])).tolist()
+    [True, True, False, False, False]
+    """
+    return values.astype(object).map(str).str.fullmatch(THOUSANDS_COMMA)
+
+
 def with_decimal_points(values: pd.Series) -> pd.Series:
     """Return the values with a decimal point in each text that is a number with a decimal comma.
 
@@ -48,7 +58,9 @@ def with_decimal_points(values: pd.Series) -> pd.Series:
 
 
 def is_mostly_numbers(values: pd.Series) -> bool:
-    """Return whether at least the fraction `MOSTLY_NUMBERS` of present values are numbers; a decimal comma is allowed.
+    """Return whether at least the fraction `MOSTLY_NUMBERS` of present values are numbers.
+
+    Decimal commas and commas between thousands are allowed.
 
     >>> is_mostly_numbers(pd.Series(["7,1", "6,8", None, "n.d.", "7", "7"])), is_mostly_numbers(pd.Series(["a", "1"]))
     (True, False)
@@ -56,5 +68,6 @@ def is_mostly_numbers(values: pd.Series) -> bool:
     present = values.dropna()
     if present.empty:
         return False
-    numbers = pd.to_numeric(present.astype(object), errors="coerce").notna() | has_decimal_comma(present)
+    numbers = pd.to_numeric(present.astype(object), errors="coerce").notna()
+    numbers |= has_decimal_comma(present) | has_thousands_commas(present)
     return float(numbers.mean()) >= MOSTLY_NUMBERS

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from kernel_pipeline.config.datasets import DatasetBase
+from kernel_pipeline.config.datasets import DatasetBase, TableDataset
 from kernel_pipeline.config.families import spec_of
 from kernel_pipeline.config.feature_columns import FeatureColumns
 from kernel_pipeline.config.sweep import Config
@@ -181,7 +181,8 @@ def _prepare(config: Config, dataset: DatasetBase, table: RawTable, files: list[
     notes = [*table.notes, *fitted.notes, *_target_notes(table, dataset), *_test_notes(table)]
     notes += repeat_notes(fold_by_repeat)
     if "classification" in targets:
-        notes += class_notes(_labels(table, chosen, "classification"), targets["classification"])
+        labels, is_table = _labels(table, chosen, "classification"), isinstance(dataset, TableDataset)
+        notes += class_notes(labels, targets["classification"], is_table)
     if precomputed:
         notes += precomputed.notes(families)
     if families:

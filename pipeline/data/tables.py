@@ -1,6 +1,6 @@
 """Build a `RawTable` from a data frame, with the columns that the keys of the dataset select."""
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -162,18 +162,16 @@ def with_folds(table: RawTable, frame: pd.DataFrame, dataset: TableDataset, test
     test = None if test_from is None else table.rows >= test_from
     if "test" in chosen:
         test = _marked(chosen["test"], dataset.name)
+    is_missing = {key: values.isna().to_numpy() for key, values in chosen.items()}
+    if "folds" in is_missing and test is not None:
+        is_missing["folds"] = is_missing["folds"] & ~test  # the test set is a fold of its own
     usable = np.ones(len(table.rows), dtype=bool)
-    for key, values in chosen.items():
-        is_missing = values.isna().to_numpy()
-        if key == "folds" and test is not None:
-            is_missing = is_missing & ~test  # the test set is a fold of its own
-        if is_missing.any() and dataset.missing != "drop":
-            raise DataError(
-                f"dataset {dataset.name!r}: column {values.name!r}, given by the key {key}, is empty in data row "
-                f"{int(table.rows[np.argmax(is_missing)]) + 1}; this is the case in {int(is_missing.sum())} of "
-                f"{len(is_missing)} rows. Fix the file, or drop these rows: missing = 'drop'"
-            )
-        usable &= ~is_missing
+    for empty in is_missing.values():
+        usable &= ~empty
+    if dataset.missing != "drop" and not usable.all():
+        raise _empty_fold_cell(
+            table, {roles[key]: (key, empty) for key, empty in is_missing.items()}, len(frame), dataset
+        )
     kept = {key: values[usable] for key, values in chosen.items()}
     return replace(
         table,
@@ -184,6 +182,34 @@ def with_folds(table: RawTable, frame: pd.DataFrame, dataset: TableDataset, test
         test=None if test is None else test[usable],
         groups=kept.get("groups"),
         given_folds=kept.get("folds"),
+    )
+
+
+def _empty_fold_cell(
+    table: RawTable, is_missing: Mapping[Hashable, tuple[str, Booleans]], rows: int, dataset: TableDataset
+) -> DataError:
+    """Return the error about an empty cell in a column that determines the folds.
+
+    Parameters
+    ----------
+    is_missing
+        The key that names each of these columns, and which rows of the table are empty in it.
+    rows
+        Number of rows of the file.
+    """
+    column, (key, empty) = next(item for item in is_missing.items() if item[1][1].any())
+    dropped = np.any([found for _, found in is_missing.values()], axis=0)
+    if isinstance(table.features, np.ndarray):
+        dropped |= np.isnan(table.features).any(axis=1)  # the gaps that are imputed
+    count, total = int(empty.sum()), table.left_out + int(dropped.sum())
+    which = "the row a value in this column, or remove the row"
+    if count > 1:
+        which = "these rows a value in this column, or remove the rows"
+    return DataError(
+        f"dataset {dataset.name!r}: column {column!r}, given by the key {key}, is empty in data row "
+        f"{int(table.rows[np.argmax(empty)]) + 1}; this is the case in {count:,} of {rows:,} rows. Fix the file: give "
+        f"{which}. With missing = 'drop', {counted(total, 'row is', 'rows are')} left out, which are all rows with an "
+        "empty cell in a column that is used"
     )
 
 

@@ -41,7 +41,7 @@ def text_error(refused: Mapping[Hashable, RefusedColumn], name: str, listed: Lis
 def _example(column: Hashable, found: RefusedColumn) -> str:
     """Describe the first cell of a column that contains text."""
     cell, row, others = str(found.text.iloc[0]), int(found.text.index[0]) + 1, len(found.text) - 1
-    if not found.mostly_numbers or found.has_decimal_commas:
+    if not found.mostly_numbers or found.has_decimal_commas or found.has_thousands_separators:
         return f"column {column!r} contains text: {cell!r} in data row {row}"
     more = f" and text in {counted(others, 'more row')}" if others else ""
     return f"column {column!r} consists of numbers, except for {cell!r} in data row {row}{more}"
@@ -59,13 +59,19 @@ def _fixes(refused: Mapping[Hashable, RefusedColumn], listed: ListedInConfig) ->
         fixes.append("If the first line contains the names of the columns, set header = true")
     if commas:
         which = ", ".join(map(repr, commas[:MAX_LISTED_COLUMNS]))
+        separates = ""
+        if any(refused[column].may_be_thousands for column in commas):
+            separates = "If it separates thousands, remove it from the file. "
         fixes.append(
-            f"If the comma is the decimal separator in {which}, set decimal = ','. Otherwise, correct the file, or "
-            f"set categorical = {[*listed.categorical, *commas]}"
+            f"If the comma is the decimal separator in {which}, set decimal = ','. {separates}Otherwise, correct the "
+            f"file, or set categorical = {[*listed.categorical, *commas]}"
         )
     if thousands:
         which = ", ".join(map(repr, thousands[:MAX_LISTED_COLUMNS]))
-        fixes.append(f"Remove the thousands separators in {which} from the file")
+        fixes.append(
+            f"Remove the thousands separators in {which} from the file. If it is text, set categorical = "
+            f"{[*listed.categorical, *thousands]}"
+        )
     if mixed:
         found = dict.fromkeys(str(cell) for column in mixed for cell in refused[column].text)
         texts = [*listed.missing_values, *found]

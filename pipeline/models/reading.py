@@ -1,7 +1,7 @@
 """Read files of new rows for a model."""
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import TypeAdapter
 
@@ -11,10 +11,16 @@ from kernel_pipeline.data.documents import read_lines
 from kernel_pipeline.data.formats.format import FORMATS, explain_errors
 from kernel_pipeline.data.new_rows import NewRows
 from kernel_pipeline.data.sources.file import FileDataset, read_frame
+from kernel_pipeline.data.table_rows import TableRows
 from kernel_pipeline.errors import DataError
 from kernel_pipeline.models.model import FittedModel
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 DEFAULT_FORMAT = "csv"
+GARBLED = ("Ã", "Â", "\N{REPLACEMENT CHARACTER}")
+"""Characters that text has if it is decoded with another encoding than its own."""
 FORMAT_KEYS = ("separator", "decimal", "encoding")
 
 
@@ -46,7 +52,7 @@ def read_rows(model: FittedModel, path: Path) -> NewRows:
         with explain_errors(path, dataset.format, dataset.name):
             return model.encode(read_sparse(path))
     try:
-        frame, _ = read_frame(path, dataset)
+        frame, _ = read_frame(path, dataset, for_model=True)
     except DataError as error:
         options = {key: getattr(dataset, key) for key in FORMAT_KEYS if getattr(dataset, key) is not None}
         stored = ", ".join(f"{key} = {value!r}" for key, value in options.items()) or "the defaults of the format"
@@ -54,7 +60,22 @@ def read_rows(model: FittedModel, path: Path) -> NewRows:
             f"{error}. New rows are read with the options of the model's source ({stored}); convert the file to match "
             "them"
         ) from None
-    return model.encode(frame)
+    try:
+        return model.encode(frame)
+    except DataError as error:
+        raise DataError(f"{error}{_encoding_hint(model, frame, dataset)}") from None
+
+
+def _encoding_hint(model: FittedModel, frame: "pd.DataFrame", dataset: FileDataset) -> str:
+    """Return a sentence about the encoding if unknown names of columns seem to be decoded incorrectly, or \"\"."""
+    known = model.encoder.columns if isinstance(model.encoder, TableRows) else ()
+    garbled = [name for name in map(str, frame.columns) if any(mark in name for mark in GARBLED) and name not in known]
+    if not garbled:
+        return ""
+    return (
+        f". The name {garbled[0]!r} suggests that the file has another encoding than {dataset.encoding or 'utf-8'!r}, "
+        "that of the model's source; save it with this encoding"
+    )
 
 
 def _lines(path: Path) -> list[str]:

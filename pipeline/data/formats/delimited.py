@@ -15,19 +15,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from kernel_pipeline.data.formats.format import Detected, FileContentError, Format, ReadOptions, register
-from kernel_pipeline.text import NUMBER
+from kernel_pipeline.field_counts import WHITESPACE, count_fields, find_separator
+from kernel_pipeline.text import NUMBER, counted
 
 if TYPE_CHECKING:
     import pandas as pd
 
 MISSING_VALUES = ["", "?", "nan", "NaN", "NA"]
 """Missing values in any column; the others of `column_encoding.MISSING_WORDS`, such as None, may be labels."""
-WHITESPACE = r"\s+"
-OTHER_SEPARATORS = (";", "\t", "|")
-"""Separators of a csv file whose first line has no comma."""
 ABSENT = "\x1f"
 """A character that does not occur in text, used as the separator to read a line as one cell."""
-QUOTED = re.compile(r'"[^"]*"')
 UNEVEN_LINE = re.compile(r"Expected (\d+) fields in line (\d+), saw (\d+)")
 OPEN_QUOTE = re.compile(r"EOF inside string starting at row (\d+)")
 """Messages of pandas; a row is counted from 0 and may have several lines."""
@@ -39,13 +36,39 @@ BINARY_FILES = {
 }
 """What to do about files that are not text, by their first bytes."""
 COMMON_ENCODINGS = ("utf-8", "latin-1", "utf-16")
+LINES_OF_SEPARATOR = 20
+"""Number of lines from which the separator is found."""
 LINES_EXAMINED = 100
 """Number of lines from which it is decided whether the first line is a header."""
 
 
 def _read(path: Path, options: ReadOptions) -> pd.DataFrame:
     frame = _parse(path, options, header=0 if options.header else None, low_memory=False)
+    _check_short_rows(frame, path, options)
     return frame if options.decimal == "." else _with_decimal_points(frame, options)
+
+
+def _check_short_rows(frame: pd.DataFrame, path: Path, options: ReadOptions) -> None:
+    """Raise a `FileContentError` if rows have fewer fields than columns, which pandas fills with missing values.
+
+    The fields are counted only if the last column has missing values, since it takes as long as reading the file.
+    """
+    width = frame.shape[1]
+    is_dropped = width > 0 and not {frame.columns[-1], width - 1, -1}.isdisjoint(options.drop)
+    if width < 2 or is_dropped or not frame.iloc[:, -1].isna().any():
+        return
+    try:
+        counts = list(count_fields(_read_lines(path, options), options.separator or ","))[int(bool(options.header)) :]
+    except csv.Error:  # a cell is longer than the limit of the module csv
+        return
+    short = [row for row, count in enumerate(counts) if count < width]
+    if not short or len(counts) != len(frame):  # the rows can differ if lines contain only tabs
+        return
+    empty = "empty cells need their separators" if options.separator != WHITESPACE else "write ? for an empty cell"
+    raise FileContentError(
+        f"data row {short[0] + 1} has {counted(counts[short[0]], 'field')}, but there are {width} columns; this is the "
+        f"case in {len(short):,} of {len(frame):,} rows. Correct the file: {empty}"
+    )
 
 
 def _with_decimal_points(frame: pd.DataFrame, options: ReadOptions) -> pd.DataFrame:
@@ -65,10 +88,11 @@ def _with_decimal_points(frame: pd.DataFrame, options: ReadOptions) -> pd.DataFr
         if pd.api.types.is_numeric_dtype(values) or column in options.drop or not is_mostly_numbers(values):
             continue
         if (points := has_decimal_point(values)).any():
+            leave_out = f". To leave the column out, set drop = {[*options.drop, column]}"
             raise FileContentError(
                 f"column {column!r} contains {values[points].iloc[0]!r} in data row {int(points.argmax()) + 1}, but "
                 "decimal = ','. If points separate thousands, remove them from the file; if they are decimal points, "
-                f"replace them by commas. To leave the column out, set drop = {[*options.drop, column]}"
+                f"replace them by commas{'' if options.for_model else leave_out}"
             )
         frame[column] = with_decimal_points(values)
     return frame
@@ -85,11 +109,10 @@ def _parse(path: Path, options: ReadOptions, **arguments: Any) -> pd.DataFrame:
             decimal=options.decimal,
             encoding=options.encoding,
             index_col=False,
-            skipinitialspace=True,
             skip_blank_lines=True,
             keep_default_na=False,
             na_values=MISSING_VALUES,
-            **arguments,
+            **{"skipinitialspace": True, **arguments},
         )
         return frame
 
@@ -102,10 +125,10 @@ def _explain_parser(options: ReadOptions) -> Iterator[None]:
     try:
         yield
     except UnicodeError as error:
-        raise FileContentError(
-            f"its encoding is not {options.encoding!r} ({error}). Set the encoding of the file, such as "
-            f"{_other_encodings(options.encoding)}"
-        ) from None
+        fix = f"Set the encoding of the file, such as {_other_encodings(options.encoding)}"
+        if options.for_model:
+            fix = f"Save the file with the encoding {options.encoding!r}"
+        raise FileContentError(f"its encoding is not {options.encoding!r} ({error}). {fix}") from None
     except pd.errors.EmptyDataError:
         raise FileContentError("the file is empty. Save the table again, or set path to another file") from None
     except pd.errors.ParserError as error:
@@ -157,32 +180,37 @@ def _check_text(path: Path) -> None:
 
 
 def _detect_csv(path: Path, options: ReadOptions) -> Detected:
-    """Find the separator in the first line, then detect the header."""
+    """Find the separator in the first lines, then detect the header."""
     if options.separator is not None:
         return _detect(path, options)
     _check_text(path)
-    found = _find_separator(path, options)
-    if options.decimal == found:
+    lines = _read_lines(path, options, nrows=LINES_OF_SEPARATOR)
+    found = find_separator(lines, options.decimal)
+    if found is None and options.decimal == ",":
         raise FileContentError(
-            f"decimal = {found!r} is also the separator of the columns; set separator to another character, such as "
-            "separator = ';'"
+            "decimal = ',' is also the separator of the columns; set separator to another character, such as "
+            "separator = ';'. If commas separate the columns, write numbers with a decimal point, and remove decimal"
         )
-    detected = _detect(path, replace(options, separator=found))
-    if found == ",":
+    detected = _detect(path, replace(options, separator=found or ","))
+    if found in (",", None):
         return detected
-    note = (
-        f"the columns of {path.name} are read as separated by {found!r}, since its first line has no comma; set "
-        "separator to change this"
-    )
+    reason = "its first line has no comma"
+    if options.decimal == ",":
+        reason = "decimal = ','"
+    elif "," in lines[0]:
+        reason = "this gives the same number of fields in its first lines"
+    by = "spaces" if found == WHITESPACE else repr(found)
+    note = f"the columns of {path.name} are read as separated by {by}, since {reason}; set separator to change this"
     return replace(detected, notes=(note, *detected.notes))
 
 
-def _find_separator(path: Path, options: ReadOptions) -> str:
-    """Return the separator in the first line, outside of quotes; a comma takes precedence and is the default."""
+def _read_lines(path: Path, options: ReadOptions, nrows: int | None = None) -> list[str]:
+    """Return the lines of a file that are not blank; by default, all of them."""
     whole = replace(options, separator=ABSENT, decimal=".")
-    line = _parse(path, whole, header=None, nrows=1, dtype=str, quoting=csv.QUOTE_NONE)
-    text = QUOTED.sub("", str(line.iloc[0, 0])) if line.size else ""
-    return next((mark for mark in (",", *OTHER_SEPARATORS) if mark in text), ",")
+    arguments: dict[str, Any] = {"header": None, "dtype": str, "quoting": csv.QUOTE_NONE, "na_filter": False}
+    frame = _parse(path, whole, nrows=nrows, skipinitialspace=False, **arguments)  # a first cell may be empty
+    lines: list[str] = frame.iloc[:, 0].tolist()
+    return lines
 
 
 def _detect(path: Path, options: ReadOptions, separator: str | None = None) -> Detected:

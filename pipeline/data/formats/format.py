@@ -35,6 +35,8 @@ class ReadOptions:
     """Decimal separator of numbers."""
     encoding: str = "utf-8"
     """Encoding of text files."""
+    for_model: bool = False
+    """Whether the file has new rows for a model, whose config cannot be changed."""
 
 
 @dataclass(frozen=True)

@@ -53,8 +53,8 @@ class FileDataset(TableDataset, RawTextDataset):
         None,
         min_length=1,
         max_length=1,
-        description="csv: character between two columns; default: ',', or if the first line has no comma, ';', a "
-        "tab or '|'",
+        description="csv: character between two columns; default: ',', ';', a tab or '|', whichever gives the same "
+        "number of fields in the first lines; with decimal = ',', not the comma",
     )
     decimal: Literal[".", ","] | None = Field(None, description="csv and table: decimal separator; default: '.'")
     encoding: str | None = Field(None, description="csv and table: encoding of the file; default: 'utf-8'")
@@ -263,12 +263,12 @@ def _count_words(frame: pd.DataFrame, text: int | str, dataset: FileDataset, pat
     )
 
 
-def read_frame(path: Path, dataset: FileDataset) -> tuple[pd.DataFrame, tuple[str, ...]]:
+def read_frame(path: Path, dataset: FileDataset, for_model: bool = False) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """Return a file as a data frame, before the target is chosen and text is encoded, and notes about it."""
-    return _read_file(path, dataset)[:2]
+    return _read_file(path, dataset, for_model)[:2]
 
 
-def _read_file(path: Path, dataset: FileDataset) -> tuple[pd.DataFrame, tuple[str, ...], str]:
+def _read_file(path: Path, dataset: FileDataset, for_model: bool = False) -> tuple[pd.DataFrame, tuple[str, ...], str]:
     """Return a file as `read_frame` does, and what to do if its first row contains the names of the columns."""
     options = ReadOptions(
         dataset.name,
@@ -277,6 +277,7 @@ def _read_file(path: Path, dataset: FileDataset) -> tuple[pd.DataFrame, tuple[st
         separator=dataset.separator,
         decimal=dataset.decimal or ".",
         encoding=dataset.encoding or "utf-8",
+        for_model=for_model,
     )
     chosen = FORMATS[dataset.format]
     notes: tuple[str, ...] = ()

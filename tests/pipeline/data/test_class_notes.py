@@ -60,3 +60,28 @@ def test_notes_reach_the_plan_for_a_classification(task: Any, tmp_path: Path) ->
 def test_a_regression_has_no_classes(tmp_path: Path) -> None:
     put(tmp_path, rows("a" * 95 + "b" * 5, numbers=True))
     assert load(tmp_path, task="regression", index=False, target=-1).notes == ()
+
+
+def table_notes(folder: Path, labels: list[str], **dataset: Any) -> list[str]:
+    put(folder, "u,Readmitted\n" + "".join(f"{i * i % 7},{label}\n" for i, label in enumerate(labels)))
+    return [note for note in load(folder, target="Readmitted", index=False, **dataset).notes if "Readmitted" in note]
+
+
+def test_several_classes_and_their_sizes_are_listed(tmp_path: Path) -> None:
+    three = ["c"] * 10 + ["a"] * 13 + ["b"] * 12
+    assert table_notes(tmp_path, three) == ["target 'Readmitted' has 3 classes: 'a' (13), 'b' (12), 'c' (10)"]
+    (note,) = table_notes(tmp_path, [str(i % 8) for i in range(80)])
+    assert note.endswith("has 8 classes: '0' (10), '1' (10), '2' (10), '3' (10), '4' (10), '5' (10) and 2 more")
+    assert table_notes(tmp_path, ["a", "b"] * 10) == table_notes(tmp_path, three, positive=["a"]) == []
+
+
+@pytest.mark.parametrize("other", ["No", "NO"])
+def test_labels_of_different_classes_that_differ_only_in_capital_letters(other: str, tmp_path: Path) -> None:
+    labels = ["no", "yes", other] * 10
+    similar = (
+        f"target 'Readmitted' contains 'no' and {other!r}, which are different classes; if they are the same, correct "
+        "the file"
+    )
+    assert similar in table_notes(tmp_path, labels)
+    assert table_notes(tmp_path, labels, positive=["yes"]) == []
+    assert table_notes(tmp_path, labels, positive=["no"]) == [similar]

@@ -44,7 +44,7 @@ def test_a_header_that_follows_from_the_config_is_not_reported(dataset: dict[str
     "content",
     [
         ROWS,
-        "x,y,a\n" + ROWS.replace(",", ",w").replace("\n", "\nw"),  # text in every row
+        "x,y,a\n" + ROWS.replace(",", ",w").replace("\n", "\nw")[:-1],  # text in every row
         "u,1,label\n" + ROWS,  # a number in the first line
         "?,?,?\n" + ROWS,
         "u,v,label\n",
@@ -164,6 +164,25 @@ def test_thousands_separators_are_named(tmp_path: Path) -> None:
     for target in ("label", "v"):
         text = refused(tmp_path, "u;v;label\n" + rows, decimal=",", target=target, task="regression")
         assert "Remove the thousands separators" in text
+
+
+@pytest.mark.parametrize("encode", [None, "onehot"])
+@pytest.mark.parametrize(
+    "cells", [["1,234.5", "2,999.0"], ["1,234", "12,345,678"], ["1,234", "1,234.5", "950.2", "7"]], ids=str
+)
+def test_thousands_commas_are_not_categories(encode: str | None, cells: list[str], tmp_path: Path) -> None:
+    rows = "".join(f'{i},"{cells[i % len(cells)]}",{"ab"[i % 2]}\n' for i in range(12))
+    text = refused(tmp_path, "u,v,label\n" + rows, encode=encode)
+    assert f"column 'v' contains text: '{cells[0]}' in data row 1. Remove the thousands separators in 'v'" in text
+    assert "If it is text, set categorical = ['v']" in text
+    assert load(tmp_path, encode=encode, categorical=["v"]).features.shape == (12, 1 + len(cells))
+
+
+def test_a_comma_that_may_be_a_decimal_comma_or_separate_thousands(tmp_path: Path) -> None:
+    rows = "".join(f'{i},"1,{100 + i}",{"ab"[i % 2]}\n' for i in range(9))
+    text = refused(tmp_path, "u,v,label\n" + rows, encode="onehot")
+    assert "set decimal = ','. If it separates thousands, remove it from the file. Otherwise" in text
+    assert "thousands" not in refused(tmp_path, "u,v,label\n" + rows.replace('"1,', '"0,'), encode="onehot")
 
 
 def test_a_decimal_comma_that_also_separates(tmp_path: Path) -> None:

@@ -133,6 +133,18 @@ def test_a_row_without_a_group_or_a_fold(key: str, tmp_path: Path) -> None:
     assert load(tmp_path, missing="drop", **chosen).left_out == 1
 
 
+def test_an_empty_group_is_counted_in_the_rows_of_the_file(tmp_path: Path) -> None:
+    """Rows without a label are left out; missing = 'drop' would also leave out those whose gaps are imputed."""
+    rows = [f"{'xyz'[i % 3]},{i or ''},{'ab'[i % 2]}\n" for i in range(16)]
+    content = "part,v,label\n" + "y,1,\n" * 2 + "".join(rows) + ",18,a\n"
+    text = refused(tmp_path, content, groups="part", missing="mean")
+    assert "is empty in data row 19; this is the case in 1 of 19 rows. Fix the file: give the row a value" in text
+    assert text.endswith(
+        "With missing = 'drop', 4 rows are left out, which are all rows with an empty cell in a column that is used"
+    )
+    assert load(tmp_path, groups="part", missing="drop").left_out == 4
+
+
 def test_a_column_has_one_role(tmp_path: Path) -> None:
     assert "groups = 'label' is also the target column" in refused(tmp_path, HEADER + ROWS, groups="label")
     text = refused(tmp_path, HEADER + ROWS, groups="patient", index=True)

@@ -162,7 +162,7 @@ def test_libsvm_has_its_target_last_and_absent_numbers_are_zero(tmp_path: Path) 
         ("arff", ARFF_HEAD, ["0 rows"]),
         ("csv", ROWS + "1,2,3,4,5\n", ["cannot read", "line 10", "3", "5"]),
         ("table", TABLE + "1 2 3 4 5\n", ["cannot read", "line 10", "3", "5"]),
-        ("csv", ROWS + "1,2\n", ["row 10", "1 of 10 rows", "missing = 'drop'"]),
+        ("csv", ROWS + "1,2\n", ["data row 10 has 2 fields", "3 columns", "1 of 10 rows"]),
         ("csv", '"1,2,a\n' + ROWS, ["cannot read", "is not closed"]),
         ("csv", "1,\xe9\n".encode("latin-1") * 9, ["cannot read", "utf-8"]),
         ("arff", ARFF + "1,2,c\n", ["cannot read", "c value not in ('a', 'b')"]),
