@@ -88,7 +88,7 @@ def run(
         The run directory, or s3://BUCKET/PREFIX. By default, runs/NAME-HASH.
     listeners
         Functions that are called with every event (see `kernel_pipeline.events`) in the thread of the run.
-        `RunView()` prints what the command line prints.
+        `RunView()` prints notes and progress, as the command line does; results are read from the returned run.
     workers, insecure, dashboard, verify, fail_fast, retry_failed, accept_changes, skip_too_large, data_dir
         The same as the options of `pipeline run`.
     settings

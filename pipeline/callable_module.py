@@ -6,7 +6,7 @@ Importing a submodule sets it as an attribute of its package. After any import f
 
 import sys
 from importlib import import_module
-from inspect import Signature, signature
+from inspect import Signature, getdoc, signature
 from types import ModuleType
 from typing import Any
 
@@ -21,6 +21,11 @@ class CallableModule(ModuleType):
     @property
     def __signature__(self) -> Signature:
         return signature(self._function)
+
+    @property
+    def __doc__(self) -> str | None:  # type: ignore[override]
+        """The documentation of the function, which `help` shows."""
+        return getdoc(self._function)
 
     @property
     def _function(self) -> Any:

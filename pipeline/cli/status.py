@@ -11,6 +11,7 @@ from kernel_pipeline.plan.failures import failures
 from kernel_pipeline.plan.plan import Plan
 from kernel_pipeline.results.stored_tables import read_comparison, read_correlation, read_rows
 from kernel_pipeline.results.summary import summarise
+from kernel_pipeline.run.directory import is_run_directory
 from kernel_pipeline.run.environment import FORMAT
 from kernel_pipeline.run.manifest import Manifest, read_manifest
 from kernel_pipeline.run.progress_file import last_workers
@@ -29,7 +30,8 @@ MIN_SHOWN_S = 10.0
 
 def print_status(console: Console, root: Storage) -> None:
     """Print the finished tasks by stage, the remaining tasks with reasons, and the summary if there is one."""
-    held = root.holder()  # before the ledger is read, since the run may end while its files are looked at
+    # Before the ledger is read, since the run may end while its files are looked at.
+    held = root.holder() if is_run_directory(root) else None
     manifest = read_manifest(root)
     plan = manifest.plan()
     lines, left = _tasks(plan, manifest, held is not None) if plan else (["the data of the run are not stored yet"], 1)

@@ -1,6 +1,6 @@
 """Compare many representations of the same samples by the centered alignments of their kernels."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -74,8 +74,7 @@ def kernel_similarity(
     >>> round(float(found.loc["x", "reversed"]), 6), bool(abs(found.loc["x", "other"]) < 0.05)
     (1.0, True)
     """
-    names = [*views, *(precomputed or {})]
-    _check_arguments(names, tile_size)
+    names = _checked_names(views, precomputed, tile_size)
     kernels: list[ViewKernel | MatrixKernel] = [_view_kernel(name, view, kernel) for name, view in views.items()]
     kernels += [_matrix_kernel(name, matrix) for name, matrix in (precomputed or {}).items()]
     sizes = {name: one.source.shape[0] for name, one in zip(names, kernels, strict=True)}
@@ -108,12 +107,18 @@ def pairwise_alignments(sums: Sums, debiased: bool) -> Floats:
     return np.asarray((found + found.T) / (2.0 * np.outer(norms, norms)))
 
 
-def _check_arguments(names: Sequence[str], tile_size: int | None) -> None:
-    """Raise a `ValueError` for names that are missing or not unique, and for an invalid tile size."""
+def _checked_names(views: object, precomputed: object, tile_size: int | None) -> list[str]:
+    """Return the names of all views and matrices; raise a `ValueError` if they, or the tile size, are not valid."""
+    names: list[str] = []
+    for argument, given in (("views", views), ("precomputed", precomputed or {})):
+        if not isinstance(given, Mapping):
+            raise ValueError(f"{argument}: must be a dict of matrices by name; got a {type(given).__name__}")
+        names += given
     if not names or len(set(names)) < len(names):
         raise ValueError(f"views: must have at least one entry, and unique names; got {names}")
     if tile_size is not None and (not isinstance(tile_size, int) or tile_size < 1):
         raise ValueError(f"tile_size: must be a positive integer, or None; got {tile_size!r}")
+    return names
 
 
 def _check_samples(sizes: Mapping[str, int], debiased: bool) -> int:

@@ -19,7 +19,9 @@ def class_labels(y: Any) -> tuple[Any, Floats]:
     check_classification_targets(y)
     classes, numbers = np.unique(y, return_inverse=True)
     if len(classes) < 2:
-        raise ValueError(f"y: at least two classes are required; all samples belong to one class, {classes[0]!r}")
+        raise ValueError(
+            f"y: at least two classes are required; all samples belong to one class, {classes.tolist()[0]!r}"
+        )
     if len(classes) == 2:
         return classes, np.where(numbers == 1, 1.0, -1.0)[:, None]
     return classes, np.equal.outer(numbers, np.arange(len(classes))).astype(np.float64)

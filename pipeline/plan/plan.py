@@ -24,7 +24,7 @@ from kernel_pipeline.stages.panel_fits import PanelFitTask
 from kernel_pipeline.stages.task import Task
 from kernel_pipeline.store.dataset_info import DatasetInfo
 from kernel_pipeline.store.reports import TaskReport
-from kernel_pipeline.text import format_bytes
+from kernel_pipeline.text import counted, format_bytes
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,10 @@ class Plan:
 
     config: Config
     datasets: tuple[DatasetPlan, ...]
+
+    def __repr__(self) -> str:
+        names = ", ".join(dataset.name for dataset in self.datasets)
+        return f"<{type(self).__name__} of {self.config.name!r}: {counted(len(self.tasks), 'task')} on {names}>"
 
     @property
     def identity(self) -> str:

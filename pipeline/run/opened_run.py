@@ -32,8 +32,9 @@ class OpenedRun:
     """
 
     def __init__(self, root: Storage, data_dir: Path | None = None) -> None:
-        self._root, self._data_dir = root, data_dir
-        self._manifest: Manifest = read_manifest(root)
+        self._root = root.absolute()  # so that the process may change its current folder
+        self._data_dir = None if data_dir is None else data_dir.absolute()
+        self._manifest: Manifest = read_manifest(self._root)
 
     def __repr__(self) -> str:
         state = "" if self.is_complete else ", unfinished"

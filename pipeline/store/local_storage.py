@@ -49,6 +49,9 @@ class LocalStorage(Storage):
     def __str__(self) -> str:
         return str(self.path)  # as it was given
 
+    def absolute(self) -> "LocalStorage":
+        return LocalStorage(self.address)
+
     def read(self, key: str, limit: int = MAX_FILE_BYTES) -> bytes:
         return read_regular(self._inside(key), limit)
 

@@ -26,6 +26,10 @@ class Storage(ABC):
     seconds_to_trust_lock: ClassVar[float]
     """Seconds before the lock is read again for the next write; 0 if reading it is cheap."""
 
+    def absolute(self) -> "Storage":
+        """Return the same storage, which does not depend on the current folder of the process."""
+        return self
+
     @property
     @abstractmethod
     def address(self) -> str:

@@ -20,10 +20,11 @@ from kernel_pipeline.tasks.learners.learned import OneStageSolution, label_forms
 from kernel_pipeline.tasks.learners.one_stage import OneStageMethod
 from kernel_pipeline.tasks.weights.method import Grid, register
 
-# Duality gap up to which a solution is accepted, and below which the iteration stops once a step no longer halves the
-# gap. Weights are less accurate than the gap, so Newton's method continues until rounding limits it: the relative error
-# of the weights is about the square root of the gap.
+# Duality gap up to which a solution is accepted, and at which the final steps begin.
 MAX_GAP, GAP = 1e-6, 1e-7
+# Number of full Newton steps at the end. The relative error of weights is about the square root of the gap, and each
+# step squares it. The number is fixed, since the gap is only rounding then, and does not show when to stop.
+FINAL_STEPS = 2
 MAX_STEPS = 100
 MIN_STEP_LENGTH = 1e-10
 # Armijo's condition: the fraction of the predicted descent that a step must achieve.
@@ -65,25 +66,26 @@ def l2_krr_path(kernels: BaseKernels, target: Floats, values: Sequence[tuple[flo
 
 
 def _solve(kernels: BaseKernels, y: Floats, budget: float, alpha: Floats) -> tuple[Floats, Floats, float]:
-    best = alpha, np.zeros(kernels.count), np.inf
+    best, final_steps = (alpha, np.zeros(kernels.count), np.inf), 0
     for _ in range(MAX_STEPS):
-        before = best[2]
         images = kernels.images(alpha)
         norm = float(np.linalg.norm(images.forms))
         weights = budget * images.forms / norm
         image = images.sum(weights)
         gap = _gap(images, y, budget, weights, alpha)
-        if gap < best[2]:
+        is_better = gap <= GAP or gap < best[2]
+        if is_better:
             best = alpha, weights, gap
-        if gap <= GAP and 2 * gap >= before:
+        if final_steps and (final_steps == FINAL_STEPS or not is_better):
             break
+        final_steps += gap <= GAP
         # Half the Hessian is  I + K_mu + (2 Lambda/||v||) sum_k (K_k alpha)(K_k alpha)' - c image image'.
         solve = kernels.solver(1.0, weights, np.full(kernels.count, 2 * budget / norm), images)
         gradient = alpha + image - y
         solved = solve(np.column_stack([-gradient, image]))
         c = 2.0 / (budget * norm)
         step = solved[:, 0] + solved[:, 1] * (c * (image @ solved[:, 0]) / (1.0 - c * (image @ solved[:, 1])))
-        length = _line_search(kernels, y, budget, alpha, step, float(gradient @ step))
+        length = 1.0 if final_steps else _line_search(kernels, y, budget, alpha, step, float(gradient @ step))
         if length == 0.0:
             break
         alpha = alpha + length * step

@@ -3,7 +3,7 @@
 import ast
 import subprocess
 import sys
-from inspect import signature
+from inspect import getdoc, signature
 from pathlib import Path
 
 import pytest
@@ -42,6 +42,18 @@ def test_the_three_lists_of_public_names_agree() -> None:
     callables = {name: typed_imports[name] for name in kp._CALLABLE_MODULES}
     assert kp._ORIGINS | callables == typed_imports
     assert sorted(kp.__all__) == kp.__all__ == sorted(typed_imports)
+
+
+@pytest.mark.parametrize("name", ["run", "plan"])
+def test_help_shows_the_function_of_a_callable_subpackage(name: str) -> None:
+    from kernel_pipeline import api
+
+    assert getattr(kp, name).__doc__ == getdoc(getattr(api, name))
+
+
+def test_a_plan_has_a_short_representation() -> None:
+    plan = kp.plan("default")
+    assert repr(plan) == f"<Plan of 'default': {len(plan.tasks)} tasks on breast-cancer, diabetes, digits>"
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:

@@ -43,6 +43,17 @@ def test_rows_and_summary_equal_the_tables(finished: tuple[Path, Plan]) -> None:
     assert repr(run) == f"<RunResults of 'small' in {finished[0]}>"
 
 
+def test_results_can_be_read_after_the_current_folder_has_changed(
+    finished: tuple[Path, Plan], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(finished[0].parent)
+    run = kp.open_run(finished[0].name)
+    monkeypatch.chdir(tmp_path)
+    assert run.directory == str(finished[0])
+    assert len(run.rows)
+    assert np.isfinite(run.gram("wave", "gaussian(2^0)")).all()
+
+
 def test_weights_have_a_row_per_kernel_and_a_column_per_trial(finished: tuple[Path, Plan]) -> None:
     weights = kp.open_run(finished[0]).weights("wave", "unif")
     assert list(weights) == ["kernel", "trial_0", "trial_1", "trial_2"]

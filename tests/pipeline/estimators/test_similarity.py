@@ -177,3 +177,8 @@ def test_wrong_files_write_nothing(
     assert message in result.stderr
     assert "Traceback" not in result.output
     assert listing(tmp_path) == before
+
+
+def test_views_that_are_not_named_are_refused() -> None:
+    with pytest.raises(ValueError, match="views: must be a dict of matrices by name; got a list"):
+        kp.kernel_similarity([np.eye(5)])  # type: ignore[arg-type]

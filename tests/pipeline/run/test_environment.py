@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from kernel_pipeline.run.environment import environment, version_changes
+from kernel_pipeline.run.environment import FORMAT, environment, version_changes
 from tests.helpers.sweeps import plan_in, small_config
 
 
@@ -21,7 +21,7 @@ def test_the_environment_names_versions_data_and_the_commit(tmp_path: Path, monk
     assert content["git"] == "abc123+"
     assert content["datasets"] == {loaded.name: loaded.fingerprint for loaded in samples}
     assert content["data_folder"] == str(tmp_path)
-    assert content["format"] == 4
+    assert content["format"] == FORMAT
 
 
 @pytest.mark.parametrize("error", [OSError("no git"), subprocess.CalledProcessError(128, "git")])

@@ -239,4 +239,4 @@ def test_weights_are_the_fixed_point_of_the_interpolated_iteration(seed: int, ki
             before, weights = weights, (weights + budget * forms / np.linalg.norm(forms)) / 2
             if np.abs(weights - before).max() < 1e-13 * budget:
                 break
-        np.testing.assert_allclose(found.weights, weights, rtol=0, atol=1e-7 * budget)
+        np.testing.assert_allclose(found.weights, weights, rtol=0, atol=1e-9 * budget)
