@@ -59,7 +59,7 @@ class DocumentRows:
     """Encoder of documents as counts of known words, weighted if the vocabulary is fitted to all documents.
 
     Words that do not occur in the documents that the model was fitted to are ignored, and a document without any known
-    word has zeros in all columns.
+    word has zeros in all columns. Missing and blank documents are not usable.
     """
 
     counting: WordCounting
@@ -95,16 +95,18 @@ class DocumentRows:
 
     def encode(self, rows: Any) -> NewRows:
         """Return the features of new documents, given as a list of texts or as a data frame with the text column."""
-        texts = self._texts(rows)
+        cells = self._cells(rows)
+        usable = np.array([isinstance(cell, str) and bool(cell.strip()) for cell in cells], dtype=bool)
+        texts = [cell if isinstance(cell, str) else "" for cell in cells]
         counts = self.counting.count_known(texts, self.words)
         features = counts if self.vocabulary is None else self.vocabulary.apply(counts)
         features = features if self.chosen is None else features[:, self.chosen]
-        unknown = int((np.diff(counts.indptr) == 0).sum())
-        note = f"{unknown:,} of {len(texts):,} documents contain no word that the model knows"
-        usable = np.ones(len(texts), dtype=bool)
+        unknown = int((usable & (np.diff(counts.indptr) == 0)).sum())
+        note = f"{unknown:,} of {int(usable.sum()):,} documents contain no word that the model knows"
         return NewRows(scipy.sparse.csr_array(features), usable, (note,) if unknown else ())
 
-    def _texts(self, rows: Any) -> Sequence[str]:
+    def _cells(self, rows: Any) -> list[Any]:
+        """Return the documents: text, or a missing value such as None or NaN."""
         if isinstance(rows, pd.DataFrame):
             by_text = {str(label): label for label in rows.columns}
             if self.column is None and rows.shape[1] == 1:
@@ -119,4 +121,4 @@ class DocumentRows:
         wrong = [cell for cell in cells[cells.notna()] if not isinstance(cell, str)]
         if wrong:
             raise DataError(f"the new documents must be text; one of them is {wrong[0]!r}")
-        return cells.fillna("").tolist()
+        return cells.tolist()
