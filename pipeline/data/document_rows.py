@@ -99,7 +99,7 @@ class DocumentRows:
         usable = np.array([isinstance(cell, str) and bool(cell.strip()) for cell in cells], dtype=bool)
         texts = [cell if isinstance(cell, str) else "" for cell in cells]
         counts = self.counting.count_known(texts, self.words)
-        features = counts if self.vocabulary is None else self.vocabulary.apply(counts)
+        features = counts if self.vocabulary is None else _apply(self.vocabulary, counts)
         features = features if self.chosen is None else features[:, self.chosen]
         unknown = int((usable & (np.diff(counts.indptr) == 0)).sum())
         note = f"{unknown:,} of {int(usable.sum()):,} documents contain no word that the model knows"
@@ -122,3 +122,8 @@ class DocumentRows:
         if wrong:
             raise DataError(f"the new documents must be text; one of them is {wrong[0]!r}")
         return cells.tolist()
+
+
+def _apply(vocabulary: Vocabulary, counts: scipy.sparse.csr_array) -> scipy.sparse.csr_array:
+    """Return the weighted columns of any number of documents; scikit-learn does not normalize an empty matrix."""
+    return vocabulary.apply(counts) if counts.shape[0] else counts[:, vocabulary.columns]

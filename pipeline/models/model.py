@@ -176,9 +176,12 @@ class FittedModel(BaseEstimator):  # type: ignore[misc]
     def values_of(self, rows: NewRows) -> Floats:
         """Return predictions of encoded rows, in the form that `values` returns."""
         features: Features = rows.features[rows.usable]
-        for step in self.steps:
-            features = step.apply(features)
-        found = self._evaluate(features)
+        if rows.usable.any():
+            for step in self.steps:
+                features = step.apply(features)
+            found = self._evaluate(features)
+        else:  # steps and families need at least one row
+            found = self.outputs.values(self.predictor.evaluate(features))
         values = np.full((len(rows.usable), found.shape[1]), np.nan)
         values[rows.usable] = found
         return values
