@@ -1,5 +1,7 @@
 """Encode new documents in the same way as the documents of a dataset."""
 
+import json
+import textwrap
 import warnings
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
@@ -19,6 +21,8 @@ from kernel_pipeline.tasks.arrays import Integers
 
 LENGTHS = {"unigrams": 1, "bigrams": 2}
 """Number of words in a column of each kind."""
+MAX_SHOWN = 40
+"""Maximum number of characters of a document in a message."""
 
 
 @dataclass(frozen=True)
@@ -107,6 +111,9 @@ class DocumentRows:
 
     def _cells(self, rows: Any) -> list[Any]:
         """Return the documents: text, or a missing value such as None or NaN."""
+        if isinstance(rows, str):
+            example = json.dumps(textwrap.shorten(rows, MAX_SHOWN, placeholder="..."), ensure_ascii=False)
+            raise DataError(f"the new rows are one string; a list of documents is required: predict([{example}])")
         if isinstance(rows, pd.DataFrame):
             by_text = {str(label): label for label in rows.columns}
             if self.column is None and rows.shape[1] == 1:

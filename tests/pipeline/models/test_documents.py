@@ -80,3 +80,14 @@ def test_files_with_missing_documents(root: Path, tmp_path: Path) -> None:
         result = predict_file(text_model(root, dataset, "error"), tmp_path, name, content)
         assert (result.exit_code, result.stdout) == (2, "")
         assert "the document is missing or blank in row 2 of the new rows" in result.stderr
+
+
+@pytest.mark.parametrize("dataset", TEXT_DATASETS)
+def test_one_string_is_not_a_list_of_documents(root: Path, dataset: str) -> None:
+    model = kp.open_run(root).model(dataset, "alignf")
+    message = r'the new rows are one string; a list of documents is required: predict\(\["a good story"\]\)'
+    for method in (model.predict, model.decision_function, model.table):
+        with pytest.raises(kp.DataError, match=message):
+            method("a good story")
+    with pytest.raises(kp.DataError, match=r'predict\(\["word word [word ]*\.\.\."\]\)$'):
+        model.predict("word " * 1000)
