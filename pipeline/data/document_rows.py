@@ -1,5 +1,7 @@
 """Encode new documents in the same way as the documents of a dataset."""
 
+import json
+import textwrap
 import warnings
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
@@ -19,6 +21,8 @@ from kernel_pipeline.tasks.arrays import Integers
 
 LENGTHS = {"unigrams": 1, "bigrams": 2}
 """Number of words in a column of each kind."""
+MAX_SHOWN = 40
+"""Maximum number of characters of a document in a message."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +63,7 @@ class DocumentRows:
     """Encoder of documents as counts of known words, weighted if the vocabulary is fitted to all documents.
 
     Words that do not occur in the documents that the model was fitted to are ignored, and a document without any known
-    word has zeros in all columns.
+    word has zeros in all columns. Missing and blank documents are not usable.
     """
 
     counting: WordCounting
@@ -95,16 +99,21 @@ class DocumentRows:
 
     def encode(self, rows: Any) -> NewRows:
         """Return the features of new documents, given as a list of texts or as a data frame with the text column."""
-        texts = self._texts(rows)
+        cells = self._cells(rows)
+        usable = np.array([isinstance(cell, str) and bool(cell.strip()) for cell in cells], dtype=bool)
+        texts = [cell if isinstance(cell, str) else "" for cell in cells]
         counts = self.counting.count_known(texts, self.words)
-        features = counts if self.vocabulary is None else self.vocabulary.apply(counts)
+        features = counts if self.vocabulary is None else _apply(self.vocabulary, counts)
         features = features if self.chosen is None else features[:, self.chosen]
-        unknown = int((np.diff(counts.indptr) == 0).sum())
-        note = f"{unknown:,} of {len(texts):,} documents contain no word that the model knows"
-        usable = np.ones(len(texts), dtype=bool)
+        unknown = int((usable & (np.diff(counts.indptr) == 0)).sum())
+        note = f"{unknown:,} of {int(usable.sum()):,} documents contain no word that the model knows"
         return NewRows(scipy.sparse.csr_array(features), usable, (note,) if unknown else ())
 
-    def _texts(self, rows: Any) -> Sequence[str]:
+    def _cells(self, rows: Any) -> list[Any]:
+        """Return the documents: text, or a missing value such as None or NaN."""
+        if isinstance(rows, str):
+            example = json.dumps(textwrap.shorten(rows, MAX_SHOWN, placeholder="..."), ensure_ascii=False)
+            raise DataError(f"the new rows are one string; a list of documents is required: predict([{example}])")
         if isinstance(rows, pd.DataFrame):
             by_text = {str(label): label for label in rows.columns}
             if self.column is None and rows.shape[1] == 1:
@@ -119,4 +128,9 @@ class DocumentRows:
         wrong = [cell for cell in cells[cells.notna()] if not isinstance(cell, str)]
         if wrong:
             raise DataError(f"the new documents must be text; one of them is {wrong[0]!r}")
-        return cells.fillna("").tolist()
+        return cells.tolist()
+
+
+def _apply(vocabulary: Vocabulary, counts: scipy.sparse.csr_array) -> scipy.sparse.csr_array:
+    """Return the weighted columns of any number of documents; scikit-learn does not normalize an empty matrix."""
+    return vocabulary.apply(counts) if counts.shape[0] else counts[:, vocabulary.columns]

@@ -14,7 +14,11 @@ from kernel_pipeline.errors import DataError
 from kernel_pipeline.models.predictors import KernelPredictor, Outputs, Predictor
 from kernel_pipeline.tasks.arrays import Floats
 from kernel_pipeline.tasks.kernels.family import Samples, UnsuitableFeaturesError, check_families
+from kernel_pipeline.tasks.listing import list_first
 from kernel_pipeline.text import counted
+
+MAX_LISTED_ROWS = 10
+"""Maximum number of rows in a message."""
 
 
 @dataclass(frozen=True)
@@ -126,7 +130,8 @@ class FittedModel(BaseEstimator):  # type: ignore[misc]
         Raises
         ------
         DataError
-            If the rows do not have the form of the source.
+            If the rows do not have the form of the source, or if one has no value or document and the config has
+            `missing = "error"`.
         """
         return self._named(self.values(rows))
 
@@ -163,14 +168,20 @@ class FittedModel(BaseEstimator):  # type: ignore[misc]
                 f"the source {self.facts.source['source']!r} of the model does not support new rows; use "
                 "predict_features in Python, with the columns of model.facts.features"
             )
-        return self.encoder.encode(rows)
+        encoded = self.encoder.encode(rows)
+        if self.facts.source.get("missing") == "error":
+            _require_usable(encoded)
+        return encoded
 
     def values_of(self, rows: NewRows) -> Floats:
         """Return predictions of encoded rows, in the form that `values` returns."""
         features: Features = rows.features[rows.usable]
-        for step in self.steps:
-            features = step.apply(features)
-        found = self._evaluate(features)
+        if rows.usable.any():
+            for step in self.steps:
+                features = step.apply(features)
+            found = self._evaluate(features)
+        else:  # steps and families need at least one row
+            found = self.outputs.values(self.predictor.evaluate(features))
         values = np.full((len(rows.usable), found.shape[1]), np.nan)
         values[rows.usable] = found
         return values
@@ -205,3 +216,16 @@ class FittedModel(BaseEstimator):  # type: ignore[misc]
             except UnsuitableFeaturesError as error:
                 raise DataError(f"the kernels of the model are not defined for the new rows: {error}") from None
         return self.outputs.values(self.predictor.evaluate(features))
+
+
+def _require_usable(rows: NewRows) -> None:
+    """Raise a `DataError` if rows are not usable; encoders of tables have more specific errors for their cells."""
+    wrong = np.flatnonzero(~rows.usable)
+    if len(wrong):
+        plural = "s" if len(wrong) > 1 else ""
+        listed = list_first([str(row + 1) for row in wrong], MAX_LISTED_ROWS)
+        raise DataError(
+            f"the document is missing or blank in row{plural} {listed} of the new rows (counted from 1); this is the "
+            f"case in {len(wrong):,} of {len(rows.usable):,} rows. The config with which the model was fitted has "
+            "missing = 'error': write a document, or leave these rows out"
+        )

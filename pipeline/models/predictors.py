@@ -110,7 +110,8 @@ class Outputs:
         if self.problem == "regression":
             columns = [f"prediction_{name}" for name in self.names] or ["prediction"]
             return pd.DataFrame(values, columns=columns)
-        labels = {"prediction": self.labels(values)}
+        # The further name gives the column the type of text, even if no prediction is defined.
+        labels = {"prediction": pd.Series([*self.labels(values), ""]).iloc[:-1]}
         if len(self.classes) == 2:
             return pd.DataFrame({**labels, "decision": values[:, 0]})
         decisions = {f"decision_{name}": values[:, place] for place, name in enumerate(self.class_names)}
