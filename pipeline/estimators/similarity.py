@@ -49,8 +49,8 @@ def kernel_similarity(
         default, the linear kernel. The median distance, or another data-dependent parameter, is that of 1,000 evenly
         spaced samples.
     precomputed
-        Additional kernels: symmetric matrices, (n, n), by name. Only blocks of them are read, so a `numpy.memmap`
-        can be larger than memory.
+        Additional kernels: symmetric matrices, (n, n), by name, or paths of .npy or .zarr files. Only blocks of them
+        are read, so a file can be larger than memory.
     debiased
         Whether to use unbiased estimates of the inner products (Song et al. 2012), which are around 0 for independent
         views even if n is small; needs n >= 4.
@@ -155,7 +155,8 @@ def _view_kernel(name: str, view: Any, kernel: Mapping[str, Any] | None) -> View
 
 def _matrix_kernel(name: str, matrix: Any) -> MatrixKernel:
     """Return a precomputed kernel."""
-    label, shape = f"precomputed[{name!r}]", getattr(matrix, "shape", None)
-    if shape is None or len(shape) != 2 or shape[0] != shape[1]:
-        raise ValueError(f"{label}: must be an array of shape (n, n); its shape is {shape}")
-    return MatrixKernel(open_source(label, matrix), label)
+    label = f"precomputed[{name!r}]"
+    source = open_source(label, matrix)
+    if source.shape[0] != source.shape[1]:
+        raise ValueError(f"{label}: must be a matrix of shape (n, n); its shape is {source.shape}")
+    return MatrixKernel(source, label)

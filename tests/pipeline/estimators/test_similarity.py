@@ -75,7 +75,7 @@ def test_files_are_read_by_tiles(tmp_path: Path) -> None:
     pd.testing.assert_frame_equal(kp.kernel_similarity(paths, tile_size=64), expected)
     K = given["v3"] @ given["v3"].T
     np.save(tmp_path / "K.npy", np.asfortranarray(K))
-    matrix = np.load(tmp_path / "K.npy", mmap_mode="r")
+    matrix = tmp_path / "K.npy"
     found = kp.kernel_similarity({"v0": paths["v0"]}, precomputed={"K": matrix}, tile_size=64)
     np.testing.assert_allclose(found.to_numpy()[0, 1], expected.to_numpy()[0, 3], atol=1e-12)
 
