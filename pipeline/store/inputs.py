@@ -189,9 +189,10 @@ def _total(key: str, digest: str) -> Total:
 def _parts(key: str) -> tuple[str, ...]:
     """Return the inputs that a chunk may be part of: its array, and its tile or the chunks of its trial."""
     array, _, chunk = key.rpartition("/c/")
-    group, *_, parent, name = array.split("/")
+    group, _, below = array.partition("/")  # a key of a forged ledger may have fewer parts than those of a run
+    folder, _, name = below.rpartition("/")
     if group == GRAM or (group == DATA and name == PRECOMPUTED):
         return (array, key)
-    if group == STATISTICS and parent == SUMS:  # always read as a whole, and there may be very many chunks
+    if group == STATISTICS and folder.rpartition("/")[2] == SUMS:  # read as a whole, and there may be many chunks
         return (array,)
     return (array, f"{array}/c/{chunk.partition('/')[0]}")
