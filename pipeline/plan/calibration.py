@@ -48,11 +48,15 @@ def _tile_function(random: np.random.Generator) -> tuple[Callable[[], object], i
 
 
 def _fastest(function: Callable[[], object]) -> float:
-    """Return the time in seconds of the fastest of several calls, without the first one, which loads code."""
+    """Return the seconds of a core that the fastest of several calls needs, without the first one, which loads code.
+
+    The time during which other programs use the core is not counted: a rate that is measured while they do would be
+    many times too low, even for the fastest call.
+    """
     function()
     times, end = list[float](), time.perf_counter() + SECONDS_PER_RATE
     while not times or time.perf_counter() < end:
-        begin = time.perf_counter()
+        begin = time.thread_time()
         function()
-        times.append(time.perf_counter() - begin)
+        times.append(time.thread_time() - begin)
     return min(times)
