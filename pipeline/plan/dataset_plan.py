@@ -102,6 +102,18 @@ class DatasetPlan:
             f"{disk_advice(self.disk_bytes, self.optional_bytes)}"
         )
 
+    def temporary_shortage(self, free: int, where: str, workers: int, limit: int | None) -> str:
+        """Return why the temporary files of all workers do not fit on a disk; empty if they do."""
+        needed = self.temporary_bytes(workers, limit)
+        if needed <= free:
+            return ""
+        return (
+            f"dataset {self.name!r}: the fits that are solved in parts need temporary files of {format_bytes(needed)} "
+            f"for {workers} worker(s), but {where} has {format_bytes(free)} free. Choose another directory with the "
+            "environment variable TMPDIR, or use fewer workers (--workers), or more memory, so that the workers hold "
+            "the kernels in their memory"
+        )
+
     @property
     def name(self) -> str:
         """Return the name of the dataset."""

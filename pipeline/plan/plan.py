@@ -92,8 +92,7 @@ class Plan:
         """Raise a `TooLargeError` if a task does not fit in the memory of a worker."""
         shortages = [text for dataset in self.datasets if (text := dataset.memory_shortage(limit, workers))]
         if shortages:
-            others = "\n`pipeline run` with --skip-too-large leaves out such datasets and runs the others"
-            raise TooLargeError("\n".join(shortages) + (others if len(shortages) < len(self.datasets) else ""))
+            raise TooLargeError("\n".join(shortages) + self._advice(len(shortages)))
 
     def check_disk(self, free: int, where: str) -> None:
         """Raise a `TooLargeError` if the arrays do not fit on the disk."""
@@ -106,14 +105,17 @@ class Plan:
 
     def check_temporary_files(self, free: int, where: str, workers: int, limit: int | None) -> None:
         """Raise a `TooLargeError` if the temporary files of all workers do not fit on a disk."""
-        needed = self.temporary_bytes(workers, limit)
-        if needed > free:
-            raise TooLargeError(
-                f"the fits that are solved in parts need temporary files of {format_bytes(needed)} for {workers} "
-                f"worker(s), but {where} has {format_bytes(free)} free. Choose another directory with the environment "
-                "variable TMPDIR, or use fewer workers (--workers), or more memory, so that the workers hold the "
-                "kernels in their memory"
-            )
+        shortages = [
+            text for dataset in self.datasets if (text := dataset.temporary_shortage(free, where, workers, limit))
+        ]
+        if shortages:
+            raise TooLargeError("\n".join(shortages) + self._advice(len(shortages)))
+
+    def _advice(self, too_large: int) -> str:
+        """Return how to run the other datasets, given the number of those that are too large."""
+        if too_large == len(self.datasets):
+            return ""
+        return "\n`pipeline run` with --skip-too-large leaves out such datasets and runs the others"
 
     def disk_shortage(self, free: int, where: str) -> str:
         """Return why the arrays of all datasets do not fit on the disk; empty if they do."""

@@ -65,11 +65,18 @@ def check_memory(plan: Plan, options: Options) -> None:
         plan.check_memory(limit, count)
 
 
+def temporary_folder(options: Options) -> tuple[int, str] | None:
+    """Return the free space and the name of the folder for temporary files; None if workers run on other machines."""
+    if options.client is not None or not is_local(options.profile):
+        return None
+    folder = tempfile.gettempdir()
+    return shutil.disk_usage(folder).free, folder
+
+
 def check_temporary_files(plan: Plan, options: Options) -> None:
     """Reject a sweep whose temporary files do not fit on the disk of this machine, if all workers run here."""
-    if options.client is None and is_local(options.profile):
-        folder = tempfile.gettempdir()
-        plan.check_temporary_files(shutil.disk_usage(folder).free, folder, *workers_and_memory(options))
+    if (folder := temporary_folder(options)) is not None:
+        plan.check_temporary_files(*folder, *workers_and_memory(options))
 
 
 def open_workers(options: Options, logs: Path) -> AbstractContextManager[Cluster]:

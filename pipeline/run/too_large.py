@@ -3,11 +3,10 @@
 from kernel_pipeline.config.loading import config_values, parse_config
 from kernel_pipeline.errors import TooLargeError
 from kernel_pipeline.events import Emitter
-from kernel_pipeline.plan.dataset_plan import DatasetPlan
 from kernel_pipeline.plan.plan import Plan, make_plan
 from kernel_pipeline.run.directory import is_run_directory
 from kernel_pipeline.run.manifest import read_manifest
-from kernel_pipeline.run.options import Options, workers_and_memory
+from kernel_pipeline.run.options import Options, temporary_folder, workers_and_memory
 from kernel_pipeline.store.storage import Storage
 
 
@@ -30,9 +29,7 @@ def without_too_large(plan: Plan, root: Storage, arrays: Storage, options: Optio
             if dataset.name not in known
         }
     else:
-        limits, free = workers_and_memory(options), arrays.free_bytes()
-        found = {dataset.name: _shortage(dataset, limits, free, str(arrays)) for dataset in plan.datasets}
-        reasons = {name: reason for name, reason in found.items() if reason}
+        reasons = _reasons(plan, arrays, options)
     if not reasons:
         return plan
     if len(reasons) == len(plan.datasets):
@@ -51,7 +48,22 @@ def without_too_large(plan: Plan, root: Storage, arrays: Storage, options: Optio
     return make_plan(parse_config(values, "the config without datasets that are too large"), infos)
 
 
-def _shortage(dataset: DatasetPlan, limits: tuple[int, int | None], free: int | None, where: str) -> str:
-    count, limit = limits
-    in_memory = "" if limit is None else dataset.memory_shortage(limit, count)
-    return in_memory or ("" if free is None else dataset.disk_shortage(free, where))
+def _reasons(plan: Plan, arrays: Storage, options: Options) -> dict[str, str]:
+    """Return why datasets are too large, by name.
+
+    In the order of the config, a dataset is kept if its arrays fit on the disk beside those of the datasets before it.
+    """
+    count, limit = workers_and_memory(options)
+    free, temporary = arrays.free_bytes(), temporary_folder(options)
+    found: dict[str, str] = {}
+    for dataset in plan.datasets:
+        reason = "" if limit is None else dataset.memory_shortage(limit, count)
+        if not reason and temporary is not None:
+            reason = dataset.temporary_shortage(*temporary, count, limit)
+        if not reason and free is not None:
+            reason = dataset.disk_shortage(free, str(arrays))
+        if reason:
+            found[dataset.name] = reason
+        elif free is not None:
+            free -= dataset.disk_bytes
+    return found

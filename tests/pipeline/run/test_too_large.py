@@ -1,6 +1,7 @@
 """Datasets that are too large for the workers or the disk are left out on request."""
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -16,8 +17,13 @@ SWEEP["dataset"].append(LARGE | {"rows": 100})
 SWEEP["fit"] = {key: {"from": 0, "to": 4, "step": 4} for key in ("krr", "svm", "l1-svm")}
 
 
-def run(folder: Path, *options: str) -> Result:
-    config = put_config(folder, SWEEP)
+# Ridge paths of 80 training samples need 65 KiB in one piece, so those of the second dataset are solved in parts.
+IN_PARTS: dict[str, Any] = synthetic_values() | {"fit": {"memory": "60 KiB"}}
+IN_PARTS["dataset"].append(IN_PARTS["dataset"][0] | {"name": "large", "rows": 240})
+
+
+def run(folder: Path, *options: str, sweep: dict[str, Any] = SWEEP) -> Result:
+    config = put_config(folder, sweep)
     arguments = ["run", str(config), "--out", str(folder / "there"), "--cluster", "threads", *options]
     return CliRunner().invoke(main, arguments)
 
@@ -55,3 +61,30 @@ def test_a_run_is_refused_if_all_datasets_are_too_large(tmp_path: Path, monkeypa
     for word in ("dataset 'made': its arrays need", "dataset 'large': its arrays need", "No dataset is left"):
         assert word in done.output
     assert not (tmp_path / "there").exists()
+
+
+def test_datasets_are_kept_as_long_as_their_arrays_fit_on_the_disk_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    needed = sum(dataset.disk_bytes for dataset in kp.plan(SWEEP).datasets)
+    monkeypatch.setattr("kernel_pipeline.store.local_storage.LocalStorage.free_bytes", lambda root: needed - 1)
+    done = run(tmp_path, "--skip-too-large")
+    assert done.exit_code == 0, done.output
+    assert "note: dataset 'large': its arrays need" in done.output
+    assert set(kp.open_run(tmp_path / "there").rows["dataset"]) == {"made"}
+
+
+def test_datasets_whose_temporary_files_are_too_large_are_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kernel_pipeline.run.options.shutil.disk_usage", lambda folder: SimpleNamespace(free=10_000))
+    monkeypatch.setattr("kernel_pipeline.store.local_storage.LocalStorage.free_bytes", lambda root: 1 << 30)
+    options = ("--workers", "1")
+    refused = run(tmp_path, *options, sweep=IN_PARTS)
+    assert refused.exit_code == 2
+    for word in ("dataset 'large': the fits that are solved in parts need temporary files", "--skip-too-large"):
+        assert word in refused.output
+    done = run(tmp_path, *options, "--skip-too-large", sweep=IN_PARTS)
+    assert done.exit_code == 0, done.output
+    assert "note: dataset 'large': the fits that are solved in parts" in done.output
+    assert set(kp.open_run(tmp_path / "there").rows["dataset"]) == {"made"}
