@@ -56,7 +56,7 @@ def gram_stages(
     fit_memory = _fit_memory(config, dataset, info, sizes, families)
     combined = [(problem, rule) for problem, rule in rules if not fit_memory.is_in_parts(problem, rule)]
     if config.fit.has_final_fit and len(combined) < len(rules):
-        raise fit_memory.final_fit_error(dataset.name, dataset.task)
+        raise fit_memory.final_fit_error(dataset.task)
     stored = [(problem, rule.method_id) for problem, rule in combined]
     gram = choose_storage(config.storage, kept_bytes(info, families, sizes, stored))
     shared = GramFields(
@@ -104,7 +104,8 @@ def _fit_memory(
         len(target.columns) * len(config.fit.path(target.problem)) for target in dataset_targets(dataset.task, info)
     )
     train = fitted_samples(info, config.protocol.folds, config.fit.has_final_fit)
-    return FitMemory(config.fit.memory, train, non_solver_bytes(sizes, predictions, columns_in_views(families)))
+    other_bytes = non_solver_bytes(sizes, predictions, columns_in_views(families))
+    return FitMemory(config.fit.memory, train, other_bytes, dataset.name)
 
 
 def _memory_inputs(

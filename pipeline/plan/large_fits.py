@@ -40,6 +40,8 @@ class FitMemory:
     """Largest number of samples that a model is fitted to."""
     other_bytes: int = 0
     """Bytes that a worker process needs in addition to the arrays of a solver."""
+    dataset: str = ""
+    """Name of the dataset, for messages."""
 
     def needed(self, problem: str) -> int:
         """Return the bytes of a fit in one piece.
@@ -106,11 +108,11 @@ class FitMemory:
             raise self._too_small_error(PanelMemory.min_bytes(self.train, side), rows, ", or a smaller [storage] tile")
         return found
 
-    def final_fit_error(self, dataset: str, problems: Sequence[str]) -> ConfigError:
+    def final_fit_error(self, problems: Sequence[str]) -> ConfigError:
         """Return the error for a final fit of a dataset whose fits are solved in parts."""
         size = format_memory(max(map(self.needed, problems)))
         return ConfigError(
-            f"fit.refit = 'train+validation' needs fits in one piece, but those of dataset {dataset!r}, with "
+            f"fit.refit = 'train+validation' needs fits in one piece, but those of dataset {self.dataset!r}, with "
             f"{self.train:,} samples, need more than fit.memory = {self.limit!r}. Use at least {size!r}, for example "
             f"with --set fit.memory='{size}', or refit = 'train'"
         )
@@ -127,8 +129,8 @@ class FitMemory:
         """Return the error for a limit that is too small, given the bytes that the arrays of a solver need."""
         size = format_memory(min(arrays + self.other_bytes, math.ceil(arrays / MIN_SOLVER_FRACTION)))
         return ConfigError(
-            f"fit.memory = {self.limit!r} is too small to solve the fits in parts: {what} would not fit. Use at least "
-            f"{size!r}, for example with --set fit.memory='{size}'{otherwise}"
+            f"fit.memory = {self.limit!r} is too small to solve the fits of dataset {self.dataset!r} in parts: {what} "
+            f"would not fit. Use at least {size!r}, for example with --set fit.memory='{size}'{otherwise}"
         )
 
 

@@ -120,7 +120,10 @@ def test_temporary_files_are_counted_if_the_workers_cannot_hold_the_kernel(tmp_p
 
 
 def test_memory_that_is_too_small_for_any_tile_is_refused(tmp_path: Path) -> None:
-    message = r"fit\.memory = '9 KiB' is too small.*at least '60 KiB', .*or a smaller \[storage\] tile"
+    message = (
+        r"fit\.memory = '9 KiB' is too small to solve the fits of dataset 'data' in parts"
+        r".*at least '60 KiB', .*or a smaller \[storage\] tile"
+    )
     with pytest.raises(ConfigError, match=message):
         plan_in(tmp_path, parse_config(values_of("one output", "9 KiB"), "a test"))
     for memory, tile in (("60 KiB", 6), ("11 KiB", 1)):
