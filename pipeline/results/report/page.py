@@ -28,6 +28,7 @@ from kernel_pipeline.results.report.run_tables import (
     time_table,
 )
 from kernel_pipeline.results.stage_times import stage_times
+from kernel_pipeline.results.unif_sentences import unif_sentences
 from kernel_pipeline.results.view import Key, Results
 from kernel_pipeline.store.reports import OK
 from kernel_pipeline.text import printable
@@ -74,6 +75,8 @@ class Page:
     config: str
     environment: HtmlTable
     sections: Sequence[DatasetSection] = ()
+    remarks: Sequence[str] = ()
+    """Sentences about all datasets, below those that state which method is best."""
     errors: Sequence[HtmlTable] = ()
     figures: Sequence[PageFigure] = ()
     """Images of the whole run."""
@@ -126,6 +129,7 @@ def report_page(
             config=to_toml(plan.config),
             environment=environment_table(environment),
             sections=_sections(results, images),
+            remarks=unif_sentences(context.required_table("comparison")),
             errors=error_tables(results),
             figures=[image for is_time, image in whole if not is_time],
             fits=fit_table(results),
