@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 TIMES = "times"
-"""Name of the figure in the section on timings."""
+"""Name of the figure in the section on timings and environment."""
 
 
 @dataclass(frozen=True)
