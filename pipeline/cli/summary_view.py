@@ -17,8 +17,7 @@ EXPLANATION = (
 
 
 def print_summary(console: Console, summary: pd.DataFrame, comparison: pd.DataFrame | None) -> None:
-    """Print one table per metric, one sentence per dataset and problem that states which method is best, and on which
-    datasets methods are better than `unif`.
+    """Print one table per metric, and sentences that state which methods are best, and which are better than `unif`.
 
     The smallest error of each dataset is in bold. It is marked, as are the errors of all methods that cannot be
     distinguished from the best one. Without comparisons, there are neither marks nor sentences.
