@@ -103,7 +103,7 @@ def report(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
         if request.param.startswith("paper") and "PIPELINE_DATA_DIR" not in os.environ:
             pytest.skip("needs the paper's datasets: set PIPELINE_DATA_DIR (configs/README.md, 'Data')")
         config = WHOLE.get(request.param, request.param)
-        done = pipeline("run", config, *SMALLER.get(request.param, []), "--out", root, cwd=folder)
+        done = pipeline("run", config, *SMALLER.get(request.param, []), "--out", root, cwd=folder, timeout=3000)
         assert done.returncode == 0, done.stderr
     return root / "report.html"
 
