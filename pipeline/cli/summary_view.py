@@ -7,6 +7,7 @@ from rich.table import Table
 from kernel_pipeline.results.best_methods import best_methods
 from kernel_pipeline.results.paired_tests import LEVEL
 from kernel_pipeline.results.summary import summary_tables
+from kernel_pipeline.results.unif_sentences import unif_sentences
 
 MARK = "*"
 EXPLANATION = (
@@ -16,7 +17,7 @@ EXPLANATION = (
 
 
 def print_summary(console: Console, summary: pd.DataFrame, comparison: pd.DataFrame | None) -> None:
-    """Print one table per metric, and one sentence per dataset and problem that states which method is best.
+    """Print one table per metric, and sentences that state which methods are best, and which are better than `unif`.
 
     The smallest error of each dataset is in bold. It is marked, as are the errors of all methods that cannot be
     distinguished from the best one. Without comparisons, there are neither marks nor sentences.
@@ -40,9 +41,9 @@ def print_summary(console: Console, summary: pd.DataFrame, comparison: pd.DataFr
             console.print(table.footnote, highlight=False, soft_wrap=True, markup=False)
     if found:
         console.print(EXPLANATION, highlight=False, soft_wrap=True)
-    for best in found:
-        text = f"{best.dataset}, {best.problem}: {best.sentence}"
-        console.print(text, highlight=False, soft_wrap=True, markup=False)
+    sentences = [f"{best.dataset}, {best.problem}: {best.sentence}" for best in found]
+    for sentence in sentences + ([] if comparison is None else unif_sentences(comparison)):
+        console.print(sentence, highlight=False, soft_wrap=True, markup=False)
 
 
 def print_correlation(console: Console, correlation: pd.DataFrame) -> None:

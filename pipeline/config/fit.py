@@ -111,17 +111,15 @@ class Fit(StrictModel):
         """Return the weights of the classes for a problem; None if they are equal or there are no classes."""
         return self.class_weight if problem == "classification" else None
 
-    def grid_key(self, problem: str, method: Method) -> str:
-        """Return the dotted key of the grid with the values of a method for a problem, as in `--set`."""
-        if method.grids:
-            return f"fit.{method.name}.{method.grids[-1].name}".rstrip(".")
-        return "fit.krr" if problem == "regression" else "fit.svm"
+    def grids(self, problem: str, method: Method) -> dict[str, Grid]:
+        """Return the grids of a method for a problem by their dotted keys, as in `--set`.
 
-    def grid(self, problem: str, method: Method) -> Grid:
-        """Return the grid with the regularisation values of a method for a problem."""
-        if method.grids:
-            return self._own_grids(method)[-1]
-        return self.krr if problem == "regression" else self.svm
+        The last one has the regularisation values; the others are further parameters of a method with its own grids.
+        """
+        if not method.grids:
+            return {"fit.krr": self.krr} if problem == "regression" else {"fit.svm": self.svm}
+        keys = (f"fit.{method.name}.{grid.name}".rstrip(".") for grid in method.grids)
+        return dict(zip(keys, self._own_grids(method), strict=True))
 
     def path(self, problem: str, method: Method | None = None) -> list[tuple[float, ...]]:
         """Return the values of a method for a problem, from the most to the least regularised.

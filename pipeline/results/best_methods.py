@@ -68,7 +68,7 @@ class BestMethod:
         best = [self.method, *(rival.method for rival in self.rivals if self._is_tied(rival) and not rival.is_equal)]
         rivals = [rival for rival in self.rivals if rival.method not in best]
         tested = [rival for rival in rivals if not np.isnan(rival.p_value)]
-        parts = [f"{_listed(best)} {short_number(self.error)} {'is' if len(best) == 1 else 'are'} best"]
+        parts = [f"{listed(best)} {short_number(self.error)} {'is' if len(best) == 1 else 'are'} best"]
         parts += _part([rival for rival in tested if rival.p_value >= LEVEL], "no significant difference")
         parts += _part([rival for rival in tested if rival.p_value < LEVEL], "significantly worse")
         parts += _part([rival for rival in rivals if rival.is_equal], "the same errors")
@@ -107,26 +107,30 @@ def _rival(method: str, error: float, test: Mapping[Hashable, Any] | None) -> Ri
     """Return a rival, given its row of the comparison table; `test` is None for a pair that is not compared."""
     if test is None:
         return Rival(method, error, np.nan)
-    has_same_errors = test["paired_trials"] > 1 and np.isnan(test["p_paired"]) and test["difference"] == 0.0
-    return Rival(method, error, float(test["p_holm"]), bool(has_same_errors))
+    return Rival(method, error, float(test["p_holm"]), have_same_errors(test))
+
+
+def have_same_errors(test: Mapping[Hashable, Any]) -> bool:
+    """Return whether both methods of a row of the comparison table have the same error in each of several trials."""
+    return bool(test["paired_trials"] > 1 and np.isnan(test["p_paired"]) and test["difference"] == 0.0)
 
 
 def _part(rivals: Sequence[Rival], result: str) -> list[str]:
     """Return the part of a sentence about methods for which the tests have the same result."""
     if not rivals:
         return []
-    listed = _listed([f"{rival.method} {short_number(rival.error)}".rstrip() for rival in rivals])
+    names = listed([f"{rival.method} {short_number(rival.error)}".rstrip() for rival in rivals])
     p_values = [rival.p_value for rival in rivals if not np.isnan(rival.p_value)]
-    return [f"{listed}: {result}{_p_range(p_values)}"]
+    return [f"{names}: {result}{p_range(p_values)}"]
 
 
-def _listed(names: Sequence[str]) -> str:
+def listed(names: Sequence[str]) -> str:
     """Return names as part of a sentence; those after the first `MAX_NAMED` are counted."""
     named = [*names[:MAX_NAMED], *([f"{len(names) - MAX_NAMED} more"] if len(names) > MAX_NAMED else [])]
     return named[0] if len(named) == 1 else f"{', '.join(named[:-1])} and {named[-1]}"
 
 
-def _p_range(p_values: Sequence[float]) -> str:
+def p_range(p_values: Sequence[float]) -> str:
     """Return p-values in parentheses, as one value or as a range; empty if there are none."""
     if not p_values:
         return ""

@@ -8,6 +8,7 @@ from kernel_pipeline.plan.notes import Note
 from kernel_pipeline.plan.plan import Plan
 from kernel_pipeline.results.cells import dataset_cells
 from kernel_pipeline.results.checks import read_result
+from kernel_pipeline.results.grid_notes import accuracy, excluded_values, values_at_edge
 from kernel_pipeline.stages.cell_results import CellResult
 from kernel_pipeline.stages.cells import CellTask
 from kernel_pipeline.stages.kernel_results import DegenerateKernels, MarkedKernels
@@ -15,9 +16,7 @@ from kernel_pipeline.stages.task import Task
 from kernel_pipeline.store.arrays import DamagedError
 from kernel_pipeline.store.reports import OK, TaskReport
 from kernel_pipeline.tasks.kernels.family import GramFamily
-from kernel_pipeline.tasks.learners.iterative_ridge import MAX_RESIDUAL
 from kernel_pipeline.tasks.learners.paths import PathResult
-from kernel_pipeline.tasks.learners.svm_certificate import MAX_GAP
 from kernel_pipeline.tasks.weights.method import Method
 
 DEGENERATE = {
@@ -110,7 +109,7 @@ def _cell_notes(dataset: DatasetPlan, fit: Fit, finished: Mapping[str, TaskRepor
                 paths[task.method_key].append(result.path)
     for (problem, method), found in paths.items():
         known = methods[method]
-        if not known.grids and (text := _excluded(problem, found, dataset.trials)):
+        if text := excluded_values(fit.grids(problem, known), *accuracy(problem, known), found, dataset.trials):
             yield Note(dataset.name, text, problem, method)
         is_constant = known.is_regularised and len(found) == dataset.trials and _is_majority(found)
         # All regularisation values for which only the majority class is predicted have the same error, so that a value
@@ -118,7 +117,7 @@ def _cell_notes(dataset: DatasetPlan, fit: Fit, finished: Mapping[str, TaskRepor
         if is_constant and not fit.metric_name(problem):
             continue
         if sum(path.at_edge for path in found) >= MIN_TRIALS_AT_EDGE:
-            yield Note(dataset.name, _at_edge(fit, problem, known, found, dataset.trials), problem, method)
+            yield Note(dataset.name, values_at_edge(fit.grids(problem, known), found, dataset.trials), problem, method)
     for problem in dataset.problems:
         yield from _majority_notes(dataset, fit, problem, _regularised(paths, problem, methods))
 
@@ -165,40 +164,3 @@ def _null_notes(dataset: DatasetPlan, finished: Mapping[str, TaskReport]) -> Ite
                 f"{count} of {dataset.trials} trials"
             )
             yield Note(dataset.name, text, problem, method)
-
-
-def _excluded(problem: str, paths: Sequence[PathResult], trials: int) -> str:
-    """Return the text of the note about values whose solutions are not certified; empty if there are none."""
-    regression = problem == "regression"
-    limit = MAX_RESIDUAL if regression else MAX_GAP
-    excluded = [
-        {value[-1] for value, found in zip(path.values, path.certificates, strict=True) if (found or 0.0) > limit}
-        for path in paths
-        if path.certificates
-    ]
-    if not any(excluded):
-        return ""
-    values = ", ".join(f"{value:g}" for value in sorted(set().union(*excluded)))
-    name, quantity, remedy = (
-        ("ridges", "residual", "raise fit.krr.from")
-        if regression
-        else ("values of C", "duality gap", "lower fit.svm.to")
-    )
-    return (
-        f"the {name} {values} are excluded from the choice in {sum(map(bool, excluded))} of {trials} trials, since the "
-        f"relative {quantity} of their solutions is above {limit:g}; {remedy}"
-    )
-
-
-def _at_edge(fit: Fit, problem: str, method: Method, paths: Sequence[PathResult], trials: int) -> str:
-    """Return the text of the note about values at the edge, with the keys that widen the grid."""
-    values = [path.regularisation for path in paths if path.at_edge and path.regularisation is not None]
-    found = " and ".join(f"{value:g}" for value in sorted(set(values)))
-    grid, key = fit.grid(problem, method), fit.grid_key(problem, method)
-    lower, upper = grid.values()[0], grid.values()[-1]
-    remedies = [f"lower {key}.from (now {grid.start})"] if lower in values else []
-    remedies += [f"raise {key}.to (now {grid.stop})"] if upper in values else []
-    return (
-        f"the regularisation value is at the edge of its grid in {len(values)} of {trials} trials ({found}); "
-        f"{' and '.join(remedies)}"
-    )

@@ -31,6 +31,8 @@ SMALLER = {
     ],
 }
 """Settings that shorten the sweeps and keep all of their figures."""
+WHOLE = {"paper-sentiment-whole": "paper-sentiment"}
+"""Sweeps without such settings, by the name of the test; they run for several minutes."""
 MIN_FONT_SIZE = 8.0
 """Smallest allowed font size in pixels."""
 MIN_CONTRAST = 3.0
@@ -80,7 +82,14 @@ SORTED = """(() => {
 })()"""
 
 
-@pytest.fixture(scope="module", params=[*SMALLER, "unfinished"])
+@pytest.fixture(
+    scope="module",
+    params=[
+        *SMALLER,
+        "unfinished",
+        *(pytest.param(name, marks=[pytest.mark.slow, pytest.mark.timeout(3600)]) for name in WHOLE),
+    ],
+)
 def report(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The report of a run."""
     folder = tmp_path_factory.mktemp(request.param)
@@ -93,7 +102,8 @@ def report(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     else:
         if request.param.startswith("paper") and "PIPELINE_DATA_DIR" not in os.environ:
             pytest.skip("needs the paper's datasets: set PIPELINE_DATA_DIR (configs/README.md, 'Data')")
-        done = pipeline("run", request.param, *SMALLER[request.param], "--out", root, cwd=folder)
+        config = WHOLE.get(request.param, request.param)
+        done = pipeline("run", config, *SMALLER.get(request.param, []), "--out", root, cwd=folder, timeout=3000)
         assert done.returncode == 0, done.stderr
     return root / "report.html"
 

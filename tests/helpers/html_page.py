@@ -48,7 +48,7 @@ class HtmlPage(HTMLParser):
 
 def sections(text: str) -> dict[str, str]:
     """Return the parts of a report from one top-level section to the next, by identifier."""
-    names = ("result", "datasets", "notes", "failures", "fits", "run", "timings", "environment", "config")
+    names = ("result", "datasets", "notes", "failures", "fits", "run", "timings", "config")
     starts = {name: text.index(f'<section id="{name}"') for name in names if f'<section id="{name}"' in text}
     ends = [*list(starts.values())[1:], len(text)]
     found = {name: text[start:end] for (name, start), end in zip(starts.items(), ends, strict=True)}

@@ -176,8 +176,10 @@ def start(
     )
 
 
-def pipeline(*arguments: str | Path, cwd: Path, root: Path | None = None) -> subprocess.CompletedProcess[str]:
+def pipeline(
+    *arguments: str | Path, cwd: Path, root: Path | None = None, timeout: float = 200
+) -> subprocess.CompletedProcess[str]:
     """Run the command line to its end."""
     process = start(*arguments, cwd=cwd, root=root)
-    output, errors = process.communicate(timeout=200)
+    output, errors = process.communicate(timeout=timeout)
     return subprocess.CompletedProcess(process.args, process.returncode, output, errors)

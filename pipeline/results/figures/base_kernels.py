@@ -8,6 +8,7 @@ import pandas as pd
 from kernel_pipeline.results.figures.figure import Drawing, Figure, register
 from kernel_pipeline.results.figures.kernel_order import are_ordered
 from kernel_pipeline.results.figures.style import BLUE, ORANGE, literal, new_axes
+from kernel_pipeline.results.figures.thinning import MAX_POINTS, thinned
 from kernel_pipeline.results.figures.weights import short_names
 from kernel_pipeline.results.view import Results
 
@@ -20,6 +21,9 @@ SERIES: tuple[tuple[str, str, dict[str, Any]], ...] = (
     ("alignment_train", "centered", {"color": BLUE, "marker": "o"}),
     ("uncentered_alignment_train", "uncentered", {"color": ORANGE, "marker": "^"}),
 )
+
+
+ABOUT_THINNING = " Of kernels whose points would cover each other, only the first one is drawn."
 
 
 class BaseKernels(Figure):
@@ -38,7 +42,8 @@ class BaseKernels(Figure):
                 "Alignment and accuracy of the base kernels",
                 "One point per base kernel: its alignment on the training set, and the accuracy (1 - error; for a "
                 "regression, the error) on the test fold of a predictor that uses this kernel alone; both are means "
-                "over the trials. ρ is the correlation of alignment and accuracy (Table 1 and Figure 2 of the paper).",
+                "over the trials. ρ is the correlation of alignment and accuracy (Table 1 and Figure 2 of the paper)."
+                + (ABOUT_THINNING if len(means) > MAX_POINTS else ""),
                 *key,
             )
 
@@ -53,9 +58,10 @@ def _draw(means: pd.DataFrame, problem: str, correlation: pd.Series) -> "Image":
         found = correlation[title]
         label = title if pd.isna(found) else f"{title}, ρ = {found:.2f}"
         style = style | {"linestyle": "-" if is_connected else ""}
+        shown = thinned(performance.to_numpy(), means[column].to_numpy())
         axes.plot(
-            performance,
-            means[column],
+            performance.iloc[shown],
+            means[column].iloc[shown],
             linewidth=0.6,
             alpha=0.85,
             markersize=5.5,

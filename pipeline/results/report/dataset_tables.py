@@ -10,13 +10,16 @@ MAX_CLASSES = 20
 """Largest number of classes for which a confusion matrix is shown."""
 MAX_OUTPUTS = 20
 """Largest number of outputs whose errors are shown."""
+MAX_PROBLEMS = 20
+"""Maximum number of pairs of a dataset and a problem with tables, in the order of the config."""
 
 
 def dataset_tables(results: Results) -> dict[Key, list[HtmlTable]]:
-    """Return the tables of each dataset and problem that has any."""
+    """Return the tables of the first datasets and problems that have any."""
+    first = results.first(MAX_PROBLEMS)
     found: dict[Key, list[HtmlTable]] = {}
     for name, build in (("confusion", _confusion_table), ("outputs", _output_table)):
-        for key, rows in results.parts(name):
+        for key, rows in first.parts(name):
             best = results.best_methods[key].method if key in results.best_methods else ""
             if table := build(rows, best):
                 found.setdefault(key, []).append(table)

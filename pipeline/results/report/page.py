@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 from kernel_pipeline.config.loading import to_toml
 from kernel_pipeline.config.sweep import Config
 from kernel_pipeline.results.context import TableContext
-from kernel_pipeline.results.figures.figure import FIGURES
 from kernel_pipeline.results.figures.rendering import Rendered
 from kernel_pipeline.results.paired_tests import LEVEL
 from kernel_pipeline.results.report.comparison_section import ComparisonSection, paper_section
 from kernel_pipeline.results.report.dataset_tables import dataset_tables
 from kernel_pipeline.results.report.html_table import HtmlTable
 from kernel_pipeline.results.report.inline_svg import SharedStyles, inline_svg
+from kernel_pipeline.results.report.limits import MAX_ROWS, limit_sentences, shown_images
 from kernel_pipeline.results.report.result_tables import error_tables, fit_table
 from kernel_pipeline.results.report.run_tables import (
     dataset_table,
@@ -28,6 +28,7 @@ from kernel_pipeline.results.report.run_tables import (
     time_table,
 )
 from kernel_pipeline.results.stage_times import stage_times
+from kernel_pipeline.results.unif_sentences import unif_sentences
 from kernel_pipeline.results.view import Key, Results
 from kernel_pipeline.store.reports import OK
 from kernel_pipeline.text import printable
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 TIMES = "times"
-"""Name of the figure in the section on timings."""
+"""Name of the figure in the section on timings and environment."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +75,8 @@ class Page:
     config: str
     environment: HtmlTable
     sections: Sequence[DatasetSection] = ()
+    remarks: Sequence[str] = ()
+    """Sentences about all datasets, below those that state which method is best."""
     errors: Sequence[HtmlTable] = ()
     figures: Sequence[PageFigure] = ()
     """Images of the whole run."""
@@ -87,7 +90,7 @@ class Page:
     level: float = LEVEL
     """Level of the tests."""
     limits: str = ""
-    """Which figures are drawn only for the first pairs of a dataset and a problem; empty if none are."""
+    """Which figures are not drawn for all pairs of a dataset and a problem, or left out; empty if none are."""
     styles: str = ""
     """Style sheet of the images."""
     comparisons: Sequence[ComparisonSection] = ()
@@ -116,7 +119,9 @@ def report_page(
     results, plan, failed = Results(context), context.plan, failed_tasks(context)
     styles = SharedStyles()
     images = [(figure, _page_figure(figure, number, styles)) for number, figure in enumerate(figures)]
-    whole = [(figure.name == TIMES, image) for figure, image in images if not figure.dataset]
+    of_times = [image for figure, image in images if figure.name == TIMES]
+    others = [(figure, image) for figure, image in images if figure.name != TIMES]
+    shown = others[: shown_images([len(image.svg) for _, image in others])]
     return render_page(
         Page(
             name=plan.config.name,
@@ -125,17 +130,18 @@ def report_page(
             facts=_facts(results, len(failed)),
             config=to_toml(plan.config),
             environment=environment_table(environment),
-            sections=_sections(results, images),
+            sections=_sections(results, shown),
+            remarks=unif_sentences(context.required_table("comparison")),
             errors=error_tables(results),
-            figures=[image for is_time, image in whole if not is_time],
+            figures=[image for figure, image in shown if not figure.dataset],
             fits=fit_table(results),
             notes=note_table(context),
             failures=failure_table(failed),
             datasets=dataset_table(plan),
             stages=stage_table(context, failed),
             times=time_table(stage_times(results)),
-            time_figures=[image for is_time, image in whole if is_time],
-            limits=_limits(len(results.problems)),
+            time_figures=of_times,
+            limits=limit_sentences(len(results.problems), len(others) - len(shown)),
             styles=styles.sheet,
             comparisons=[*_paper_section(context), *comparisons],
             refresh_s=refresh_s,
@@ -170,17 +176,6 @@ def _state(pending: int, total: int) -> str:
     if not pending:
         return ""
     return f"This report is not complete: {pending:,} of {total:,} tasks of the run have not been run yet."
-
-
-def _limits(problems: int) -> str:
-    """Return a sentence with the figures that are not drawn for all pairs of a dataset and a problem; empty if none."""
-    limited: dict[int, list[str]] = {}
-    for name, figure in FIGURES.items():
-        if figure.max_problems is not None and figure.max_problems < problems:
-            limited.setdefault(figure.max_problems, []).append(name)
-    parts = [f"the first {limit} of {problems} for {', '.join(names)}" for limit, names in sorted(limited.items())]
-    listed = "; ".join(parts)
-    return f"Some figures are drawn only for the first pairs of a dataset and a task: {listed}." if parts else ""
 
 
 def _facts(results: Results, failed: int) -> list[tuple[str, str]]:
@@ -227,7 +222,13 @@ def render_page(page: Page) -> bytes:
     text = (
         _templates()
         .from_string(template)
-        .render(page=page, style=Markup(f"{style}{page.styles}"), script=Markup(script), script_digest=digest)
+        .render(
+            page=page,
+            max_rows=MAX_ROWS,
+            style=Markup(f"{style}{page.styles}"),
+            script=Markup(script),
+            script_digest=digest,
+        )
     )
     return text.encode()
 

@@ -85,7 +85,7 @@ def test_a_method_that_is_registered_later() -> None:
     config = with_methods({"method": "later-on", "degree": 2}, "unif")
     assert config.methods == [Later(2), Unif()]
     assert config.methods[0].method_id == "later-on-degree2-scale2"
-    assert config.fit.grid_key("regression", config.methods[0]) == "fit.later-on.two-more"
+    assert list(config.fit.grids("regression", config.methods[0])) == ["fit.later-on.one", "fit.later-on.two-more"]
     assert config.fit.path("regression", config.methods[0]) == [(a, b) for a in (1.0, 2.0, 4.0) for b in (32.0, 8.0)]
     assert tomllib.loads(to_toml(config))["methods"][0] == {"method": "later-on", "degree": 2, "scale": 2.0}
     again = parse_config(Config.model_dump(config, by_alias=True, mode="json", exclude_none=True), "a dump")

@@ -78,7 +78,7 @@ def test_the_terminal_marks_the_best_and_indistinguishable_methods() -> None:
         "align",
         "alignf",
     }
-    assert said.splitlines()[-1].startswith("made, regression: alignf .119 is best; align .128: no significant")
+    assert said.splitlines()[-2].startswith("made, regression: alignf .119 is best; align .128: no significant")
     assert "* the best method (bold) and all that cannot be distinguished from it" in said
 
 
