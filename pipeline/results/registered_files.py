@@ -3,7 +3,7 @@
 from kernel_pipeline.results.figures.figure import FIGURES, is_figure_file
 from kernel_pipeline.results.table import TABLES
 
-TABLES_VERSION = 12
+TABLES_VERSION = 13
 """Version of the built-in tables and figures, increased when a change of the code alters one for the same results."""
 
 
