@@ -26,7 +26,10 @@ DATASET: dict[str, Any] = {
     "target": "y",
     "drop": ["day"],
     "index": False,
-    "kernels": [{"family": "gaussian", "gamma": [0.5, 2.0], "columns": [0, "u"]}, {"family": "polynomial", "degree": 2}],
+    "kernels": [
+        {"family": "gaussian", "gamma": [0.5, 2.0], "columns": [0, "u"]},
+        {"family": "polynomial", "degree": 2},
+    ],
 }
 
 
