@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from kernel_pipeline.cluster.strict_model import did_you_mean, nearest_name
 from kernel_pipeline.config.fit import fit_model
-from kernel_pipeline.config.other_formats import explain_data_file, explain_invalid_toml
+from kernel_pipeline.config.other_formats import explain_data_file, explain_invalid_toml, explain_unquoted
 from kernel_pipeline.config.python_values import toml_values
 from kernel_pipeline.config.sweep import Config
 from kernel_pipeline.config.validation_errors import describe_errors
@@ -65,7 +65,7 @@ def read_config(name_or_path: str | None, settings: Sequence[str] = ()) -> tuple
     try:
         values = load_toml(text)
     except tomllib.TOMLDecodeError as error:
-        reason = explain_invalid_toml(text, Path(where)) or str(error)
+        reason = explain_invalid_toml(text, Path(where)) or explain_unquoted(text, str(error))
         raise ConfigError(f"{where} is not valid TOML: {reason}") from None
     for setting in settings:
         _apply(values, setting)

@@ -52,7 +52,7 @@ def test_new_samples_and_representations_are_checked_alike() -> None:
 def test_other_errors_are_not_changed() -> None:
     model = kp.AlignedKernelRegressor(alpha=0.1)
     X = FRAME[["age", "pressure"]]
-    with pytest.raises(ValueError, match="^Input y contains NaN.$"):
+    with pytest.raises(ValueError, match=r"^Input y contains NaN\.$"):
         model.fit(X, np.where(LABELS > 0, np.nan, 1.0))
     with pytest.raises(ValueError, match="feature names should match"):
         model.fit(X, LABELS).predict(X[["pressure", "age"]])
