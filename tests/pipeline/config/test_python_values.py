@@ -83,7 +83,10 @@ def test_values_that_no_config_can_have_are_refused_by_the_name_of_their_key(
 def test_kernels_of_estimators_accept_the_same_values() -> None:
     X = np.random.default_rng(0).normal(size=(30, 3))
     frame, y = pd.DataFrame(X, columns=["u", "v", "w"]), X[:, 0] + X[:, 1] ** 2
-    plain = [{"family": "gaussian", "gamma": [0.5, 2.0], "columns": ["u", "v"]}, {"family": "polynomial", "degree": 2}]
+    plain: list[dict[str, Any]] = [
+        {"family": "gaussian", "gamma": [0.5, 2.0], "columns": ["u", "v"]},
+        {"family": "polynomial", "degree": 2},
+    ]
     given: Any = (
         {"family": "gaussian", "gamma": np.array([0.5, 2]), "columns": frame.columns[:2]},
         {"family": "polynomial", "degree": np.int64(2)},

@@ -235,7 +235,7 @@ def test_all_notes_propose_the_same_columns_to_drop(tmp_path: Path) -> None:
         f"column 'day' contains dates and becomes 60 of 238 features; {drop}",
         f"column 'room' has 45 different values in 60 rows and becomes 45 of 238 features; {drop}",
     )
-    copied = {"index": "student", "drop": ["floor", "sample", "day", "room"]}
+    copied: dict[str, Any] = {"index": "student", "drop": ["floor", "sample", "day", "room"]}
     assert "drop" not in "".join(load(tmp_path, encode="onehot", missing="mean", **copied).notes)
 
 
