@@ -50,6 +50,6 @@ def test_names_that_are_decoded_incorrectly(model: FittedModel, tmp_path: Path) 
 @pytest.mark.parametrize("rows", ["new.csv", Path("new.csv"), np.zeros((2, 2, 2))])
 def test_predictions_for_something_else_than_rows(model: FittedModel, rows: Any) -> None:
     with pytest.raises(
-        kp.DataError, match="must be a DataFrame or an array with one row per sample; got .*Read a file"
+        kp.DataError, match=r"must be a DataFrame or an array with one row per sample; got .*Read a file"
     ):
         model.predict(rows)
