@@ -9,6 +9,8 @@ import pandas as pd
 
 from kernel_pipeline.tasks.listing import list_first
 
+EXPLAINED = ("contains NaN", "could not convert", "DType")
+"""Parts of the messages of scikit-learn, numpy and pandas about missing values, text and dates."""
 MAX_NAMED_COLUMNS = 5
 """Maximum number of columns that a message names."""
 
@@ -27,14 +29,13 @@ def explained_input(X: Any, name: str = "X") -> Iterator[None]:
     Raises
     ------
     ValueError
-        Instead of a ValueError or TypeError, if a column contains text, dates or missing values. Other errors are not
-        changed.
+        Instead of an error about a column that contains text, dates or missing values. Other errors are not changed.
     """
     try:
         yield
     except (ValueError, TypeError) as error:
-        if advice := _advice(X, name):
-            what = str(error).splitlines()[0].rstrip(".")
+        what = str(error).partition("\n")[0].rstrip(".")
+        if any(part in what for part in EXPLAINED) and (advice := _advice(X, name)):
             raise ValueError(f"{what}. {advice}") from None
         raise
 
@@ -48,27 +49,31 @@ def _advice(X: Any, name: str) -> str:
     text = [column for column in frame if _has_text(frame[column])]
     if text:
         return (
-            f"{_columns(text, name)} text or dates: encode them in a pipeline, for example with ColumnTransformer("
+            f"{_start(text, name)} text or dates: encode them in a pipeline, for example with ColumnTransformer("
             "[('text', OneHotEncoder(handle_unknown='ignore', sparse_output=False), "
-            f"{text[:MAX_NAMED_COLUMNS]})], remainder='passthrough'), or leave them out"
+            f"[{_listed(text)}])], remainder='passthrough'), or leave them out"
         )
     gaps = [column for column in frame if frame[column].isna().any()]
     if gaps:
         return (
-            f"{_columns(gaps, name)} missing values: impute them in a pipeline, for example with SimpleImputer(), or "
+            f"{_start(gaps, name)} missing values: impute them in a pipeline, for example with SimpleImputer(), or "
             "leave out these rows"
         )
     return ""
 
 
-def _columns(columns: Sequence[Hashable], name: str) -> str:
+def _start(columns: Sequence[Hashable], name: str) -> str:
     """Return the beginning of a sentence about columns.
 
-    >>> _columns(["sex"], "X"), _columns([0, 2], "X")
+    >>> _start(["sex"], "X"), _start([0, 2], "X")
     ("Column 'sex' of X contains", 'Columns 0, 2 of X contain')
     """
-    listed = list_first(list(map(repr, columns)), MAX_NAMED_COLUMNS)
-    return f"Column {listed} of {name} contains" if len(columns) == 1 else f"Columns {listed} of {name} contain"
+    one, several = f"Column {_listed(columns)} of {name} contains", f"Columns {_listed(columns)} of {name} contain"
+    return one if len(columns) == 1 else several
+
+
+def _listed(columns: Sequence[Hashable]) -> str:
+    return list_first(list(map(repr, columns)), MAX_NAMED_COLUMNS)
 
 
 def _has_text(values: pd.Series) -> bool:

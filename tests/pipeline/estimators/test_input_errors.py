@@ -56,6 +56,8 @@ def test_other_errors_are_not_changed() -> None:
         model.fit(X, np.where(LABELS > 0, np.nan, 1.0))
     with pytest.raises(ValueError, match="feature names should match"):
         model.fit(X, LABELS).predict(X[["pressure", "age"]])
+    with pytest.raises(ValueError, match=r"Feature names unseen at fit time:\n- sex\n$"):
+        model.predict(FRAME)
     for shape in ((N, 2, 2), (N,)):
         with pytest.raises(ValueError, match=r"Found array with dim 3|Expected 2D array"):
             model.fit(np.ones(shape), LABELS)
