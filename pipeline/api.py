@@ -3,7 +3,6 @@
 Use it as `import kernel_pipeline as kp`; everything here is available there.
 """
 
-import copy
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -25,6 +24,7 @@ from kernel_pipeline.config.arguments import (
 from kernel_pipeline.config.loading import config_values, parse_config, set_value
 from kernel_pipeline.config.loading import read_config as read_config_file
 from kernel_pipeline.config.profiles import find_profile
+from kernel_pipeline.config.python_values import toml_values
 from kernel_pipeline.config.sweep import Config
 from kernel_pipeline.data.data_directory import data_folder
 from kernel_pipeline.data.prepared import prepare_dataset
@@ -222,7 +222,7 @@ def _load(config: ConfigLike, settings: Mapping[str, Any] | None) -> tuple[Confi
             return config, folder
         values = config_values(config)
     else:
-        values = copy.deepcopy(dict(config))
+        values = toml_values(config)
     for key, value in (settings or {}).items():
         set_value(values, key, value, f"{key}={value}")
     return parse_config(values, CONFIG_LABEL), folder

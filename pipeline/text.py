@@ -7,6 +7,7 @@ import re
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 # Text that a spreadsheet evaluates as a formula, unless it is a number.
 FORMULA = re.compile(r"[\t\r ]*[=+\-@]")
+DATE = re.compile(r"(\d{4}([-/.])\d{1,2}\2\d{1,2}|\d{1,2}([-/.])\d{1,2}\3(\d{4}|\d{2}))\.?([T ]\d{1,2}:\d{2}.*)?")
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 

@@ -62,6 +62,8 @@ def test_the_workflow_runs_the_commands_of_the_readme() -> None:
         assert block.text.strip() in commands
     script = (PROJECT / ".ci/run").read_text()
     assert all(command in commands for command in script.splitlines() if command.startswith(".venv/bin/python -m"))
+    checks = [step["run"] for step in workflow["jobs"]["checks-and-reference"]["steps"] if "run" in step][2:]
+    assert all(command.removesuffix(" build/reference") in script for command in checks)
     for command in commands:
         for file in re.findall(r"(?<=python )\.ci/\S+|(?<=-r )\S+", command):
             assert (PROJECT / file).is_file()

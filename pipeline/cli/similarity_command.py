@@ -90,7 +90,13 @@ def _view(path: Path) -> Any:
         raise DataError(f"cannot read {path}: {error}") from None
     text = [str(column) for column in frame if not pd.api.types.is_numeric_dtype(frame[column])]
     if text:
-        raise DataError(f"{path}: column {text[0]!r} contains text; a view consists of columns of numbers")
+        form = (
+            " with decimal points, separated by tabs or, in .csv files, by commas" if path.suffix in SEPARATORS else ""
+        )
+        raise DataError(
+            f"{path}: column {text[0]!r} contains text; a view consists of columns of numbers{form}. Remove columns of "
+            "text, or save the numbers as .npy or .parquet"
+        )
     return frame
 
 

@@ -12,7 +12,8 @@ from pydantic import ValidationError
 
 from kernel_pipeline.cluster.strict_model import did_you_mean, nearest_name
 from kernel_pipeline.config.fit import fit_model
-from kernel_pipeline.config.other_formats import explain_data_file, explain_invalid_toml
+from kernel_pipeline.config.other_formats import explain_data_file, explain_invalid_toml, explain_unquoted
+from kernel_pipeline.config.python_values import toml_values
 from kernel_pipeline.config.sweep import Config
 from kernel_pipeline.config.validation_errors import describe_errors
 from kernel_pipeline.errors import ConfigError
@@ -20,8 +21,6 @@ from kernel_pipeline.errors import ConfigError
 DEFAULT = "default"
 # Configs have about four levels; much deeper nesting would exceed the recursion limit.
 MAX_DEPTH = 50
-EXACT_KEYS = ("columns", "min_df")
-"""Keys whose floats are not converted: in `min_df`, 1.0 is a fraction; in `columns`, it is not a column number."""
 LATER_KEYS: dict[str, Any] = {
     "baselines": False,
     "dataset.fit_on": "all",
@@ -66,7 +65,7 @@ def read_config(name_or_path: str | None, settings: Sequence[str] = ()) -> tuple
     try:
         values = load_toml(text)
     except tomllib.TOMLDecodeError as error:
-        reason = explain_invalid_toml(text, Path(where)) or str(error)
+        reason = explain_invalid_toml(text, Path(where)) or explain_unquoted(text, str(error))
         raise ConfigError(f"{where} is not valid TOML: {reason}") from None
     for setting in settings:
         _apply(values, setting)
@@ -97,8 +96,9 @@ def load_toml(text: str) -> dict[str, Any]:
 
 def parse_config(values: dict[str, Any], where: str) -> Config:
     """Validate the values of a config; error messages name their origin, `where`."""
+    values = toml_values(values)
     try:
-        return Config.model_validate(_whole_numbers(values))
+        return Config.model_validate(values)
     except ValidationError as error:
         lines = describe_errors(error, values)
         raise ConfigError(
@@ -133,15 +133,6 @@ def _tables_with(values: dict[str, Any], key: str) -> Iterator[tuple[dict[str, A
     for table in found if isinstance(found, list) else [found]:
         if isinstance(table, dict):
             yield table, last
-
-
-def _whole_numbers(value: Any) -> Any:
-    """Convert floats that are integers to int, except under `EXACT_KEYS`; fields of type float convert them back."""
-    if isinstance(value, dict):
-        return {key: inner if key in EXACT_KEYS else _whole_numbers(inner) for key, inner in value.items()}
-    if isinstance(value, list):
-        return [_whole_numbers(inner) for inner in value]
-    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def to_toml(config: Config) -> str:

@@ -13,6 +13,7 @@ UNSUPPORTED_DATA = (".xls", ".xlsx", ".h5", ".hdf5", ".npy", ".pkl", ".mat")
 COMPRESSED = (".gz", ".bz2", ".xz", ".zip")
 YAML_LINE = re.compile(r"^\s*(- )?\w[\w-]*:(\s|$)", re.MULTILINE)
 TOML_LINE = re.compile(r'^\s*[\w."-]+\s*=', re.MULTILINE)
+UNQUOTED = re.compile(r"""\s*([\w."-]+)\s*=\s*([A-Za-z][^"'#]*?)\s*(#.*)?""")
 MIN_TABLE_LINES = 2
 EXAMPLE = "`pipeline config show default` prints a config to start from"
 
@@ -50,6 +51,17 @@ def explain_invalid_toml(text: str, path: Path) -> str | None:
         if len(lines) >= MIN_TABLE_LINES and len(counts) == 1 and counts != {0}:
             return _explain_data(path, "csv")
     return None
+
+
+def explain_unquoted(text: str, error: str) -> str:
+    """Return an error about TOML, with the correction if text is not in quotes.
+
+    >>> explain_unquoted("# a config\\nindex = patient  # a column", "Invalid value (at line 2, column 9)")
+    'Invalid value (at line 2, column 9): text must be in quotes; write index = "patient"'
+    """
+    place = re.search(r"at line (\d+)", error)
+    found = place and UNQUOTED.fullmatch(text.split("\n")[int(place[1]) - 1])
+    return f'{error}: text must be in quotes; write {found[1]} = "{found[2]}"' if found else error
 
 
 def _explain_data(path: Path, format_name: str) -> str:

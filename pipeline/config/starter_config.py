@@ -8,19 +8,23 @@ import zlib
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 
 from kernel_pipeline.field_counts import WHITESPACE, find_separator
-from kernel_pipeline.text import NUMBER
+from kernel_pipeline.text import DATE, NUMBER
 
 INDEX_NAMES = ("id", "index", "row", "rownames", "row_id")
 MIN_INDEX_ROWS = 10
 """Minimum number of rows for which distinct values are considered an index; with fewer, they may be a coincidence."""
 MIN_DISTINCT_FRACTION = 0.9
 """A text column with at least this fraction of distinct values looks like an index."""
+MIN_CATEGORIES_PER_ROW = 0.5
+"""A text column with at least this number of distinct values per row has too many for a one-hot encoding."""
+MIN_CATEGORIES = 20
+"""Minimum number of distinct values of such a column."""
 MIN_NUMBERS = 0.8
-"""A column with at least this fraction of numbers is not text."""
+"""A column with at least this fraction of numbers is not text; one with at least this fraction of dates has dates."""
 MAX_CLASSES = 10
 """A target of more different numbers is proposed for a regression."""
 MAX_ROWS = 100_000
@@ -58,8 +62,20 @@ class _Column:
         return sum(map(_is_number, self.cells)) < MIN_NUMBERS * len(self.cells)
 
     @property
+    def is_date(self) -> bool:
+        """Whether most cells are dates."""
+        return sum(bool(DATE.fullmatch(cell)) for cell in self.cells) >= MIN_NUMBERS * len(self.cells) > 0
+
+    @property
+    def has_many_categories(self) -> bool:
+        """Whether a one-hot encoding makes too many features of the column."""
+        return self.is_text and len(set(self.cells)) >= max(MIN_CATEGORIES, MIN_CATEGORIES_PER_ROW * len(self.cells))
+
+    @property
     def is_index(self) -> bool:
         """Whether the column seems to identify the rows, judging by its name or its values."""
+        if not self.cells:
+            return False
         if self.name.strip().casefold() in INDEX_NAMES:
             return True
         distinct = set(self.cells)
@@ -117,18 +133,24 @@ def _table_keys(path: Path, format_name: str) -> tuple[str, list[str]]:
     *features, target = columns
     named = _line(f"target = {target.key}", "the last column; name another one to predict it")
     keys.append(named if target.name else DEFAULT_TARGET)
-    index = [column for column in features if column.cells and column.is_index]
-    used = [column for column in features if column.cells and not column.is_index]
-    dropped = [*index[1:], *(column for column in features if not column.cells)]
+    dates = [column for column in features if column.is_date]
+    index = [column for column in features if column.is_index and column not in dates]
+    texts = [column for column in features if column.has_many_categories and column not in (*dates, *index)]
+    dropped = {
+        "dates (to use them, replace them by numbers, such as days)": dates,
+        "identifiers or comments": [*index[1:], *texts],
+        "empty": [column for column in features if not column.cells],
+    }
+    used = [column for column in features if column not in chain(index, *dropped.values())]
     if any(column.is_text for column in used):
         keys.append(ENCODE)
     if any(column.has_gaps for column in (*used, target)):
         keys.append(MISSING)
     if index:
         keys.append(_line(f"index = {index[0].key}", "identifies the rows, so it is not a feature"))
-    if dropped:
-        listed = ", ".join(column.key for column in dropped)
-        keys.append(_line(f"drop = [{listed}]", "other columns that are not features"))
+    if reasons := [reason for reason, columns in dropped.items() if columns]:
+        listed = ", ".join(column.key for columns in dropped.values() for column in columns)
+        keys.append(_line(f"drop = [{listed}]", f"not features: {', '.join(reasons)}"))
     is_regression = not target.is_text and len(set(target.cells)) > MAX_CLASSES
     return "regression" if is_regression else "classification", keys
 

@@ -1,4 +1,4 @@
-"""Write notes about the columns of a table: an index among the features, similar texts, unused columns, the target."""
+"""Write notes about the columns of a table: an index or dates among the features, similar texts, and so on."""
 
 from collections import Counter
 from collections.abc import Hashable, Sequence
@@ -7,23 +7,29 @@ import numpy as np
 import pandas as pd
 
 from kernel_pipeline.config.datasets import TableDataset
-from kernel_pipeline.config.starter_config import INDEX_NAMES, MIN_DISTINCT_FRACTION, MIN_INDEX_ROWS
+from kernel_pipeline.config.starter_config import (
+    INDEX_NAMES,
+    MIN_CATEGORIES,
+    MIN_CATEGORIES_PER_ROW,
+    MIN_DISTINCT_FRACTION,
+    MIN_INDEX_ROWS,
+    MIN_NUMBERS,
+)
 from kernel_pipeline.data.encoding import EncodedFeatures
 from kernel_pipeline.tasks.arrays import Booleans
 from kernel_pipeline.tasks.listing import list_first
+from kernel_pipeline.text import DATE
 
 UNNAMED = "unnamed: "
 """Beginning of the names that pandas gives to columns without one, in lower case."""
-MIN_CATEGORIES_PER_ROW = 0.5
-"""A one-hot encoded column with at least this number of features per row is noted."""
-MIN_CATEGORIES = 20
-"""Minimum number of features of such a column."""
 MAX_NAMED_COLUMNS = 5
 """Maximum number of columns that a note lists."""
 
 
 def index_notes(features: pd.DataFrame, encoded: EncodedFeatures, used: Booleans, dataset: TableDataset) -> list[str]:
-    """Return a note about each used column that looks like an index or has many categories, unless `index` is false.
+    """Return a note about each used column that looks like an index or has dates or many categories.
+
+    All notes propose the same list `drop`, so that a user can copy that of any note. There is none if `index` is false.
 
     Parameters
     ----------
@@ -40,23 +46,26 @@ def index_notes(features: pd.DataFrame, encoded: EncodedFeatures, used: Booleans
         return []
     sizes = Counter(origin for origin, is_used in zip(encoded.origins, used, strict=True) if is_used)
     one_hot = set(encoded.one_hot)
-    notes: list[str] = []
+    found: dict[Hashable, str] = {}
+    index: Hashable = None
     for column in features:
         if column not in sizes:
             continue
-        drop = f"drop = {[*dataset.drop, column]}"
-        if reason := _index_reason(features[column], dataset.encode == "onehot"):
-            fix = f"set {drop} to leave it out"
-            if dataset.index is None and not notes:  # `index` can leave out one column only
-                fix = f"set index = {column!r} to leave it out, or index = false to keep it without this note"
-            notes.append(f"column {column!r} looks like an index ({reason}), but is used as a feature; {fix}")
+        becomes = f"becomes {sizes[column]:,} of {sizes.total():,} features"
+        if column in one_hot and _is_date(features[column]):
+            found[column] = f"contains dates and {becomes}"
+        elif reason := _index_reason(features[column], dataset.encode == "onehot"):
+            found[column] = f"looks like an index ({reason}), but is used as a feature"
+            if dataset.index is None and index is None:  # `index` can leave out one column only
+                index = column
         elif column in one_hot and sizes[column] >= max(MIN_CATEGORIES, MIN_CATEGORIES_PER_ROW * len(features)):
-            notes.append(
-                f"column {column!r} has {features[column].nunique():,} different values in {len(features):,} rows and "
-                f"becomes {sizes[column]:,} of {sizes.total():,} features; leave it out with {drop} if it identifies "
-                "rows"
-            )
-    return notes
+            distinct = features[column].nunique()
+            found[column] = f"has {distinct:,} different values in {len(features):,} rows and {becomes}"
+    others = [column for column in found if column != index]
+    which = "it" if len(others) == 1 else "all such columns"
+    drop = f"set drop = {[*dataset.drop, *others]} to leave {which} out"
+    fixes = {index: f"set index = {index!r} to leave it out, or index = false to keep it without this note"}
+    return [f"column {column!r} {text}; {fixes.get(column, drop)}" for column, text in found.items()]
 
 
 def repeated_index_note(index: pd.Series, dataset: TableDataset) -> tuple[str, ...]:
@@ -140,6 +149,12 @@ def _index_reason(values: pd.Series, one_hot: bool) -> str:
         if distinct >= MIN_DISTINCT_FRACTION * len(values):
             return f"it has {distinct:,} different values in {len(values):,} rows"
     return ""
+
+
+def _is_date(values: pd.Series) -> bool:
+    """Return whether most cells of a column of text are dates."""
+    present = values.dropna().astype(object).map(str).str.strip()
+    return len(present) > 0 and float(present.str.fullmatch(DATE).mean()) >= MIN_NUMBERS
 
 
 def _is_consecutive(values: pd.Series) -> bool:

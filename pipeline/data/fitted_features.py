@@ -155,11 +155,11 @@ def _fit_trial(
     with np.errstate(over="ignore"):
         largest = np.abs(steps.apply(features)).max(axis=0, initial=0.0)
     if (~(largest < MAX_MAGNITUDE)).any():
-        name = table.names[int(np.argmin(largest < MAX_MAGNITUDE))]
+        place = int(np.argmin(largest < MAX_MAGNITUDE))
         raise DataError(
-            f"dataset {dataset.name!r}: column {name!r} varies so little in {which} that other samples exceed "
-            f"{MAX_MAGNITUDE:g} after scaling. Drop the column: drop = [{name!r}], or set scale = 'none' or "
-            "fit_on = 'all'"
+            f"dataset {dataset.name!r}: column {table.names[place]!r} varies so little in {which} that other samples "
+            f"exceed {MAX_MAGNITUDE:g} after scaling. Add {(table.origins or table.names)[place]!r} to drop, or set "
+            "scale = 'none' or fit_on = 'all'"
         )
     return steps
 

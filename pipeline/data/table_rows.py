@@ -73,7 +73,7 @@ class TableRows:
 
     def encode(self, rows: Any) -> NewRows:
         """Return the features of new rows, given as a data frame or an array."""
-        frame = self._labelled(rows if isinstance(rows, pd.DataFrame) else pd.DataFrame(np.asarray(rows)))
+        frame = self._labelled(_as_frame(rows))
         if self.decimal_comma:
             numbers = [encoding.column for encoding in self.encodings if _has_numbers(encoding)]
             frame = frame.copy()
@@ -225,6 +225,25 @@ def build_encoder(
         missing_values=tuple(missing_values),
         chosen=encoded.selected,
     )
+
+
+def _as_frame(rows: Any) -> pd.DataFrame:
+    """Return new rows as a data frame.
+
+    Raises
+    ------
+    DataError
+        If they are neither a data frame nor two-dimensional.
+    """
+    if isinstance(rows, pd.DataFrame):
+        return rows
+    values = np.asarray(rows)
+    if values.ndim not in (1, 2):
+        raise DataError(
+            "the new rows must be a DataFrame or an array with one row per sample; got "
+            f"{type(rows).__name__}. Read a file first, or use `pipeline predict MODEL FILE`"
+        )
+    return pd.DataFrame(values)
 
 
 def _has_numbers(encoding: ColumnEncoding) -> bool:

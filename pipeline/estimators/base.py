@@ -9,6 +9,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kernel_pipeline.config.feature_columns import FeatureColumns
+from kernel_pipeline.estimators.input_errors import explained_input
 from kernel_pipeline.estimators.kernel_list import check_matrices, parse_families
 from kernel_pipeline.estimators.learned_kernel import KernelData, LearnedKernel
 from kernel_pipeline.tasks.arrays import Floats
@@ -32,7 +33,8 @@ class KernelEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _prepare(self, X: Any, y: Any, **options: Any) -> tuple[tuple[GramFamily, ...], KernelData, Any]:
         """Validate training samples; return the families, the samples and the target."""
-        X, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=MIN_SAMPLES, **options)
+        with explained_input(X):
+            X, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=MIN_SAMPLES, **options)
         matrices = check_matrices(self.precomputed)
         data = self._data(X, tuple(matrices.values()))
         columns = self._columns()
@@ -43,7 +45,8 @@ class KernelEstimator(BaseEstimator):  # type: ignore[misc]
     def _new_data(self, X: Any) -> KernelData:
         """Validate new samples."""
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float64, reset=False)
+        with explained_input(X):
+            X = validate_data(self, X, dtype=np.float64, reset=False)
         data = self._data(X, self.kernel_.data.matrices)
         check_families(self.kernel_.families, data.samples(), self._columns().names)
         return data

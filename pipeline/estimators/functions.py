@@ -9,6 +9,7 @@ import pandas as pd
 from sklearn.utils.validation import check_X_y
 
 from kernel_pipeline.config.feature_columns import FeatureColumns
+from kernel_pipeline.estimators.input_errors import explained_input
 from kernel_pipeline.estimators.kernel_list import parse_families
 from kernel_pipeline.estimators.learned_kernel import KernelData, kernel_statistics
 from kernel_pipeline.estimators.similarity import pairwise_alignments
@@ -61,7 +62,8 @@ def alignment_statistics(
     {'linear': 0.663, 'gaussian(2^-2)': 0.794}
     """
     names = [str(name) for name in getattr(X, "columns", [])]
-    features, y = check_X_y(X, y, dtype=np.float64, multi_output=True, ensure_min_samples=2)
+    with explained_input(X):
+        features, y = check_X_y(X, y, dtype=np.float64, multi_output=True, ensure_min_samples=2)
     names = names or [f"x{place}" for place in range(features.shape[1])]
     columns = FeatureColumns.of(names, names, range(len(names)))
     families, data = parse_families(kernels, columns, features, {}), KernelData(features, np.arange(len(features)))

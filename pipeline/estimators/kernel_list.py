@@ -11,6 +11,7 @@ from pydantic import TypeAdapter, ValidationError
 from kernel_pipeline.config.families import KernelEntry, KernelField, check_distinct, precomputed_families
 from kernel_pipeline.config.feature_columns import FeatureColumns
 from kernel_pipeline.config.methods import MethodEntry
+from kernel_pipeline.config.python_values import toml_values
 from kernel_pipeline.config.validation_errors import describe_errors
 from kernel_pipeline.config.views import entry_families
 from kernel_pipeline.errors import ConfigError
@@ -134,7 +135,8 @@ def _validated(name: str, value: object, adapter: TypeAdapter[Any]) -> Any:
     ValueError
         If the value is not valid, with the same message as for a config.
     """
+    values = toml_values({name: value})
     try:
-        return adapter.validate_python({name: list(value) if isinstance(value, tuple) else value})[name]
+        return adapter.validate_python(values)[name]
     except ValidationError as error:
-        raise ValueError("; ".join(describe_errors(error, {name: value}))) from None
+        raise ValueError("; ".join(describe_errors(error, values))) from None

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 import numpy as np
 from sklearn.utils.validation import check_array
 
+from kernel_pipeline.estimators.input_errors import explained_input
 from kernel_pipeline.tasks.arrays import Floats
 
 EXTENSIONS = (".npy", ".zarr")
@@ -85,7 +86,8 @@ def open_source(name: str, given: Any) -> Source:
             raise ValueError(f"{name}: must be a matrix of numbers (n, d); got {given.dtype} of shape {given.shape}")
         if not isinstance(given, np.ndarray):
             return ArraySource(given, name)
-    return ArraySource(check_array(given, dtype=np.float64, input_name=name), name)
+    with explained_input(given, name):
+        return ArraySource(check_array(given, dtype=np.float64, input_name=name), name)
 
 
 def row_blocks(rows: int) -> list[slice]:

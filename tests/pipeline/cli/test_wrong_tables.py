@@ -276,6 +276,12 @@ JSON = '{"name": "small", "methods": ["unif"]}'
         ("things.arff.gz", HEADED, ["this looks like data", 'format = "arff"']),
         ("things.xlsx", b"PK\x03\x04\xff", ["in a format that is not supported (.xlsx)", "csv or parquet"]),
         ("broken.toml", "name = \n", ["broken.toml is not valid TOML", "line 1"]),
+        (
+            "unquoted.toml",
+            "# a\nname = a b # c\n",
+            ['(at line 2, column 8): text must be in quotes; write name = "a b"'],
+        ),
+        ("list.toml", "name = [a]\n", ["(at line 1, column 9)\n"]),
         ("folder/inner.toml", "", ["'folder' is a folder", "TOML file"]),
     ],
     ids=lambda value: value if isinstance(value, str) and "." in value[:20] else "",

@@ -38,12 +38,28 @@ def test_text_gaps_and_an_index(separator: str, name: str, tmp_path: Path) -> No
         'encode = "onehot"                # text',
         'missing = "mean"                 # impute',
         'index = "patient"                # identifies',
-        'drop = ["visit", "remark"]       # other',
+        'drop = ["visit", "remark"]       # not features: identifiers or comments, empty\n',
     ):
         assert f"\n{line}" in text
     assert samples.columns is not None
     assert samples.columns.names == ("age", "sex_f", "sex_m", "pressure", "smoker_no", "smoker_yes")
     assert not any("index" in note for note in samples.notes)
+
+
+def test_dates_and_texts_of_many_values_are_not_features(tmp_path: Path) -> None:
+    header = "seen;born;stay;place;size;species\n"
+    rows = (
+        f"{i % 28 + 1}.{i % 12 + 1}.2024;{1950 + i}-01-{i % 9 + 1};{'' if i % 3 else '2024-01-02 10:00'};s{i % 40};"
+        f"{i * i % 17},5;{'ab'[i % 2]}\n"
+        for i in range(60)
+    )
+    text, samples = loaded(tmp_path, header + "".join(rows))
+    dates = "dates (to use them, replace them by numbers, such as days)"
+    assert f'\ndrop = ["seen", "born", "stay", "place"] # not features: {dates}, identifiers or comments\n' in text
+    assert not any(key in text for key in ("encode", "missing", "index"))
+    assert samples.columns is not None
+    assert samples.columns.names == ("size",)
+    assert "drop" not in "".join(samples.notes)
 
 
 def test_numbers_need_no_further_keys(tmp_path: Path) -> None:
@@ -62,7 +78,9 @@ def test_decimal_commas_and_another_encoding(tmp_path: Path) -> None:
     assert samples.features.shape == (9, 3)
 
 
-@pytest.mark.parametrize("content", [b"", b"u,v\n", b"\xff\xfeu\0", gzip.compress(b"u,v\n")[:9], b'u,"v\n1,2\n'])
+@pytest.mark.parametrize(
+    "content", [b"", b"u,v\n", b"\xff\xfeu\0", gzip.compress(b"u,v\n", mtime=0)[:9], b'u,"v\n1,2\n']
+)
 @pytest.mark.parametrize("name", ["things.csv", "things.csv.gz", "things.data"])
 def test_a_broken_file_has_a_general_config(name: str, content: bytes, tmp_path: Path) -> None:
     (tmp_path / name).write_bytes(content)

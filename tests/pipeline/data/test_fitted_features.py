@@ -137,7 +137,7 @@ def test_errors_of_steps_fitted_to_a_training_set_name_the_trial(tmp_path: Path)
     tiny = "u,v,fold,y\n" + "".join(f"{i},{1e149 if fold != 2 else i * 1e-140},{fold},{y}\n" for i, _, fold, y in rows)
     text = refusal(tmp_path, tiny, **common, scale="minmax")
     assert "column 'v' varies so little in the training set of trial 0" in text
-    assert "scale = 'none' or fit_on = 'all'" in text
+    assert "Add 'v' to drop, or set scale = 'none' or fit_on = 'all'" in text
     chi = [{"family": "chi-squared"}]
     text = refusal(tmp_path, lacking.replace(",,", ",5,"), **common, scale="minmax", kernels=chi)
     assert "chi-squared" in text

@@ -218,6 +218,42 @@ def test_an_index_does_not_suppress_the_notes_about_other_columns(tmp_path: Path
     assert note.endswith("set drop = ['pH', 'sample'] to leave it out")
 
 
+def test_all_notes_propose_the_same_columns_to_drop(tmp_path: Path) -> None:
+    rows = (
+        f"p-{i},s-{i},{i % 28 + 1}.{i % 12 + 1}.2024,{i % 7},{'' if i % 5 else f'remark {i}'},d-{i % 45},{i // 15},"
+        f"{'ab'[i % 2]}\n"
+        for i in range(60)
+    )
+    put(tmp_path, "student,sample,day,grade,remark,room,floor,label\n" + "".join(rows))
+    index = "looks like an index (it has 60 different values in 60 rows), but is used as a feature"
+    drop = "set drop = ['floor', 'sample', 'day', 'room'] to leave all such columns out"
+    notes = load(tmp_path, encode="onehot", missing="mean", drop=["floor"]).notes
+    assert notes[1:-1] == (
+        f"column 'student' {index}; set index = 'student' to leave it out, or index = false to keep it without this "
+        "note",
+        f"column 'sample' {index}; {drop}",
+        f"column 'day' contains dates and becomes 60 of 238 features; {drop}",
+        f"column 'room' has 45 different values in 60 rows and becomes 45 of 238 features; {drop}",
+    )
+    copied: dict[str, Any] = {"index": "student", "drop": ["floor", "sample", "day", "room"]}
+    assert "drop" not in "".join(load(tmp_path, encode="onehot", missing="mean", **copied).notes)
+
+
+@pytest.mark.parametrize(
+    "dates",
+    [
+        ("2024-01-05", "2024-1-6 10:00", "2024-01-07T10:00:30Z", ""),
+        ("5.1.2024", "06.01.24", "7.1.24 9:15", "unknown", "8.1.24", "9.1.24"),
+        ("1/5/2024", "1/6/24", "01/07/2024"),
+    ],
+)
+def test_dates_are_noted_even_if_they_are_few(dates: tuple[str, ...], tmp_path: Path) -> None:
+    put(tmp_path, "day,grade,label\n" + "".join(f"{dates[i % len(dates)]},{i},{'ab'[i % 2]}\n" for i in range(9)))
+    for index, notes in ((None, 1), (False, 0)):
+        found = load(tmp_path, encode="onehot", missing="mean", index=index).notes
+        assert sum(note.startswith("column 'day' contains dates") for note in found) == notes
+
+
 @pytest.mark.parametrize("index", [None, "student"])
 def test_a_text_column_that_becomes_many_features_is_noted(index: str | None, tmp_path: Path) -> None:
     def notes(texts: int, **dataset: Any) -> list[str]:
@@ -228,8 +264,8 @@ def test_a_text_column_that_becomes_many_features_is_noted(index: str | None, tm
     features = 46 + (index is None)
     keys = {} if index is None else {"index": index}
     assert notes(45, **keys) == [
-        f"column 'enrolled' has 45 different values in 60 rows and becomes 45 of {features} features; leave it out "
-        "with drop = ['enrolled'] if it identifies rows"
+        f"column 'enrolled' has 45 different values in 60 rows and becomes 45 of {features} features; set "
+        "drop = ['enrolled'] to leave it out"
     ]
     assert notes(29, **keys) == notes(45, index=False) == []
 

@@ -153,7 +153,10 @@ def test_the_command_writes_a_table_and_a_heat_map(tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         (["absent.npy"], "absent.npy does not exist"),
-        (["text.csv"], "column 'b' contains text"),
+        (
+            ["text.csv"],
+            "column 'b' contains text; a view consists of columns of numbers with decimal points, separated",
+        ),
         (["other.txt"], "has an unknown extension"),
         (["a.npy", "short.npy"], "must all have the same number of samples"),
         (["a.npy", "a.npy"], "the names without extension must differ; got a.npy, a.npy"),

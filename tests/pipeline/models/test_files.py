@@ -25,7 +25,8 @@ def test_a_loaded_model_equals_the_saved_one(root: Path, tmp_path: Path, dataset
     model.save(tmp_path / "model.skops")
     loaded = kp.load_model(tmp_path / "model.skops")
     rows = raw_rows(root, dataset)
-    np.testing.assert_array_equal(loaded.values(rows), model.values(rows))
+    # Rounding in BLAS may depend on how arrays are aligned in memory.
+    np.testing.assert_allclose(loaded.values(rows), model.values(rows), rtol=1e-14)
     assert loaded.facts == model.facts
     assert repr(loaded) == repr(model)
 

@@ -2,7 +2,9 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -43,3 +45,11 @@ def test_names_that_are_decoded_incorrectly(model: FittedModel, tmp_path: Path) 
     assert "encoding" not in str(caught.value)
     with pytest.raises(kp.DataError, match=rf"they lack 'age' .*The name 'Ã¢ge' {hint}"):
         read_rows(with_source(model, encoding="latin-1"), tmp_path / "new.csv")
+
+
+@pytest.mark.parametrize("rows", ["new.csv", Path("new.csv"), np.zeros((2, 2, 2))])
+def test_predictions_for_something_else_than_rows(model: FittedModel, rows: Any) -> None:
+    with pytest.raises(
+        kp.DataError, match=r"must be a DataFrame or an array with one row per sample; got .*Read a file"
+    ):
+        model.predict(rows)
