@@ -7,6 +7,7 @@ from types import ModuleType
 import pytest
 
 from kernel_pipeline.tasks.registry import Registry
+from kernel_pipeline.tasks.weights.method import METHODS
 
 BUILT_IN = [
     *("unif", "align", "alignf", "alignf-linear", "alignf-plus", "alignf-ridge", "hsic", "best-kernel"),
@@ -24,6 +25,11 @@ def test_built_in_entries_have_the_same_order_whatever_is_imported_first(first: 
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == [*BUILT_IN, "other"]
+
+
+def test_only_weight_rules_without_negative_weights_can_be_fitted_in_parts() -> None:
+    in_parts = [name for name, method in METHODS.items() if method().can_fit_in_parts]
+    assert in_parts == ["unif", "align", "alignf", "alignf-plus", "alignf-ridge", "hsic", "best-kernel"]
 
 
 def test_a_name_is_registered_once() -> None:

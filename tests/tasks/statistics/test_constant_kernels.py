@@ -97,3 +97,9 @@ def test_each_kind_of_degenerate_kernel_is_told_apart() -> None:
     assert found.constant.tolist() == [True, False, False, False]
     assert found.flat.tolist() == [False, True, False, False]
     assert found.identity.tolist() == [False, False, True, False]
+
+
+def test_two_samples_are_not_enough_to_recognise_the_identity() -> None:
+    """After centering, every kernel of two samples is a multiple of the identity."""
+    masks = [find_degenerate(np.ones(1), np.array([1.0 / (n - 1)]), np.ones(1), n).identity for n in (2, 3)]
+    assert [bool(mask[0]) for mask in masks] == [False, True]
