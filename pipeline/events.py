@@ -84,6 +84,10 @@ class TaskFinished:
     """Estimated remaining time of the run in seconds; None if it is not known yet."""
 
 
+MAX_RUNNING_S = 1e9
+"""Longer times of running tasks are not believed."""
+
+
 @dataclass(frozen=True)
 class RunningBatch:
     """Tasks that a worker is running together; usually a single one."""

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from kernel_pipeline.errors import PipelineError
 from kernel_pipeline.events import (
+    MAX_RUNNING_S,
     ClusterOpened,
     Event,
     RunningBatch,
@@ -24,7 +25,6 @@ from kernel_pipeline.store.storage import Storage
 from kernel_pipeline.text import short_line
 
 WRITE_INTERVAL_S = 10.0
-MAX_RUNNING_S = 1e9
 MAX_AGE_S = 60.0
 """Age at which the running tasks in the file are ignored: the run that wrote it has ended without changing it."""
 

@@ -5,7 +5,6 @@ only the names of tasks that it has sent, and bounds the length of texts.
 """
 
 import logging
-import math
 import time
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
@@ -14,7 +13,7 @@ from functools import partial
 
 from distributed import Client
 
-from kernel_pipeline.events import RunningBatch, TasksRunning
+from kernel_pipeline.events import MAX_RUNNING_S, RunningBatch, TasksRunning
 from kernel_pipeline.plan.estimates import RemainingTime
 from kernel_pipeline.run.background_calls import BackgroundCall
 from kernel_pipeline.run.schedule import TaskBatch
@@ -125,7 +124,7 @@ def checked_answers(answers: object) -> Answer:
     for answer in answers.values() if isinstance(answers, dict) else ():
         for name, value in answer.items() if isinstance(answer, dict) else ():
             match value:
-                case (int() | float() as seconds, str(text)) if isinstance(name, str) and 0 <= seconds < math.inf:
+                case (int() | float() as seconds, str(text)) if isinstance(name, str) and 0 <= seconds <= MAX_RUNNING_S:
                     # If two workers run the same batch, the earlier one has been given up.
                     if name not in found or seconds < found[name][0]:
                         found[name] = float(seconds), short_line(text)
