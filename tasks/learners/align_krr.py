@@ -119,8 +119,8 @@ def _solve(problem: _Problem, mu: Floats) -> tuple[Floats, Floats, float]:
     point = problem.at(mu)
     gradient, hessian, residual = problem.model(point)
     best = point.mu, point.alpha, residual
-    for steps in range(MAX_STEPS):
-        report_progress(f"{steps} steps, residual {residual:.1g}")
+    for number in range(1, MAX_STEPS + 1):
+        report_progress(f"step {number}, residual {residual:.1g}")
         if residual <= RESIDUAL:
             break
         linear = hessian @ point.mu - gradient

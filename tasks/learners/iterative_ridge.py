@@ -184,7 +184,7 @@ class _Systems:
         """Report the steps for a batch of outputs; each is one pass over the kernel or its factor."""
         count = self.target.shape[1]
         batch = f"outputs {outputs[0] + 1} to {outputs[-1] + 1} of {count}, " if len(outputs) < count else ""
-        report_progress(f"{batch}{steps} passes, {ridges - unsolved} of {ridges} ridges done")
+        report_progress(f"{batch}pass {steps}, {ridges - unsolved} of {ridges} ridges done")
 
     def refine(self, one: Integers) -> None:
         """Refine the solutions for one ridge with a factorisation of its own."""

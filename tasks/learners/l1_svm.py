@@ -76,8 +76,8 @@ def l1_svm_path(kernels: BaseKernels, target: Floats, values: Sequence[tuple[flo
 def _solve(kernels: BaseKernels, y: Floats, budget: float, working: Integers) -> tuple[OneStageSolution, Integers]:
     """Return the solution, and the working set for the next value."""
     goal = FIRST_GOAL if len(working) < kernels.count else LAST_GOAL
-    for rounds in range(1, MAX_ROUNDS + 1):
-        with progress_part(f"round {rounds}, {len(working)} kernels"):
+    for number in range(1, MAX_ROUNDS + 1):
+        with progress_part(f"round {number}, working set of {len(working)}"):
             point = solve_qcqp(kernels.only(working), y, budget, goal)
         weights = np.zeros(kernels.count)
         weights[working] = point.weights * (budget / point.weights.sum())

@@ -69,13 +69,13 @@ def l2_krr_path(kernels: BaseKernels, target: Floats, values: Sequence[tuple[flo
 
 def _solve(kernels: BaseKernels, y: Floats, budget: float, alpha: Floats) -> tuple[Floats, Floats, float]:
     best, final_steps = (alpha, np.zeros(kernels.count), np.inf), 0
-    for steps in range(MAX_STEPS):
+    for number in range(1, MAX_STEPS + 1):
         images = kernels.images(alpha)
         norm = float(np.linalg.norm(images.forms))
         weights = budget * images.forms / norm
         image = images.sum(weights)
         gap = _gap(images, y, budget, weights, alpha)
-        report_progress(f"{steps} steps, gap {gap:.1g}")
+        report_progress(f"step {number}, gap {gap:.1g}")
         is_better = gap <= GAP or gap < best[2]
         if is_better:
             best = alpha, weights, gap

@@ -106,8 +106,8 @@ def solve(problem: SvmProblem, state: SvmState, goal: float = GAP) -> tuple[SvmS
     C is so small that all values are almost equal.
     """
     best, best_gap, stalled = state, problem.gap(state), 0
-    for rounds in range(MAX_ROUNDS):
-        report_progress(f"{rounds} rounds, gap {best_gap:.1g}")
+    for number in range(1, MAX_ROUNDS + 1):
+        report_progress(f"round {number}, gap {best_gap:.1g}")
         working, violation = problem.choose(state)
         solved = best_gap <= goal and violation <= VIOLATION * state.spread + ROUNDING
         if solved or stalled == MAX_STALLED or np.isnan(best_gap):

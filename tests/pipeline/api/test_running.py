@@ -3,7 +3,8 @@
 import asyncio
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from kernel_pipeline.events import (
     TasksStarted,
     TasksStopped,
 )
+from kernel_pipeline.run import running_tasks
 from kernel_pipeline.stages.fits import FitTask
 from kernel_pipeline.stages.task import Output
 from kernel_pipeline.store.arrays import RunStore
@@ -100,6 +102,23 @@ def test_a_run_reports_what_is_running(client: Client, is_own: bool, monkeypatch
     last = [event.remaining for event in running if event.batches][-1]
     assert last is not None
     assert last > 0.0
+
+
+def test_all_parts_of_a_task_say_how_far_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    heard, listener = set[str](), running_tasks.progress_listener
+
+    def note_all(note: Callable[[str], None]) -> AbstractContextManager[None]:
+        return listener(lambda text: (heard.add(text), note(text))[1])
+
+    monkeypatch.setattr(running_tasks, "progress_listener", note_all)
+    run(settings={"methods": ["unif", "each-kernel"], "fit.refit": "train+validation"})
+    assert heard >= {
+        "kernel, tile 1 of 1",
+        "tridiagonalisation",
+        "kernel 2 of 2: tridiagonalisation",
+        "final fit: kernel, tile 1 of 1",
+        "final fit: tridiagonalisation",
+    }
 
 
 def test_a_run_prints_nothing_by_itself(capfd: pytest.CaptureFixture[str]) -> None:

@@ -89,13 +89,17 @@ def test_without_a_terminal_running_tasks_are_printed_now_and_then(root: Path, m
     assert text.getvalue().count(": 3 passes") == 1, "only the time has changed"
 
 
+@pytest.mark.parametrize(("interval", "times"), [(60.0, 2), (0.0, 4)])
 def test_without_a_terminal_the_state_is_printed_again_after_a_while(
-    root: Path, monkeypatch: pytest.MonkeyPatch
+    root: Path, monkeypatch: pytest.MonkeyPatch, interval: float, times: int
 ) -> None:
-    monkeypatch.setattr("kernel_pipeline.cli.watch_view.RUNNING_LINE_INTERVAL_S", 0.0)
+    monkeypatch.setattr("kernel_pipeline.cli.watch_view.RUNNING_LINE_INTERVAL_S", interval)
+    held = iter([True] * 3)  # the lock is looked at once per round, apart from what the state shows
+    monkeypatch.setattr(LocalStorage, "holder", lambda _: None)
+    monkeypatch.setattr("kernel_pipeline.cli.watch_view._while_running", lambda *_: held)
     target, text = console(is_terminal=False)
     watch_status(target, LocalStorage(root), interval=0.0)
-    assert text.getvalue().count("are left") > 1
+    assert text.getvalue().count("are left") == times, "once more at the end"
 
 
 def test_failures_are_shown(root: Path) -> None:

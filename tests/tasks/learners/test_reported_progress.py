@@ -99,28 +99,28 @@ def align_krr() -> list[Floats]:
 
 # What the solvers say, in this order; other texts may be between these.
 SOLVERS: dict[Callable[[], list[Floats]], list[str]] = {
-    tridiagonal: ["tridiagonalisation, for 16 ridges"],
+    tridiagonal: ["tridiagonalisation"],
     iterative: [
         r"preconditioner, \d+ of at most \d+ columns",
-        r"ridges 1 to \d+ of 16: (outputs 1 to 1 of 2, )?1 passes, \d+ of \d+ ridges done",
+        r"ridges 1 to \d+ of 16: (outputs 1 to 1 of 2, )?pass 1, \d+ of \d+ ridges done",
         r"ridges \d+ to 16 of 16: factorisation",
-        r"ridges \d+ to 16 of 16: (outputs 2 to 2 of 2, )?\d+ passes, (\d+) of \2 ridges done",
+        r"ridges \d+ to 16 of 16: (outputs 2 to 2 of 2, )?pass \d+, (\d+) of \2 ridges done",
     ],
     panels: [
         "kernel, panel 1 of 3",
         "kernel, panel 3 of 3",
         r"ridges \d+ to \d+ of 16: factorisation",
         r"ridges \d+ to \d+ of 16: factorisation, panel 3 of 3",
-        r"ridges \d+ to 16 of 16: (outputs 2 to 2 of 2, )?\d+ passes, (\d+) of \2 ridges done",
+        r"ridges \d+ to 16 of 16: (outputs 2 to 2 of 2, )?pass \d+, (\d+) of \2 ridges done",
     ],
-    working_sets: ["value 1 of 3", "value 1 of 3: 0 rounds, gap 1", r"value 3 of 3: [1-9]\d* rounds, gap \S+"],
-    working_sets_of_pairs: [r"pair 1 of 3: value 1 of 3: \d+ rounds.*", r"pair 3 of 3: value 3 of 3: \d+ rounds.*"],
+    working_sets: ["value 1 of 3", "value 1 of 3: round 1, gap 1", r"value 3 of 3: round [2-9]\d*, gap \S+"],
+    working_sets_of_pairs: ["pair 1 of 3: value 1 of 3: round 1, gap .*", "pair 3 of 3: value 3 of 3: round 2, gap .*"],
     libsvm: ["value 1 of 3, tolerance 0.001", "value 3 of 3, tolerance 0.001"],
     few_columns: ["value 1 of 3, pair 1 of 3", "value 3 of 3, pair 3 of 3"],
     single_columns: ["kernels 1 to 6 of 6"],
-    l1_svm: ["value 1 of 2: round 1, 6 kernels: 0 steps, gap .*", r"value 2 of 2: round \d+, 6 kernels: \d+ steps.*"],
-    l2_krr: ["value 1 of 2: 0 steps, gap .*", r"value 2 of 2: [1-9]\d* steps, gap .*"],
-    align_krr: ["value 1 of 2: 0 steps, residual .*", r"value 2 of 2: [1-9]\d* steps, residual .*"],
+    l1_svm: ["value 1 of 2: round 1, working set of 6: step 1, gap .*", "value 2 of 2: .*: step 5, gap .*"],
+    l2_krr: ["value 1 of 2: step 1, gap .*", "value 2 of 2: step 2, gap .*"],
+    align_krr: ["value 1 of 2: step 1, residual .*", "value 2 of 2: step 2, residual .*"],
 }
 
 
