@@ -22,10 +22,10 @@ from kernel_pipeline.events import (
     TasksStarted,
     TasksStopped,
 )
-from kernel_pipeline.run import running_tasks
 from kernel_pipeline.stages.fits import FitTask
 from kernel_pipeline.stages.task import Output
 from kernel_pipeline.store.arrays import RunStore
+from kernel_pipeline.tasks.progress import progress_listener
 
 TINY: dict[str, Any] = {
     "name": "tiny",
@@ -105,12 +105,16 @@ def test_a_run_reports_what_is_running(client: Client, is_own: bool, monkeypatch
 
 
 def test_all_parts_of_a_task_say_how_far_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
-    heard, listener = set[str](), running_tasks.progress_listener
+    heard = set[str]()
 
     def note_all(note: Callable[[str], None]) -> AbstractContextManager[None]:
-        return listener(lambda text: (heard.add(text), note(text))[1])
+        def note_one(text: str) -> None:
+            heard.add(text)
+            note(text)
 
-    monkeypatch.setattr(running_tasks, "progress_listener", note_all)
+        return progress_listener(note_one)
+
+    monkeypatch.setattr("kernel_pipeline.run.running_tasks.progress_listener", note_all)
     run(settings={"methods": ["unif", "each-kernel"], "fit.refit": "train+validation"})
     assert heard >= {
         "kernel, tile 1 of 1",
