@@ -84,6 +84,32 @@ class TaskFinished:
     """Estimated remaining time of the run in seconds; None if it is not known yet."""
 
 
+MAX_RUNNING_S = 1e9
+"""Longer times of running tasks are not believed."""
+
+
+@dataclass(frozen=True)
+class RunningBatch:
+    """Tasks that a worker is running together; usually a single one."""
+
+    tasks: tuple[str, ...]
+    """Names of the tasks."""
+    seconds: float
+    """Time since the first of them was started."""
+    progress: str = ""
+    """How far the computation is, such as "23 passes, 9 of 16 ridges done"; empty if it is not known."""
+
+
+@dataclass(frozen=True)
+class TasksRunning:
+    """The tasks that workers are running now; emitted about every ten seconds, also if no task is finished."""
+
+    batches: tuple[RunningBatch, ...]
+    """The batches that are running, those that have run longest first."""
+    remaining: float | None = None
+    """Estimated remaining time of the run in seconds; None if it is not known yet."""
+
+
 @dataclass(frozen=True)
 class TasksStopped:
     """No more tasks are executed: all are finished, or the run was stopped."""
@@ -101,7 +127,15 @@ class RunFinished:
 
 
 Event: TypeAlias = (
-    Notice | ReusableRun | RunStarted | TasksStarted | ClusterOpened | TaskFinished | TasksStopped | RunFinished
+    Notice
+    | ReusableRun
+    | RunStarted
+    | TasksStarted
+    | ClusterOpened
+    | TaskFinished
+    | TasksRunning
+    | TasksStopped
+    | RunFinished
 )
 Listener: TypeAlias = Callable[[Event], None]
 

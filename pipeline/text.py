@@ -9,6 +9,8 @@ CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 FORMULA = re.compile(r"[\t\r ]*[=+\-@]")
 DATE = re.compile(r"(\d{4}([-/.])\d{1,2}\2\d{1,2}|\d{1,2}([-/.])\d{1,2}\3(\d{4}|\d{2}))\.?([T ]\d{1,2}:\d{2}.*)?")
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+MAX_SHORT_LINE = 160
+"""Maximum length of `short_line`, in characters."""
 
 
 def printable(text: str) -> str:
@@ -18,6 +20,15 @@ def printable(text: str) -> str:
     '\\x1b[31mred'
     """
     return CONTROL.sub(lambda found: ascii(found[0])[1:-1], text)
+
+
+def short_line(text: str) -> str:
+    r"""Return the beginning of untrusted text as one printable line.
+
+    >>> short_line("3\n passes \x1b[31m")
+    '3 passes \\x1b[31m'
+    """
+    return printable(" ".join(text[:MAX_SHORT_LINE].split()))
 
 
 def spreadsheet_safe(text: str) -> str:

@@ -7,11 +7,14 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as RichProgress
 
-from kernel_pipeline.events import Event, TaskFinished, TasksStarted, TasksStopped
+from kernel_pipeline.cli.terminal import print_line
+from kernel_pipeline.events import Event, RunningBatch, TaskFinished, TasksRunning, TasksStarted, TasksStopped
 from kernel_pipeline.stages.task import STAGES
-from kernel_pipeline.text import format_seconds
+from kernel_pipeline.text import counted, format_seconds
 
 LINE_INTERVAL_S = 10.0
+RUNNING_LINE_INTERVAL_S = 60.0
+"""Time without a line after which one is printed although no task has finished."""
 
 
 class Progress:
@@ -32,6 +35,8 @@ class Progress:
                 self._start(event)
             case TaskFinished():
                 self._advance(event.stage, event.remaining)
+            case TasksRunning():
+                self._show_running(event)
             case TasksStopped() if self._bars:
                 self._bars.stop()
                 self._bars = None
@@ -69,10 +74,32 @@ class Progress:
             self._bars.advance(self._ids[stage])
             self._show_remaining(remaining)
         elif time.monotonic() - self._last_line >= LINE_INTERVAL_S:
-            self._last_line = time.monotonic()
-            counts = ", ".join(f"{stage} {self._counts[stage]}/{total}" for stage, total in self._totals.items())
-            about = f"; {text}" if (text := _format_remaining(remaining)) else ""
-            self._console.print(f"{self._last_line - self._begin:.0f} s: {counts}{about}")
+            self._print_counts(_format_remaining(remaining))
+
+    def _show_running(self, event: TasksRunning) -> None:
+        """Show the remaining time, and in a line what has been running longest if no line was printed for a while."""
+        self._show_remaining(event.remaining)
+        if not self._bars and time.monotonic() - self._last_line >= RUNNING_LINE_INTERVAL_S:
+            self._print_counts(*map(describe_batch, event.batches[:1]), _format_remaining(event.remaining))
+
+    def _print_counts(self, *more: str) -> None:
+        """Print a line with the numbers of finished tasks, and other texts unless they are empty."""
+        self._last_line = time.monotonic()
+        counts = ", ".join(f"{stage} {self._counts[stage]}/{total}" for stage, total in self._totals.items())
+        line = "; ".join([counts, *filter(None, more)])
+        print_line(self._console, f"{self._last_line - self._begin:.0f} s: {line}")
+
+
+def describe_batch(batch: RunningBatch) -> str:
+    """Describe tasks that are running together.
+
+    >>> describe_batch(RunningBatch(("fits/a/0", "fits/a/1"), 75.0, "23 passes"))
+    'fits/a/0 and 1 more task, for 75 s: 23 passes'
+    """
+    first, *others = batch.tasks
+    more = f" and {counted(len(others), 'more task')}," if others else ""
+    progress = f": {batch.progress}" if batch.progress else ""
+    return f"{first}{more} for {format_seconds(batch.seconds)}{progress}"
 
 
 def _format_remaining(remaining: float | None) -> str:

@@ -1,11 +1,14 @@
 """Show the state of a run, read from its directory without a cluster."""
 
 from collections import Counter
+from collections.abc import Sequence
 
 from rich.console import Console
 from rich.markup import escape
 
+from kernel_pipeline.cli.progress import describe_batch
 from kernel_pipeline.cli.summary_view import print_correlation, print_summary
+from kernel_pipeline.events import RunningBatch
 from kernel_pipeline.plan.estimates import RemainingTime, TaskTime, stage_seconds, task_times
 from kernel_pipeline.plan.failures import failures
 from kernel_pipeline.plan.plan import Plan
@@ -14,7 +17,7 @@ from kernel_pipeline.results.summary import summarise
 from kernel_pipeline.run.directory import is_run_directory
 from kernel_pipeline.run.environment import FORMAT
 from kernel_pipeline.run.manifest import Manifest, read_manifest
-from kernel_pipeline.run.progress_file import last_workers
+from kernel_pipeline.run.progress_file import last_workers, running_batches
 from kernel_pipeline.run.submission import submitted_job
 from kernel_pipeline.run.sweeps import MAX_NAMED
 from kernel_pipeline.run.verification import check, check_files
@@ -28,13 +31,21 @@ MIN_SHOWN_S = 10.0
 """Shorter times are not shown, since they are mostly overhead."""
 
 
-def print_status(console: Console, root: Storage) -> None:
-    """Print the finished tasks by stage, the remaining tasks with reasons, and the summary if there is one."""
+def print_status(console: Console, root: Storage, with_running: bool = True) -> None:
+    """Print the finished tasks by stage, the remaining tasks with reasons, and the summary if there is one.
+
+    Parameters
+    ----------
+    with_running
+        Whether to print the remaining time and the tasks that are running, which change all the time.
+    """
     # Before the ledger is read, since the run may end while its files are looked at.
     held = root.holder() if is_run_directory(root) else None
     manifest = read_manifest(root)
     plan = manifest.plan()
-    lines, left = _tasks(plan, manifest, held is not None) if plan else (["the data of the run are not stored yet"], 1)
+    lines, left = ["the data of the run are not stored yet"], 1
+    if plan:
+        lines, left = _tasks(plan, manifest, held is not None, with_running)
     if not manifest.is_current:
         lines.append(
             f"The run was written by an earlier version (format {manifest.format}); `pipeline resume {quoted(root)}` "
@@ -62,7 +73,7 @@ def print_status(console: Console, root: Storage) -> None:
         console.print(f"The tables are damaged: `{repair}` writes them again.", highlight=False, markup=False)
 
 
-def _tasks(plan: Plan, manifest: Manifest, is_running: bool) -> tuple[list[str], int]:
+def _tasks(plan: Plan, manifest: Manifest, is_running: bool, with_running: bool) -> tuple[list[str], int]:
     """Return lines on finished, pending and failed tasks, and the number of pending tasks and damaged files."""
     any_version = not manifest.is_current
     report = check(
@@ -92,12 +103,11 @@ def _tasks(plan: Plan, manifest: Manifest, is_running: bool) -> tuple[list[str],
         lines.append(
             f"{counted(left, 'is', 'are')} left: {', '.join(f'{n:,} {why}' for why, n in reasons.items() if n)}."
         )
-        workers = last_workers(manifest.root)
-        seconds = RemainingTime.of(plan, reports, missing).seconds(workers or 1)
-        if seconds is not None and seconds >= MIN_SHOWN_S:
-            lines.append(
-                f"The remaining time is about {format_seconds(seconds)} with {counted(workers or 1, 'worker')}."
-            )
+        if with_running:
+            pending = {task.name for task in plan.known_tasks(reports)} - reports.keys() - blocked.keys()
+            found = running_batches(manifest.root) if is_running else []
+            running = [batch for batch in found if pending.issuperset(batch.tasks)]
+            lines += _running(RemainingTime.of(plan, reports, pending), running, manifest.root)
     lines += [str(finding) for finding in report.findings[:MAX_NAMED]]
     if failed:
         them = "it" if len(failed) == 1 else "them"
@@ -106,6 +116,20 @@ def _tasks(plan: Plan, manifest: Manifest, is_running: bool) -> tuple[list[str],
         lines.append(f"{len(failed):,} failed{retry if is_useful else ' because of the data or the config'}:")
         lines += [f"  {name}: {why}" for name, why in list(failed.items())[:MAX_NAMED]]
     return lines, left + len(report.findings)
+
+
+def _running(remaining: RemainingTime, running: Sequence[RunningBatch], root: Storage) -> list[str]:
+    """Return lines on the remaining time and on the tasks that are running."""
+    workers = last_workers(root) or 1
+    remaining.set_running(running)
+    seconds, lines = remaining.seconds(workers), []
+    if seconds is not None and seconds >= MIN_SHOWN_S:
+        lines.append(f"The remaining time is about {format_seconds(seconds)} with {counted(workers, 'worker')}.")
+    if running:
+        count = sum(len(batch.tasks) for batch in running)
+        lines.append(f"{counted(count, 'task is', 'tasks are')} running:")
+        lines += [f"  {describe_batch(batch)}" for batch in running[:MAX_NAMED]]
+    return lines
 
 
 def _compared_times(plan: Plan, manifest: Manifest) -> str:

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
+from kernel_pipeline.cli.progress import RUNNING_LINE_INTERVAL_S
 from kernel_pipeline.cli.status import print_status
 from kernel_pipeline.cli.summary_view import print_summary
 from kernel_pipeline.cli.terminal import PlainConsole, print_line
@@ -75,15 +76,18 @@ def wait_for_run(console: Console, root: Storage) -> None:
 def watch_status(console: Console, root: Storage, interval: float = STATUS_INTERVAL_S) -> None:
     """Show the state, the rates and the results so far, until no process executes the run.
 
-    On a terminal, the screen is updated in place; elsewhere, the state is printed whenever it has changed.
+    On a terminal, the screen is updated in place; elsewhere, the state is printed whenever it has changed, and every
+    `RUNNING_LINE_INTERVAL_S` for the progress of the tasks that are running.
     """
     rates = TaskRates()
     if not console.is_terminal:
-        shown = ""
+        shown, printed = "", time.monotonic()
         for _ in _while_running(root, interval):
-            state = _rendered(console, lambda target: print_status(target, root))
-            if state != shown:
-                console.print(state, highlight=False, markup=False, soft_wrap=True)
+            state = _rendered(console, lambda target: print_status(target, root, with_running=False))
+            if state != shown or time.monotonic() - printed >= RUNNING_LINE_INTERVAL_S:
+                full = _rendered(console, lambda target: print_status(target, root))
+                console.print(full, highlight=False, markup=False, soft_wrap=True)
+                printed = time.monotonic()
             shown = state
     else:
         with Live(console=console, auto_refresh=False, transient=True, vertical_overflow="visible") as live:

@@ -7,6 +7,7 @@ from typing import NamedTuple, TypeVar
 
 import kernel_pipeline.plan.baseline_costs  # registers cost models of tasks, as does the next import
 import kernel_pipeline.plan.panel_costs  # noqa: F401
+from kernel_pipeline.events import RunningBatch
 from kernel_pipeline.plan.costs import TaskSizes, requested_work, task_work
 from kernel_pipeline.plan.dataset_plan import DatasetPlan
 from kernel_pipeline.plan.plan import Plan
@@ -18,6 +19,8 @@ from kernel_pipeline.store.reports import TaskReport
 
 Key = TypeVar("Key")
 NOTHING_FINISHED: Mapping[str, TaskReport] = MappingProxyType({})
+MIN_LEFT = 0.1
+"""Smallest estimated remaining time of a running task, as a fraction of the time for which it has been running."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +91,8 @@ class RemainingTime:
 
     The measured time of the finished tasks of a stage, relative to their estimates, scales the estimates of its pending
     tasks. A stage without finished tasks is scaled by the ratio over all other stages. Tasks that are divided among the
-    workers are scaled separately, since they are measured with all workers.
+    workers are scaled separately, since they are measured with all workers. The time for which a pending task has been
+    running is subtracted from its own estimate.
 
     Parameters
     ----------
@@ -113,6 +117,7 @@ class RemainingTime:
         self._pending = {name for name in pending if name in estimates}
         self._remaining = dict[_Group, float]()
         self._estimated, self._measured = dict[_Group, float](), dict[_Group, float]()
+        self._running: Mapping[str, float] = {}
         for name in sorted(self._pending):
             self._add_pending(estimates[name], 1.0)
 
@@ -142,6 +147,10 @@ class RemainingTime:
             _add(self._estimated, _group(time), time.seconds)
             _add(self._measured, _group(time), seconds)
 
+    def set_running(self, batches: Iterable[RunningBatch]) -> None:
+        """Set the tasks that are running; the time of a batch is divided evenly among its tasks."""
+        self._running = {name: batch.seconds / len(batch.tasks) for batch in batches for name in batch.tasks}
+
     def seconds(self, workers: int) -> float | None:
         """Return the estimated remaining time with a number of workers; None before the first task is finished."""
         if not self._pending:
@@ -149,10 +158,13 @@ class RemainingTime:
         if not self._estimated:
             return None
         parallel = max(1, min(workers, len(self._pending)))
-        return sum(
-            max(0.0, remaining) * self._ratio(group, workers) / (1 if group.spreads else parallel)
-            for group, remaining in self._remaining.items()
-        )
+        found = {group: max(0.0, left) * self._ratio(group, workers) for group, left in self._remaining.items()}
+        for name, running in self._running.items():
+            if name in self._pending:
+                group = _group(self._estimates[name])
+                estimated = self._estimates[name].seconds * self._ratio(group, workers)
+                found[group] += max(-running, MIN_LEFT * running - estimated)
+        return sum(max(0.0, left) / (1 if group.spreads else parallel) for group, left in found.items())
 
     def _ratio(self, group: "_Group", workers: int) -> float:
         """Return the ratio of measured to estimated times of a group of tasks."""

@@ -192,6 +192,7 @@ class Run:
 
     def _run_tasks(self, todo: set[str]) -> None:
         from kernel_pipeline.run.executor import Execution  # it imports distributed, which a finished run does not need
+        from kernel_pipeline.run.running_tasks import tasks_running
         from kernel_pipeline.run.worker_check import WorkerCheck
 
         notify, logs = self.emit.notice, self.root.logs().folder
@@ -214,6 +215,7 @@ class Run:
                     notify,
                     self.inputs_of,
                     plugins,
+                    lambda running: self.emit(tasks_running(running, self._remaining, self._workers)),
                 ).run()
             if interrupt.requested and (pending := len(self.pending())):
                 raise InterruptedRunError(

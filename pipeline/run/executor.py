@@ -16,10 +16,12 @@ from kernel_pipeline.cluster import Cluster
 from kernel_pipeline.cluster.errors import ClusterError
 from kernel_pipeline.cluster.versions import Plugins
 from kernel_pipeline.errors import FailedError
+from kernel_pipeline.events import RunningBatch
 from kernel_pipeline.plan.follow_ups import open_ended_results
 from kernel_pipeline.run.background_calls import call_in_background
 from kernel_pipeline.run.interrupt import Interrupt
 from kernel_pipeline.run.retries import GiveUp, Retries, StopRun, batch_name
+from kernel_pipeline.run.running_tasks import RunningTasks
 from kernel_pipeline.run.schedule import Schedule, TaskBatch
 from kernel_pipeline.run.sent_batches import ReportsFuture, SentBatches
 from kernel_pipeline.run.worker import stop_starting_tasks
@@ -59,6 +61,8 @@ class Execution:
         Shows a message to the user.
     inputs
         Returns the digests of the finished inputs of a task from the ledger. If it is None, inputs are not checked.
+    report_running
+        Receives the batches that workers are running, every few seconds.
     """
 
     def __init__(
@@ -73,10 +77,12 @@ class Execution:
         notify: Callable[[str], None],
         inputs: Callable[[Task], tuple[Total, ...]] | None = None,
         plugins: Plugins = (),
+        report_running: Callable[[tuple[RunningBatch, ...]], None] | None = None,
     ) -> None:
         self._client: Client = cluster.client
         self._pool = WorkerPool(cluster, check_workers, notify)
         self._sent = SentBatches(cluster.client, store, inputs, plugins)
+        self._running_tasks = RunningTasks(cluster.client, self._sent.id, report_running)
         self._schedule, self._record = schedule, record
         self._interrupt, self._fail_fast = interrupt, fail_fast
         self._retries = Retries(store.root)
@@ -111,6 +117,7 @@ class Execution:
                 break
             if ended := self._sent.wait():
                 self._process(ended)
+            self._running_tasks.update(self._sent.running.values())
         if self._error:
             raise self._error
 

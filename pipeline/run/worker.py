@@ -14,6 +14,7 @@ from kernel_pipeline.cluster.limits import suspected_limits
 from kernel_pipeline.cluster.versions import Plugins
 from kernel_pipeline.cluster.worker_memory import WorkerMemory, check_fingerprint, worker_memory
 from kernel_pipeline.run.peak_memory import measured_peak
+from kernel_pipeline.run.running_tasks import noted_as_running
 from kernel_pipeline.stages.task import Task
 from kernel_pipeline.store.arrays import DamagedError, RunStore
 from kernel_pipeline.store.inputs import Total, check_inputs, ledger_digest, with_reports
@@ -64,7 +65,7 @@ def run_batch(
     store = store.fresh_copy()  # a worker in the driver's process would otherwise share the store of the driver
     memory = worker_memory(versions, plugins, store.fence.check) if spread else nullcontext()
     try:
-        with memory as found:
+        with memory as found, noted_as_running(execution, tasks[0].name):
             finished = run_tasks(tasks, store, inputs, found)
         store.fence.check(now=True)  # the last check may have been some time ago
         return finished

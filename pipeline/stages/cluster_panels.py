@@ -12,6 +12,7 @@ from kernel_pipeline.store.arrays import DamagedError
 from kernel_pipeline.tasks.arrays import Floats
 from kernel_pipeline.tasks.learners import panel_steps
 from kernel_pipeline.tasks.learners.paneled_kernel import Step
+from kernel_pipeline.tasks.progress import report_progress
 
 if TYPE_CHECKING:
     from kernel_pipeline.cluster.worker_memory import Result, WorkerMemory
@@ -92,6 +93,7 @@ class ClusterPanels:
             for result in self._repeat(fetch):
                 if self._means is None:
                     result, self.digests[done] = result
+                    report_progress(f"kernel, panel {done + 1} of {len(self.spans)}")
                 done += 1
                 yield result
 

@@ -8,6 +8,7 @@ from kernel_pipeline.stages.cells import CellTask, weights_written
 from kernel_pipeline.store.inputs import Input
 from kernel_pipeline.tasks.folds import Split
 from kernel_pipeline.tasks.learners.paths import PathResult
+from kernel_pipeline.tasks.progress import progress_part
 
 Value = tuple[float, ...]
 """Parameters of one fit."""
@@ -36,7 +37,9 @@ class FinalFitTask(CellTask):
         """
         if not self.refit:
             return path
-        return path.with_final(fit(split.joined(), path.values[path.best]), len(split.test))
+        with progress_part("final fit"):
+            final = fit(split.joined(), path.values[path.best])
+        return path.with_final(final, len(split.test))
 
     def with_final_cell(self, found: CellResult, split: Split, fit: Callable[[Split, Value], CellResult]) -> CellResult:
         """Return the result of a cell, with those of a final fit added to its path as in `with_final_fit`."""

@@ -10,6 +10,7 @@ from kernel_pipeline.stages.tile_sources import Tile, TileSource, tile_slices, t
 from kernel_pipeline.tasks.arrays import Floats, Integers
 from kernel_pipeline.tasks.folds import Split
 from kernel_pipeline.tasks.learners.trial_kernel import TrialKernel, center_trial_kernel, empty_rows
+from kernel_pipeline.tasks.progress import report_progress
 
 # Maximum bytes of the kernel of the held-out samples that is assembled together with that of the training samples.
 # The rows of a larger one are read or computed when they are needed, in a second pass over the tiles. Stored tiles of
@@ -127,7 +128,9 @@ class _Grid:
         """Return the kernel of the training samples, and fill blocks of held-out samples from the same tiles."""
         square = np.empty((len(self.train), len(self.train)))
         held_out = {index: [block for block in blocks if block.index == index] for index in range(len(self.training))}
-        for tile in tiles_on_and_above_diagonal(self.samples, self.tile_size):
+        count = len(self.training) * (len(self.training) + 1) // 2
+        for number, tile in enumerate(tiles_on_and_above_diagonal(self.samples, self.tile_size), 1):
+            report_progress(f"kernel, tile {number} of {count}")
             (rows, row_slice), (columns, column_slice) = (self.training[index] for index in tile)
             others = [block for index in dict.fromkeys(tile) for block in held_out[index]]
             if not (len(rows) and len(columns)) and not (others and (len(rows) or len(columns))):

@@ -26,6 +26,7 @@ from kernel_pipeline.tasks.learners.fit_options import FitOptions
 from kernel_pipeline.tasks.learners.paths import PathResult, fit_path
 from kernel_pipeline.tasks.learners.trial_kernel import TrialKernel
 from kernel_pipeline.tasks.metrics import chosen_metric
+from kernel_pipeline.tasks.progress import progress_part
 
 # Target size of a task that fits single kernels: about one second.
 OPERATIONS_PER_TASK = 10**10
@@ -148,7 +149,10 @@ class EachKernelTask(SingleKernelsTask, GramTask):
         split = self.split(store)
         traces = store.read(STATISTICS, f"{self.dataset}/{self.problem}/trace", self.trial)
         kernels = _trial_kernels(self.base_tiles(store), split, self.tile_size, self.kernels)
-        fits = [self._fit(kernel, float(traces[k]), split) for k, kernel in zip(self.kernels, kernels, strict=True)]
+        fits = []
+        for number, (k, kernel) in enumerate(zip(self.kernels, kernels, strict=True), 1):
+            with progress_part(f"kernel {number} of {self.count}"):
+                fits.append(self._fit(kernel, float(traces[k]), split))
         return self.write_fits(store, fits)
 
     def _fit(self, kernel: TrialKernel, trace: float, split: Split) -> SingleFit:

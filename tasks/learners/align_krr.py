@@ -16,6 +16,7 @@ from kernel_pipeline.tasks.arrays import Floats
 from kernel_pipeline.tasks.kernels.base_kernels import BaseKernels, Solver, dense_solver
 from kernel_pipeline.tasks.learners.learned import OneStageSolution, label_forms
 from kernel_pipeline.tasks.learners.one_stage import OneStageMethod
+from kernel_pipeline.tasks.progress import progress_part, report_progress
 from kernel_pipeline.tasks.weights.column_generation import block_pivoting
 from kernel_pipeline.tasks.weights.method import Grid, register
 from kernel_pipeline.tasks.weights.qp import nonnegative_qp
@@ -67,9 +68,10 @@ def align_krr_path(kernels: BaseKernels, target: Floats, values: Sequence[tuple[
     M = kernels.products()
     mu = np.zeros(kernels.count)
     learned = []
-    for gamma, gamma1, gamma2 in values:
+    for number, (gamma, gamma1, gamma2) in enumerate(values, 1):
         problem = _Problem(kernels, y, gamma * a, gamma2 * M + gamma1 * np.eye(len(a)))
-        mu, alpha, residual = _solve(problem, mu)
+        with progress_part(f"value {number} of {len(values)}"):
+            mu, alpha, residual = _solve(problem, mu)
         learned.append(OneStageSolution(mu, norm * alpha, mean, residual))
     return learned
 
@@ -117,7 +119,8 @@ def _solve(problem: _Problem, mu: Floats) -> tuple[Floats, Floats, float]:
     point = problem.at(mu)
     gradient, hessian, residual = problem.model(point)
     best = point.mu, point.alpha, residual
-    for _ in range(MAX_STEPS):
+    for number in range(1, MAX_STEPS + 1):
+        report_progress(f"step {number}, residual {residual:.1g}")
         if residual <= RESIDUAL:
             break
         linear = hessian @ point.mu - gradient

@@ -13,6 +13,7 @@ from kernel_pipeline.tasks.learners.fit_options import FitOptions
 from kernel_pipeline.tasks.learners.one_against_one import class_pairs, sample_weights, vote
 from kernel_pipeline.tasks.learners.paths import PathPredictions, PathResult, measure_path
 from kernel_pipeline.tasks.learners.svm_certificate import MAX_GAP
+from kernel_pipeline.tasks.progress import report_progress
 
 
 def fit_factored_path(
@@ -92,6 +93,7 @@ def fit_column_machines(
         scaled = columns * root
         for pair_index, pair in enumerate(pairs):
             part = scaled if len(pairs) == 1 else scaled[pair.samples]
+            report_progress(f"value {value_index + 1} of {len(values)}, pair {pair_index + 1} of {len(pairs)}")
             machine = fit_column_machine(part, pair.labels, weights[pair.samples])
             coefficients[:, pair_index, value_index] = root * machine.coefficients
             intercepts[pair_index, value_index], gaps[pair_index, value_index] = machine.intercept, machine.gap

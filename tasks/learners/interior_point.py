@@ -13,6 +13,7 @@ import numpy as np
 
 from kernel_pipeline.tasks.arrays import Floats
 from kernel_pipeline.tasks.kernels.base_kernels import BaseKernels, Images
+from kernel_pipeline.tasks.progress import report_progress
 
 MAX_STEPS = 60
 # Maximum step length, as a fraction of the distance to the boundary.
@@ -96,8 +97,9 @@ def solve_qcqp(kernels: BaseKernels, y: Floats, budget: float, goal: float) -> P
     program = _Program(kernels, y, budget)
     current = program.at(Point(alpha, t, t - forms, np.full(p, budget / p), np.ones(n), np.ones(n), 0.0))
     best, best_gap = current.point, np.inf
-    for _ in range(MAX_STEPS):
+    for number in range(1, MAX_STEPS + 1):
         gap = program.relative_gap(current)
+        report_progress(f"step {number}, gap {gap:.1g}")
         if gap < best_gap:
             best, best_gap = current.point, gap
         if gap <= goal or not gap < MAX_GAP_INCREASE * best_gap:

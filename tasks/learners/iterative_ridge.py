@@ -21,6 +21,7 @@ from kernel_pipeline.tasks.learners.ridge_cost import (
     lanczos_steps,
     max_rank,
 )
+from kernel_pipeline.tasks.progress import progress_part, report_progress
 
 # Relative residual up to which a solution is accepted, and at which conjugate gradients stop.
 MAX_RESIDUAL, RESIDUAL = 1e-6, 1e-7
@@ -57,7 +58,8 @@ def solve_ridge_path(operator: KernelOperator, target: Floats, ridges: Floats) -
     for first, last in groups.factorised:
         if np.isnan(solutions[0, :, :first]).any():  # a larger ridge is already too small
             break
-        solutions[:, :, first:last] = solve_ridge_group(operator, target, ridges[first:last])
+        with progress_part(f"ridges {first + 1} to {last} of {len(ridges)}"):
+            solutions[:, :, first:last] = solve_ridge_group(operator, target, ridges[first:last])
     return solutions, refine_solutions(operator, target, ridges, solutions)
 
 
@@ -82,7 +84,9 @@ def solve_large_ridges(operator: KernelOperator, target: Floats, ridges: Floats)
     groups = divide_ridges(operator.size, ridges, target.shape[1], approximation.tail)
     large = ridges[: groups.iterated]
     systems = _Systems(operator, target, large, np.zeros((*target.shape, len(large))))
-    systems.solve_large(np.arange(len(large)), approximation)
+    if len(large):
+        with progress_part(f"ridges 1 to {len(large)} of {len(ridges)}"):
+            systems.solve_large(np.arange(len(large)), approximation)
     return systems.solutions, groups
 
 
@@ -99,7 +103,8 @@ def refine_solutions(operator: KernelOperator, target: Floats, ridges: Floats, s
     images = systems.images(np.arange(len(ridges)))
     for number in np.flatnonzero(relative_residuals(target, ridges, solutions, images) > MAX_RESIDUAL):
         one = np.array([number])
-        systems.refine(one)
+        with progress_part(f"refinement of ridge {number + 1} of {len(ridges)}"):
+            systems.refine(one)
         images[:, :, one] = systems.images(one)
         if relative_residuals(target, ridges[one], solutions[:, :, one], images[:, :, one])[0] > MAX_RESIDUAL:
             break  # the residual is due to rounding, which is larger for the smaller ridges that follow
@@ -139,8 +144,6 @@ class _Systems:
 
     def solve_large(self, indices: Integers, approximation: LowRankApproximation) -> None:
         """Solve for the ridges with the given indices, with a preconditioner of low rank."""
-        if not len(indices):
-            return
         n, ridges = self.operator.size, self.ridges[indices]
         max_steps = _max_steps(max(cg_steps(ridges, approximation.tail)))
         for outputs in _batches(self.target.shape[1], n // (BLOCK_RATIO * len(ridges))):
@@ -150,6 +153,7 @@ class _Systems:
             state = block_cg.start(right, each, limits, approximation.precondition)
             while len(state.active) and state.steps < max_steps:
                 block_cg.step(state, self.operator.multiply, approximation.precondition)
+                self._report_steps(state.steps, len(np.unique(state.active % len(ridges))), len(ridges), outputs)
             state.solutions[:, state.indefinite] = np.nan
             self.solutions[:, outputs[:, None], indices] = state.solutions.reshape(n, len(outputs), len(ridges))
 
@@ -159,6 +163,7 @@ class _Systems:
         while solve is None and len(indices):
             ridges = np.maximum(self.ridges[indices], MIN_RIDGE)
             factorised_ridge = float(np.sqrt(ridges[0] * ridges[-1]))
+            report_progress("factorisation")
             solve = self.operator.factorise(factorised_ridge)
             if solve is None:
                 self.solutions[:, :, indices[ridges <= factorised_ridge]] = np.nan
@@ -171,7 +176,15 @@ class _Systems:
             state = shift_invert.start(right, factorised_ridge, self.ridges[indices], SMALL_RIDGE_RESIDUAL, max_steps)
             while not state.is_done:
                 shift_invert.step(state, solve)
+                unsolved = ~(state.converged | state.indefinite).all(axis=0)
+                self._report_steps(state.steps, int(unsolved.sum()), len(indices), outputs)
             self.solutions[:, outputs[:, None], indices] = state.solutions()
+
+    def _report_steps(self, steps: int, unsolved: int, ridges: int, outputs: Integers) -> None:
+        """Report the steps for a batch of outputs; each is one pass over the kernel or its factor."""
+        count = self.target.shape[1]
+        batch = f"outputs {outputs[0] + 1} to {outputs[-1] + 1} of {count}, " if len(outputs) < count else ""
+        report_progress(f"{batch}pass {steps}, {ridges - unsolved} of {ridges} ridges done")
 
     def refine(self, one: Integers) -> None:
         """Refine the solutions for one ridge with a factorisation of its own."""

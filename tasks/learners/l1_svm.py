@@ -20,6 +20,7 @@ from kernel_pipeline.tasks.kernels.base_kernels import BaseKernels, Images
 from kernel_pipeline.tasks.learners.interior_point import Point, primal_value, solve_qcqp
 from kernel_pipeline.tasks.learners.learned import OneStageSolution, label_forms, relative_gap
 from kernel_pipeline.tasks.learners.one_stage import OneStageMethod
+from kernel_pipeline.tasks.progress import progress_part
 from kernel_pipeline.tasks.weights.method import Grid, register
 
 # Duality gap up to which a solution is accepted, and at which the iteration stops.
@@ -65,8 +66,9 @@ def l1_svm_path(kernels: BaseKernels, target: Floats, values: Sequence[tuple[flo
     few = kernels.only(distinct.chosen)
     working = _largest(label_forms(few, target * balanced), FIRST_SET)
     learned = []
-    for (budget,) in values:
-        found, working = _solve(few, target, budget, working)
+    for number, (budget,) in enumerate(values, 1):
+        with progress_part(f"value {number} of {len(values)}"):
+            found, working = _solve(few, target, budget, working)
         learned.append(replace(found, weights=distinct.shared(found.weights)))
     return learned
 
@@ -74,8 +76,9 @@ def l1_svm_path(kernels: BaseKernels, target: Floats, values: Sequence[tuple[flo
 def _solve(kernels: BaseKernels, y: Floats, budget: float, working: Integers) -> tuple[OneStageSolution, Integers]:
     """Return the solution, and the working set for the next value."""
     goal = FIRST_GOAL if len(working) < kernels.count else LAST_GOAL
-    for _ in range(MAX_ROUNDS):
-        point = solve_qcqp(kernels.only(working), y, budget, goal)
+    for number in range(1, MAX_ROUNDS + 1):
+        with progress_part(f"round {number}, working set of {len(working)}"):
+            point = solve_qcqp(kernels.only(working), y, budget, goal)
         weights = np.zeros(kernels.count)
         weights[working] = point.weights * (budget / point.weights.sum())
         images = kernels.images(y * point.alpha)

@@ -18,6 +18,7 @@ from kernel_pipeline.tasks.arrays import Floats
 from kernel_pipeline.tasks.kernels.base_kernels import BaseKernels, Images
 from kernel_pipeline.tasks.learners.learned import OneStageSolution, label_forms, relative_gap
 from kernel_pipeline.tasks.learners.one_stage import OneStageMethod
+from kernel_pipeline.tasks.progress import progress_part, report_progress
 from kernel_pipeline.tasks.weights.method import Grid, register
 
 # Duality gap up to which a solution is accepted, and at which the final steps begin.
@@ -59,20 +60,22 @@ def l2_krr_path(kernels: BaseKernels, target: Floats, values: Sequence[tuple[flo
     label_forms(kernels, y)  # raises if the labels are orthogonal to all kernels
     alpha = y.copy()
     learned = []
-    for (budget,) in values:
-        alpha, weights, gap = _solve(kernels, y, budget, alpha)
+    for number, (budget,) in enumerate(values, 1):
+        with progress_part(f"value {number} of {len(values)}"):
+            alpha, weights, gap = _solve(kernels, y, budget, alpha)
         learned.append(OneStageSolution(weights, alpha, mean, gap))
     return learned
 
 
 def _solve(kernels: BaseKernels, y: Floats, budget: float, alpha: Floats) -> tuple[Floats, Floats, float]:
     best, final_steps = (alpha, np.zeros(kernels.count), np.inf), 0
-    for _ in range(MAX_STEPS):
+    for number in range(1, MAX_STEPS + 1):
         images = kernels.images(alpha)
         norm = float(np.linalg.norm(images.forms))
         weights = budget * images.forms / norm
         image = images.sum(weights)
         gap = _gap(images, y, budget, weights, alpha)
+        report_progress(f"step {number}, gap {gap:.1g}")
         is_better = gap <= GAP or gap < best[2]
         if is_better:
             best = alpha, weights, gap

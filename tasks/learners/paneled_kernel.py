@@ -13,6 +13,7 @@ import numpy as np
 from kernel_pipeline.tasks.arrays import Floats, Integers
 from kernel_pipeline.tasks.learners import panel_steps
 from kernel_pipeline.tasks.learners.kernel_operator import Solve
+from kernel_pipeline.tasks.progress import report_progress
 
 KERNEL, FACTOR = "kernel", "factor"
 
@@ -160,6 +161,7 @@ class StoredPanels:
 
     def factorise(self, ridge: float) -> None:
         for number, rows in enumerate(self.spans):
+            report_progress(f"factorisation, panel {number + 1} of {len(self.spans)}")
             rest = panel_steps.add_ridge(self._kernel(number), ridge)
             for earlier, above in enumerate(self.spans[:number]):
                 rest = panel_steps.subtract_product(rest, self._store.get(FACTOR, earlier), rows.start - above.start)
@@ -177,6 +179,7 @@ class StoredPanels:
         """Return a panel of the kernel, which is computed when it is used for the first time."""
         if number < self._computed:
             return self._store.get(KERNEL, number)
+        report_progress(f"kernel, panel {number + 1} of {len(self.spans)}")
         values = self._compute(number)
         self._store.put(KERNEL, number, values)
         self._computed += 1

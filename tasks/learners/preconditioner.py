@@ -20,6 +20,7 @@ from scipy.linalg import solve_triangular
 
 from kernel_pipeline.tasks.arrays import Floats, Integers
 from kernel_pipeline.tasks.learners.kernel_operator import KernelOperator
+from kernel_pipeline.tasks.progress import report_progress
 
 SEED = 0
 # Number of candidates that are drawn at a time.
@@ -97,6 +98,7 @@ def rpcholesky(operator: KernelOperator, rank: int, tolerance: float) -> Floats:
         remaining = np.maximum(remaining - np.einsum("ij,ij->i", factor[:, new], factor[:, new]), 0.0)
         remaining[pivots] = 0.0
         count = new.stop
+        report_progress(f"preconditioner, {count} of at most {rank} columns")
     return factor[:, :count]
 
 

@@ -19,6 +19,7 @@ from kernel_pipeline.tasks.learners.paths import PathPredictions, PathResult, me
 from kernel_pipeline.tasks.learners.single_column_svm import GroupedColumn, fit_single_columns
 from kernel_pipeline.tasks.learners.svm_certificate import MAX_GAP
 from kernel_pipeline.tasks.metrics import chosen_metric
+from kernel_pipeline.tasks.progress import report_progress
 
 # Maximum size of the predictions of the kernels that are fitted together.
 PREDICTION_BYTES = 32 << 20
@@ -90,6 +91,7 @@ def single_column_errors(
     error, target = chosen_metric(problem, metric).error, split.target[split.train]
     found = np.full((2, kernels.count), np.nan)
     for chosen in _parts(kernels.count, len(split.held_out) * target.shape[1] * len(values)):
+        report_progress(f"kernels {chosen[0] + 1} to {chosen[-1] + 1} of {kernels.count}")
         part = kernels.only(chosen)
         predictions = _fit(problem, part, target, values, class_weight).predict(_held_out(part))
         parts = np.split(predictions, [len(split.validation)])

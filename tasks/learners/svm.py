@@ -16,6 +16,7 @@ from kernel_pipeline.tasks.learners.fitted_path import FittedPath
 from kernel_pipeline.tasks.learners.one_against_one import Pair, class_pairs, sample_weights
 from kernel_pipeline.tasks.learners.svm_certificate import MAX_GAP, relative_duality_gap, require_certified
 from kernel_pipeline.tasks.learners.svm_machines import SvmMachines
+from kernel_pipeline.tasks.progress import report_progress
 
 if TYPE_CHECKING:  # importing it takes two seconds
     from sklearn.svm import SVC
@@ -77,6 +78,7 @@ def fit_pair_machines(
     for tolerance in TOLERANCES:
         for batch in _batches(np.flatnonzero(~(gaps <= MAX_GAP)), len(kernel) // pairs.count):
             for number in batch:
+                report_progress(f"value {number + 1} of {len(costs)}, tolerance {tolerance:g}")
                 machine = _fit(kernel, target, values[number], class_weight, tolerance)
                 coefficients[:, :, number] = _pair_coefficients(machine, len(kernel))
                 intercepts[:, number] = machine.intercept_

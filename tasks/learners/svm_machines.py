@@ -1,6 +1,7 @@
 """Fit support vector machines of two or several classes along a path of `C`, from rows of the kernel."""
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +12,7 @@ from kernel_pipeline.tasks.learners.one_against_one import class_pairs, sample_w
 from kernel_pipeline.tasks.learners.svm_certificate import MAX_GAP
 from kernel_pipeline.tasks.learners.svm_solver import GAP, ROWS_AT_A_TIME, SvmProblem, fit_machines
 from kernel_pipeline.tasks.learners.working_sets import MAX_WORKING_SET
+from kernel_pipeline.tasks.progress import progress_part
 
 # Memory per pair of samples of a working set: the kernel and its centered copy. libsvm's cache has a limit of its own.
 BYTES_PER_PAIR = 16
@@ -115,7 +117,8 @@ def fit_svm(
             cached = CachedRows(rows, cache_bytes)
             largest = min(cached.capacity, largest_working_set(cache_bytes))
             problem = SvmProblem(cached, pair.labels, weights[pair.samples], max(2, largest), rows_at_a_time)
-        machines = fit_machines(problem, costs, goal)
+        with progress_part(f"pair {number + 1} of {len(pairs)}") if len(pairs) > 1 else nullcontext():
+            machines = fit_machines(problem, costs, goal)
         coefficients[pair.samples, number] = np.column_stack([machine.coefficients for machine in machines])
         intercepts[number] = [machine.intercept for machine in machines]
         gaps[number] = [machine.gap for machine in machines]

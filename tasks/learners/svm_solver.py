@@ -16,6 +16,7 @@ from kernel_pipeline.tasks.learners.working_sets import (
     next_alpha,
     solve_working_set,
 )
+from kernel_pipeline.tasks.progress import progress_part, report_progress
 
 # Relative duality gap at which the solver stops. Fits with a gap of up to `MAX_GAP` are valid.
 GAP = 1e-4
@@ -91,8 +92,9 @@ def fit_machines(problem: SvmProblem, costs: Sequence[float], goal: float = GAP)
     """Fit machines for all values of C; each starts from the solution for the previous one."""
     state = SvmState.start(len(problem.labels), costs[0])
     found = []
-    for cost in costs:
-        state, gap = solve(problem, state.at(cost, problem.labels), goal)
+    for number, cost in enumerate(costs, 1):
+        with progress_part(f"value {number} of {len(costs)}"):
+            state, gap = solve(problem, state.at(cost, problem.labels), goal)
         found.append(problem.machine(state, gap))
     return found
 
@@ -104,7 +106,8 @@ def solve(problem: SvmProblem, state: SvmState, goal: float = GAP) -> tuple[SvmS
     C is so small that all values are almost equal.
     """
     best, best_gap, stalled = state, problem.gap(state), 0
-    for _ in range(MAX_ROUNDS):
+    for number in range(1, MAX_ROUNDS + 1):
+        report_progress(f"round {number}, gap {best_gap:.1g}")
         working, violation = problem.choose(state)
         solved = best_gap <= goal and violation <= VIOLATION * state.spread + ROUNDING
         if solved or stalled == MAX_STALLED or np.isnan(best_gap):

@@ -10,6 +10,7 @@ from scipy.linalg import lapack
 
 from kernel_pipeline.tasks.arrays import Floats
 from kernel_pipeline.tasks.learners.kernel_operator import InMemoryKernel
+from kernel_pipeline.tasks.progress import report_progress
 
 
 def tridiagonal_path(kernel: InMemoryKernel, target: Floats, ridges: Floats) -> Floats:
@@ -22,6 +23,7 @@ def tridiagonal_path(kernel: InMemoryKernel, target: Floats, ridges: Floats) -> 
     if n == 1:  # LAPACK needs at least two samples, so one that is independent of the first is added
         padded = np.vstack([target, np.zeros((1, outputs))])
         return _solve_tridiagonal(np.append(kernel.diagonal(), 1.0), np.zeros(1), padded, ridges)[:1]
+    report_progress("tridiagonalisation")
     kernel.mirror()
     with kernel.other_diagonal(kernel.diagonal()):  # the diagonal is overwritten
         work = int(lapack.dsytrd_lwork(n, lower=1)[0])

@@ -7,7 +7,17 @@ import pytest
 from rich.console import Console
 
 from kernel_pipeline.cli.run_view import RunView
-from kernel_pipeline.events import ClusterOpened, Emitter, Event, Notice, ReusableRun, RunStarted, TaskFinished
+from kernel_pipeline.events import (
+    ClusterOpened,
+    Emitter,
+    Event,
+    Notice,
+    ReusableRun,
+    RunningBatch,
+    RunStarted,
+    TaskFinished,
+    TasksRunning,
+)
 from kernel_pipeline.run.event_log import log_event
 
 
@@ -43,5 +53,6 @@ def test_texts_are_shown_unchanged() -> None:
 
 def test_the_log_has_a_line_per_task(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO, logger="kernel_pipeline"):
+        log_event(TasksRunning((RunningBatch(("fits/wave/0",), 1.0, "3 passes"),), 60.0))
         log_event(TaskFinished("fits/wave/0", "fits", 1.25, "failed: why"))
     assert caplog.messages == ["done fits/wave/0 in 1.250 s failed: why"]

@@ -1,8 +1,10 @@
 """Run sweeps from Python: from any kind of config, on any kind of cluster, and with listeners."""
 
 import asyncio
+import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +12,20 @@ import pytest
 from distributed import Client, LocalCluster
 
 import kernel_pipeline as kp
-from kernel_pipeline.events import Event, Notice, RunFinished, RunStarted, TaskFinished, TasksStarted, TasksStopped
+from kernel_pipeline.events import (
+    Event,
+    Notice,
+    RunFinished,
+    RunStarted,
+    TaskFinished,
+    TasksRunning,
+    TasksStarted,
+    TasksStopped,
+)
+from kernel_pipeline.stages.fits import FitTask
+from kernel_pipeline.stages.task import Output
+from kernel_pipeline.store.arrays import RunStore
+from kernel_pipeline.tasks.progress import progress_listener
 
 TINY: dict[str, Any] = {
     "name": "tiny",
@@ -64,6 +79,50 @@ def test_a_run_emits_events_in_order() -> None:
     started = next(event for event in events if isinstance(event, RunStarted))
     assert (started.name, started.pending, started.total) == ("tiny", tasks, tasks)
     assert found.directory.startswith(str(Path.cwd() / "runs/tiny-"))
+
+
+@pytest.mark.parametrize("is_own", [True, False])
+def test_a_run_reports_what_is_running(client: Client, is_own: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kernel_pipeline.run.running_tasks.ASK_INTERVAL_S", 0.0)
+    fit, names = FitTask.run, {task.name for task in kp.plan(TINY).tasks}
+
+    def slow_fit(task: FitTask, store: RunStore) -> Output:
+        time.sleep(0.7)
+        return fit(task, store)
+
+    monkeypatch.setattr(FitTask, "run", slow_fit)
+    events: list[Event] = []
+    run(listeners=[events.append], **({} if is_own else {"cluster": client, "workers": None}))
+    kinds = [type(event) for event in events]
+    assert kinds.index(TasksStarted) < kinds.index(TasksRunning) < kinds.index(TasksStopped)
+    running = [event for event in events if isinstance(event, TasksRunning)]
+    found = {name for event in running for batch in event.batches for name in batch.tasks}
+    assert found <= names
+    assert any(name.startswith("fits/") for name in found)
+    last = [event.remaining for event in running if event.batches][-1]
+    assert last is not None
+    assert last > 0.0
+
+
+def test_all_parts_of_a_task_say_how_far_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    heard = set[str]()
+
+    def note_all(note: Callable[[str], None]) -> AbstractContextManager[None]:
+        def note_one(text: str) -> None:
+            heard.add(text)
+            note(text)
+
+        return progress_listener(note_one)
+
+    monkeypatch.setattr("kernel_pipeline.run.running_tasks.progress_listener", note_all)
+    run(settings={"methods": ["unif", "each-kernel"], "fit.refit": "train+validation"})
+    assert heard >= {
+        "kernel, tile 1 of 1",
+        "tridiagonalisation",
+        "kernel 2 of 2: tridiagonalisation",
+        "final fit: kernel, tile 1 of 1",
+        "final fit: tridiagonalisation",
+    }
 
 
 def test_a_run_prints_nothing_by_itself(capfd: pytest.CaptureFixture[str]) -> None:

@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console
 
 from kernel_pipeline.cli.progress import Progress
-from kernel_pipeline.events import TaskFinished, TasksStarted, TasksStopped
+from kernel_pipeline.events import RunningBatch, TaskFinished, TasksRunning, TasksStarted, TasksStopped
 from tests.helpers.sweeps import plan_in, small_config
 
 
@@ -77,3 +77,43 @@ def test_an_unknown_remaining_time_is_not_shown() -> None:
         assert isinstance(stream, io.StringIO)
         assert "1/1" in stream.getvalue()
         assert "left" not in stream.getvalue()
+
+
+LONG = RunningBatch(("fits/wave/[0]",), 590.0, "23 passes, [9] of 16 ridges done")
+SHORT = RunningBatch(("fits/wave/1", "fits/wave/2"), 12.0)
+
+
+def test_without_a_terminal_a_long_fit_is_shown_every_minute(monkeypatch: pytest.MonkeyPatch) -> None:
+    console, clock = Console(file=io.StringIO(), width=40), [0.0]
+    monkeypatch.setattr("kernel_pipeline.cli.progress.time.monotonic", lambda: clock[0])
+    progress = Progress(console)
+    progress(TasksStarted({"tiles": 1, "fits": 15}, {"tiles": 1, "fits": 2}))
+    for second in range(10, 135, 10):
+        clock[0] = float(second)
+        if second == 20:
+            progress(TaskFinished("fits/wave/3", "fits", 1.0, remaining=None))
+        batches = (LONG, SHORT) if second < 100 else (SHORT,) if second < 200 else ()
+        progress(TasksRunning(batches, 1860.0))
+    assert isinstance(console.file, io.StringIO)
+    assert console.file.getvalue().splitlines() == [
+        "20 s: tiles 1/1, fits 3/15",
+        "80 s: tiles 1/1, fits 3/15; fits/wave/[0] for 9.8 min: 23 passes, [9] of 16 ridges done; about 31 min left",
+    ]
+    clock[0] = 140.0
+    progress(TasksRunning((SHORT,), 1860.0))
+    clock[0] = 200.0
+    progress(TasksRunning((), None))
+    assert console.file.getvalue().splitlines()[2:] == [
+        "140 s: tiles 1/1, fits 3/15; fits/wave/1 and 1 more task, for 12 s; about 31 min left",
+        "200 s: tiles 1/1, fits 3/15",
+    ]
+
+
+def test_a_terminal_shows_the_remaining_time_during_a_long_fit() -> None:
+    console = Console(file=io.StringIO(), force_terminal=True, width=100)
+    progress = Progress(console)
+    progress(TasksStarted({"fits": 15}, {}, remaining=4140.0))
+    progress(TasksRunning((LONG,), 1860.0))
+    progress(TasksStopped())
+    assert isinstance(console.file, io.StringIO)
+    assert "about 31 min left" in console.file.getvalue()

@@ -3,6 +3,7 @@
 import io
 import json
 import math
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -126,6 +127,66 @@ def test_the_remaining_time_follows_from_the_finished_tasks(
     assert lines(root)[2] == f"The remaining time is about {format_seconds(seconds)} with 1 worker."
     (root / "progress.json").write_text('{"workers": 2}')
     assert lines(root)[2] == f"The remaining time is about {format_seconds(seconds / 2)} with 2 workers."
+
+
+def progress_file(root: Path, *batches: tuple[list[str], float, str], workers: int = 1) -> None:
+    running = [{"tasks": tasks, "seconds": seconds, "progress": text} for tasks, seconds, text in batches]
+    content = {"workers": workers, "running": running, "written": time.time()}
+    (root / "progress.json").write_text(json.dumps(content))
+
+
+def executed(root: Path, *missing: str) -> None:
+    """Make tasks pending, and let another process hold the lock."""
+    forget(root, *missing, "tables")
+    (root / "lock").write_text(json.dumps({"host": "another", "pid": 7, "since": "noon"}))
+
+
+def test_running_tasks_are_shown_with_their_progress(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kernel_pipeline.run.progress_file.time.time", lambda: 5000.0)
+    first, second, third = (f"fits/wave/regression/unif/{trial}" for trial in range(3))
+    executed(root, first, second)
+    progress_file(root, ([first], 600.0, "23 passes, [9] of 16 ridges done"), ([second], 75.0, ""), ([third], 9.0, ""))
+    assert lines(root)[2:5] == [
+        "2 tasks are running:",
+        f"  {first} for 10 min: 23 passes, [9] of 16 ridges done",
+        f"  {second} for 75 s",
+    ], "the third one is finished"
+    progress_file(root, ([first], 600.0, "\x1b[2J"), (["fits/another/0"], 1.0, "foreign"))
+    assert lines(root)[2:4] == ["1 task is running:", f"  {first} for 10 min: \\x1b[2J"]
+    (root / "lock").unlink()
+    assert lines(root)[2:] == [resume_advice(root)], "nothing runs without a driver"
+
+
+def test_the_remaining_time_is_reduced_by_the_time_of_running_tasks(
+    root: Path, plan: Plan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wall = [5000.0]
+    monkeypatch.setattr("kernel_pipeline.run.progress_file.time.time", lambda: wall[0])
+    monkeypatch.setattr("kernel_pipeline.cli.status.MIN_SHOWN_S", 10.0)
+    missing = ["fits/wave/regression/unif/1", "fits/wave/regression/unif/2"]
+    slower(root, 1000.0)
+    executed(root, *missing)
+    times = task_times(plan)
+    fits = [task.name for task in plan.tasks if task.stage == "fits" and task.name not in missing]
+    ratio = 1000.0 * len(fits) / sum(times[name].seconds for name in fits)
+    first, second = (ratio * times[name].seconds for name in missing)
+    progress_file(root, (missing[:1], 100.0, ""))
+    assert lines(root)[2] == f"The remaining time is about {format_seconds(first + second - 100.0)} with 1 worker."
+    wall[0] += 40.0
+    assert lines(root)[2] == f"The remaining time is about {format_seconds(first + second - 140.0)} with 1 worker."
+    wall[0] -= 40.0
+    progress_file(root, (missing[:1], 50_000.0, ""))
+    assert lines(root)[2] == f"The remaining time is about {format_seconds(5000.0 + second)} with 1 worker."
+
+
+@pytest.mark.parametrize("content", ["", "[]", "{", '{"running": [null]}', '{"running": 7, "written": null}'])
+def test_a_damaged_progress_file_is_ignored(root: Path, content: str) -> None:
+    executed(root, "fits/wave/regression/unif/1")
+    (root / "progress.json").write_text(content)
+    assert lines(root)[1:] == [
+        "1 is left: 1 not run yet.",
+        "The run is being executed by process 7 on another, since noon.",
+    ]
 
 
 def test_a_long_run_that_is_finished_compares_its_time_with_the_estimate(

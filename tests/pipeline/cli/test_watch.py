@@ -15,6 +15,7 @@ from kernel_pipeline.cli.stopping import EXIT_CODE
 from kernel_pipeline.cli.terminal import PlainConsole
 from kernel_pipeline.cli.watch_view import watch_report, watch_status
 from kernel_pipeline.errors import RefusedError
+from kernel_pipeline.events import RunningBatch
 from kernel_pipeline.run.manifest import read_manifest
 from kernel_pipeline.run.report import write_report
 from kernel_pipeline.store.local_storage import LocalStorage
@@ -74,6 +75,31 @@ def test_without_a_terminal_a_state_is_printed_when_it_changes(root: Path) -> No
     watch_status(target, LocalStorage(root), interval=0.0)
     assert text.getvalue().count("are left") == 1
     assert "\x1b" not in text.getvalue()
+
+
+def test_without_a_terminal_running_tasks_are_printed_now_and_then(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seconds = iter(range(100))
+
+    def running(_: LocalStorage) -> list[RunningBatch]:
+        return [RunningBatch(("fits/flowers/regression/unif/0",), float(next(seconds)), "3 passes")]
+
+    monkeypatch.setattr("kernel_pipeline.cli.status.running_batches", running)
+    target, text = console(is_terminal=False)
+    watch_status(target, LocalStorage(root), interval=0.0)
+    assert text.getvalue().count(": 3 passes") == 1, "only the time has changed"
+
+
+@pytest.mark.parametrize(("interval", "times"), [(60.0, 2), (0.0, 4)])
+def test_without_a_terminal_the_state_is_printed_again_after_a_while(
+    root: Path, monkeypatch: pytest.MonkeyPatch, interval: float, times: int
+) -> None:
+    monkeypatch.setattr("kernel_pipeline.cli.watch_view.RUNNING_LINE_INTERVAL_S", interval)
+    held = iter([True] * 3)  # the lock is looked at once per round, apart from what the state shows
+    monkeypatch.setattr(LocalStorage, "holder", lambda _: None)
+    monkeypatch.setattr("kernel_pipeline.cli.watch_view._while_running", lambda *_: held)
+    target, text = console(is_terminal=False)
+    watch_status(target, LocalStorage(root), interval=0.0)
+    assert text.getvalue().count("are left") == times, "once more at the end"
 
 
 def test_failures_are_shown(root: Path) -> None:

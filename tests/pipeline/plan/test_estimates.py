@@ -7,6 +7,7 @@ from dataclasses import astuple
 import pytest
 
 from kernel_pipeline.config.loading import parse_config
+from kernel_pipeline.events import RunningBatch
 from kernel_pipeline.plan import calibration
 from kernel_pipeline.plan.estimates import RemainingTime, TaskTime, stage_seconds, task_times
 from kernel_pipeline.plan.work import Rates
@@ -52,6 +53,31 @@ def test_a_stage_without_finished_tasks_is_scaled_by_the_others() -> None:
     remaining.add_finished("tiles/0", 3.0)
     remaining.add_finished("fits/0", 19.0)
     assert remaining.seconds(1) == pytest.approx(2.0 * 22.0 / 11.0)
+
+
+def test_the_time_of_running_tasks_is_subtracted_but_some_of_it_is_left() -> None:
+    remaining = RemainingTime({name: TaskTime("fits", 10.0) for name in "abcd"}, "abcd")
+    remaining.set_running([RunningBatch(("b",), 5.0)])
+    assert remaining.seconds(1) is None
+    remaining.add_finished("a", 100.0)
+    assert remaining.seconds(1) == pytest.approx(300.0 - 5.0)
+    remaining.set_running([RunningBatch(("b", "c"), 80.0), RunningBatch(("a",), 50.0), RunningBatch(("foreign",), 9.0)])
+    assert remaining.seconds(1) == pytest.approx(300.0 - 80.0)
+    assert remaining.seconds(2) == pytest.approx(220.0 / 2)
+    remaining.set_running([RunningBatch(("b",), 95.0)])
+    assert remaining.seconds(1) == pytest.approx(200.0 + 9.5)
+    remaining.set_running([RunningBatch(("b",), 400.0)])
+    assert remaining.seconds(1) == pytest.approx(200.0 + 40.0), "it takes longer than expected"
+    remaining.add_finished("b", 100.0)
+    assert remaining.seconds(1) == pytest.approx(200.0)
+
+
+def test_the_time_of_a_running_task_on_all_workers_is_not_divided_again() -> None:
+    times = {name: TaskTime("fits", 80.0, spreads=True) for name in "abc"}
+    remaining = RemainingTime(times, times)
+    remaining.add_finished("a", 30.0)  # with all workers
+    remaining.set_running([RunningBatch(("b",), 20.0)])
+    assert remaining.seconds(4) == pytest.approx(10.0 + 30.0)
 
 
 def test_tasks_that_an_open_ended_task_requests_are_expected_until_they_are_known() -> None:

@@ -109,14 +109,15 @@ def test_a_worker_that_cannot_access_the_run_reports_it(tmp_path: Path, monkeypa
     def damaged(*_: object) -> None:
         raise DamagedError("gram.zarr is missing")
 
+    tasks = empty_plan(tiles=1, cells=1, datasets=1).tasks[:1]
     monkeypatch.setattr("kernel_pipeline.run.worker.run_tasks", damaged)
     monkeypatch.setattr("kernel_pipeline.run.worker.get_worker", MagicMock(spec=()))
     with pytest.raises(DamagedError, match="is missing"):
-        run_batch((), (), (), RunStore(LocalStorage(tmp_path)), "execution", fingerprint())
+        run_batch(tasks, (), (), RunStore(LocalStorage(tmp_path)), "execution", fingerprint())
     with pytest.raises(
         StorageUnreachableError, match=f"cannot access the run: {tmp_path / 'elsewhere'} does not exist on"
     ):
-        run_batch((), (), (), RunStore(LocalStorage(tmp_path / "elsewhere")), "execution", fingerprint())
+        run_batch(tasks, (), (), RunStore(LocalStorage(tmp_path / "elsewhere")), "execution", fingerprint())
 
 
 def test_a_failed_request_for_workers_is_repeated(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,6 +12,7 @@ from kernel_pipeline.stages.cluster_panels import ClusterPanels, PanelWithDigest
 from kernel_pipeline.store.arrays import DamagedError
 from kernel_pipeline.tasks.arrays import Floats
 from kernel_pipeline.tasks.learners.paneled_kernel import PaneledKernel, StoredPanels, center_panels
+from kernel_pipeline.tasks.progress import progress_listener
 
 N, BOUNDS = 90, [0, 20, 37, 38, 71, 90]
 READS = {"data.zarr/wave/features/c/0/0": "1"}
@@ -146,6 +147,15 @@ def test_results_have_the_same_bytes_as_those_of_one_process() -> None:
     expected, expected_offsets = local()
     assert_same_bytes([offsets, *results(kernel)], [expected_offsets, *results(expected)])
     assert panels.digests == [READS] * (len(BOUNDS) - 1)
+
+
+def test_panels_that_are_computed_are_reported_in_the_same_way() -> None:
+    expected = [f"kernel, panel {number} of 5" for number in range(1, 6)]
+    for compute in (local, lambda: spread(FakeMemory())):
+        heard: list[str] = []
+        with progress_listener(heard.append):
+            compute()
+        assert heard == expected
 
 
 @pytest.mark.parametrize(
