@@ -26,14 +26,14 @@ TOLERANCE = 0.5
 
 def cut_texts(image: Image) -> list[str]:
     """Return the texts that exceed an image; numbers of ticks outside of the limits of an axis are not drawn."""
-    canvas = FigureCanvasAgg(image)
-    canvas.draw()
+    FigureCanvasAgg(image)
+    image.draw_without_rendering()
     hidden = set(map(id, undrawn_labels(image)))
     found = []
     for text in image.findobj(Text):
         assert isinstance(text, Text)
         if text.get_text() and text.get_visible() and id(text) not in hidden:
-            box = text.get_window_extent(canvas.get_renderer())
+            box = text.get_window_extent()
             inside = image.bbox.padded(TOLERANCE)
             if box.x0 < inside.x0 or box.x1 > inside.x1 or box.y0 < inside.y0 or box.y1 > inside.y1:
                 found.append(text.get_text())
