@@ -17,6 +17,7 @@ from kernel_pipeline.results.figures.style import style
 from kernel_pipeline.results.view import Results
 from kernel_pipeline.tasks.metrics import METRICS
 from tests.helpers.drawn import context_of, drawn_config
+from tests.helpers.few_figures import all_figures
 from tests.helpers.sweeps import run_here
 from tests.pipeline.results.conftest import Drawn
 
@@ -51,7 +52,7 @@ def undrawn_labels(image: Image) -> Iterator[Text]:
 
 def test_no_text_of_a_run_is_cut(drawn: Drawn) -> None:
     results = Results(context_of(*drawn))
-    with style():
+    with style(), all_figures():
         for name, figure in FIGURES.items():
             for drawing in figure.draw(results):
                 assert cut_texts(drawing.image) == [], (name, drawing.dataset)
