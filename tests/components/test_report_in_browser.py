@@ -74,6 +74,13 @@ LINKS = """[...document.querySelectorAll("nav a")].map((link) => {
   const end = innerHeight + scrollY >= document.documentElement.scrollHeight - 2;
   return target !== null && location.hash.length > 1 && (Math.abs(top) < 40 || (end && top < innerHeight));
 })"""
+CUT = """[...document.querySelectorAll(".scroll")].filter((box) => box.scrollWidth > box.clientWidth + 1)
+  .map((box) => box.closest("section").id)"""
+ENVIRONMENT_FITS = """(() => {
+  const box = [...document.querySelectorAll("#timings .scroll")].at(-1);
+  return box.textContent.includes("python") && box.scrollWidth <= box.clientWidth + 1;
+})()"""
+CONFIG_IS_SHOWN = 'document.querySelector("#config pre").checkVisibility()'
 SORTED = """(() => {
   const table = document.querySelector("#fits table"), heading = table.tHead.rows[0].cells[3];
   const order = () => [...table.tBodies[0].rows].map((row) => row.cells[2].textContent);
@@ -152,6 +159,7 @@ def test_the_page_is_readable_and_complete(report: Path, width: int, dark: bool,
         check_figures(figures, width)
         assert len(figures) == (len([*report.parent.glob("figures/*.svg")]) or UNFINISHED_FIGURES)
         assert await page.evaluate("document.documentElement.scrollWidth") <= width
+        assert width < 1600 or "result" not in await page.evaluate(CUT)
         contrasts = await page.evaluate(CONTRASTS)
         assert contrasts["body"] > 7
         assert min(contrasts.values()) >= MIN_CONTRAST, contrasts
@@ -192,5 +200,16 @@ def test_the_page_works_without_scripts_and_in_print(report: Path, tmp_path: Pat
         assert printed.startswith(b"%PDF")
         assert len(re.findall(rb"/Type\s*/Page\b", printed)) >= 2
         check_requests_and_console(page, report)
+
+    browse(tmp_path, work)
+
+
+def test_long_texts_are_wrapped_and_all_of_the_page_is_printed(report: Path, tmp_path: Path) -> None:
+    async def work(page: Page) -> None:
+        await page.open(report, 400)
+        assert await page.evaluate(ENVIRONMENT_FITS)
+        assert not await page.evaluate(CONFIG_IS_SHOWN)
+        await page.call("Emulation.setEmulatedMedia", media="print")
+        assert await page.evaluate(CONFIG_IS_SHOWN)
 
     browse(tmp_path, work)

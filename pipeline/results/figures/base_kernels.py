@@ -7,7 +7,7 @@ import pandas as pd
 
 from kernel_pipeline.results.figures.figure import Drawing, Figure, register
 from kernel_pipeline.results.figures.kernel_order import are_ordered
-from kernel_pipeline.results.figures.style import BLUE, ORANGE, literal, new_axes
+from kernel_pipeline.results.figures.style import BLUE, END, ORANGE, literal, new_axes
 from kernel_pipeline.results.figures.thinning import MAX_POINTS, thinned
 from kernel_pipeline.results.figures.weights import short_names
 from kernel_pipeline.results.view import Results
@@ -49,7 +49,7 @@ class BaseKernels(Figure):
 
 
 def _draw(means: pd.DataFrame, problem: str, correlation: pd.Series) -> "Image":
-    image, (axes,) = new_axes(2.3, left=0.62, top=0.32)
+    image, (axes,) = new_axes(2.3, left=0.75, right=END, top=0.32)
     # An RMSE has the unit of the labels, so that 1 - RMSE would be negative for most data.
     performance = means["error"] if problem == "regression" else 1 - means["error"]
     kernels = [str(kernel) for kernel in means.index]
@@ -86,7 +86,7 @@ def _draw(means: pd.DataFrame, problem: str, correlation: pd.Series) -> "Image":
     axes.set_xlabel("error (smaller to the right)" if problem == "regression" else "accuracy (1 - error)")
     axes.set_ylabel("alignment on the training set")
     axes.locator_params(axis="x", nbins=6)
-    axes.legend(loc="lower left", bbox_to_anchor=(0, 1.02), ncols=2, columnspacing=1.6)
+    axes.legend(loc="lower left", bbox_to_anchor=(0, 1.02), ncols=2, columnspacing=1.2, handlelength=1.2)
     return image
 
 

@@ -11,6 +11,9 @@ from kernel_pipeline.results.best_methods import BestMethod
 from kernel_pipeline.results.figures.figure import Drawing, Figure, register
 from kernel_pipeline.results.figures.style import (
     BLUE,
+    BOTTOM,
+    END,
+    LINE,
     MUTED,
     PAPER,
     ROW,
@@ -60,7 +63,7 @@ class Differences(Figure):
             if best and any(len(difference.trials) > 1 for difference in found):
                 metric = METRICS[best.metric].error_title
                 yield Drawing(
-                    _draw(found, f"difference of the {metric} from {best.method}"),
+                    _draw(found, metric, best.method),
                     f"Differences from {best.method}",
                     f"The {metric} of each method minus that of {best.method}, which has the smallest mean. Small "
                     f"points are single trials; the bar is the {100 * (1 - LEVEL):.0f} % confidence interval of the "
@@ -95,9 +98,14 @@ def differences(best: BestMethod, comparison: pd.DataFrame, rows: pd.DataFrame) 
     return found
 
 
-def _draw(found: list[Difference], label: str) -> "Image":
+def _draw(found: list[Difference], metric: str, best: str) -> "Image":
     methods = [difference.method for difference in found]
-    image, (axes,) = new_axes(ROW * len(methods) + 0.08, left=margin([shortened(method) for method in methods]))
+    image, (axes,) = new_axes(
+        ROW * len(methods) + 0.08,
+        left=margin([shortened(method) for method in methods]),
+        right=END,
+        bottom=BOTTOM + LINE,
+    )
     category_axis(axes, methods)
     axes.axvline(0, color=MUTED, linewidth=0.9)
     for place, difference in enumerate(found):
@@ -119,7 +127,7 @@ def _draw(found: list[Difference], label: str) -> "Image":
         )
     axes.margins(x=0.05)
     axes.locator_params(axis="x", nbins=5)
-    axes.set_xlabel(literal(label))
+    axes.set_xlabel(f"difference of the {literal(metric)}\nfrom {literal(shortened(best))}")
     return image
 
 

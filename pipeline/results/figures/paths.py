@@ -138,7 +138,7 @@ def _draw_errors(axes: "Axes", curve: pd.DataFrame, rows: pd.DataFrame, method: 
         axes.plot(
             [value],
             at,
-            markersize=4 + 1.1 * count,
+            markersize=4 + 5.5 * count / results.trials,
             markeredgewidth=0.6,
             markeredgecolor=PAPER,
             **style | {"linestyle": ""},

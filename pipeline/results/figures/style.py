@@ -37,6 +37,10 @@ ROW = 0.235
 FONT_SIZE = 8.5
 TOP, BOTTOM, RIGHT = 0.14, 0.5, 0.14
 """Default margins in inches: at the top without a title, at the bottom with labels of the x axis, at the right."""
+LINE = FONT_SIZE / 72 * 1.2
+"""Height of one more line of a label in inches."""
+END = 0.25
+"""Margin in inches at an end of the x axis that may have a number."""
 CHARACTER = FONT_SIZE / 72 * 0.6
 """Mean width of a character in inches."""
 PIXELS_PER_INCH = 200

@@ -42,6 +42,17 @@ def test_a_better_method_is_named_with_its_adjusted_p_value() -> None:
     ]
 
 
+def test_a_method_that_is_better_only_without_the_adjustment_is_not_named() -> None:
+    # Differences .03, .01, .02, .03, .01: p = .052 for one pair, and at least twice this for three pairs.
+    better: list[float | None] = [0.27, 0.31, 0.29, 0.30, 0.29]
+    assert sentences(digits={"unif": UNIF, "alignf": better}) == [
+        "On digits, alignf is significantly better than unif (p = .05, corrected)."
+    ]
+    assert sentences(digits={"near": NEAR, "unif": UNIF, "alignf": better}) == [
+        "No method is significantly better than unif on digits."
+    ]
+
+
 def test_worse_methods_and_the_order_of_a_pair_do_not_matter() -> None:
     for names in (("unif", "majority"), ("majority", "unif")):
         errors = {"unif": UNIF, "majority": WORSE}

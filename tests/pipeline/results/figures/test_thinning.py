@@ -16,10 +16,11 @@ KERNELS = 20_000
 def points(kind: str) -> tuple[Floats, Floats]:
     rng = np.random.default_rng(0)
     x, y = rng.random(KERNELS), rng.random(KERNELS)
-    return {"uniform": (x, y), "clustered": (x**8, y**8), "line": (x, np.full(KERNELS, 0.5))}[kind]
+    shapes = {"uniform": y, "clustered": y**8, "line": np.full(KERNELS, 0.5), "two lines": np.round(y)}
+    return x**8 if kind == "clustered" else x, shapes[kind]
 
 
-@pytest.mark.parametrize("kind", ["uniform", "clustered", "line"])
+@pytest.mark.parametrize("kind", ["uniform", "clustered", "line", "two lines"])
 def test_every_point_is_drawn_or_close_to_one_that_is(kind: str) -> None:
     x, y = points(kind)
     shown = thinned(x, y)
@@ -37,6 +38,7 @@ def test_few_points_and_undefined_points() -> None:
     shown = thinned(x, y)
     assert (shown % 2 == 1).all()
     assert len(shown) > 100
+    assert thinned(y, x).tolist() == shown.tolist()
 
 
 @pytest.mark.parametrize("kind", ["uniform", "clustered"])

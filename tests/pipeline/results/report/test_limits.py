@@ -7,6 +7,7 @@ from kernel_pipeline.results.report.html_table import HtmlTable, text_cells
 from kernel_pipeline.results.report.limits import MAX_IMAGE_BYTES, MAX_ROWS, limit_sentences
 from kernel_pipeline.results.report.page import Page, render_page, report_page
 from tests.helpers.drawn import context_of
+from tests.helpers.few_figures import all_figures
 from tests.helpers.html_page import HtmlPage
 from tests.pipeline.results.conftest import Drawn
 
@@ -44,3 +45,10 @@ def test_long_tables_are_cut(rows: int, is_cut: bool) -> None:
     assert f"note {MAX_ROWS - 1}." in text
     assert f"note {MAX_ROWS}." not in text
     assert (f"The first {MAX_ROWS} of {rows} rows are shown." in text) == is_cut
+
+
+def test_figures_that_are_not_drawn_for_all_datasets_are_named() -> None:
+    with all_figures():
+        assert limit_sentences(20, 0) == ""
+        assert "the first 20 of 21 for weights, base_kernels, " in limit_sentences(21, 0)
+        assert "; the first 60 of 61 for errors, differences, alignments." in limit_sentences(61, 0)

@@ -67,6 +67,13 @@ def test_every_figure_is_on_the_page_in_the_colours_of_the_page(page: HtmlPage) 
     assert set(re.findall(r"var\(--([a-z-]+)\)", used)) <= set(re.findall(r"--([a-z-]+):", style))
 
 
+def test_the_style_sheet_refers_only_to_parts_of_the_page(page: HtmlPage) -> None:
+    (style,) = re.findall(r"<style>(.*?)</style>", page.text, re.DOTALL)
+    named = {name for selectors in re.findall(r"([^{};]*)\{", style) for name in re.findall(r"#([a-z-]+)", selectors)}
+    assert named
+    assert named <= set(page.values("id"))
+
+
 def test_results_are_stated_at_the_top(drawn: Drawn, page: HtmlPage) -> None:
     shown = " ".join(page.texts)
     rows = context_of(*drawn).required_table("rows")
