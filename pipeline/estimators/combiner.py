@@ -19,6 +19,10 @@ class KernelCombiner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEs
     training samples and for new ones alike, so that the next step of a pipeline can be any estimator with
     `kernel="precomputed"`.
 
+    The kernel of the training samples has trace one, so the next step needs a large `C`, or a small `alpha`: choose it,
+    for example with `GridSearchCV`. `KernelRidge` has no intercept, so the target must be centered for it:
+    `TransformedTargetRegressor(pipeline, transformer=StandardScaler())`.
+
     Parameters
     ----------
     method : str or dict, default="alignf"

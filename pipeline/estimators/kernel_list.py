@@ -96,7 +96,13 @@ def check_matrices(precomputed: Mapping[str, Any] | None) -> dict[str, Floats]:
     ------
     ValueError
         If one is not square, finite, symmetric and positive semi-definite, or their sizes differ.
+    TypeError
+        If they are not given by name.
     """
+    if precomputed is not None and not isinstance(precomputed, Mapping):
+        raise TypeError(
+            f"precomputed: must be a dict of matrices by name, as {{'string': K}}; got {type(precomputed).__name__}"
+        )
     found: dict[str, Floats] = {}
     for name, given in (precomputed or {}).items():
         matrix = np.asarray(given, dtype=np.float64)

@@ -1,5 +1,6 @@
 """Encode the targets of estimators as blocks of label columns, as in a sweep."""
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,8 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from kernel_pipeline.tasks.arrays import Floats
 
 TASKS = ("auto", "classification", "regression")
+MANY_CLASSES, FEW_SAMPLES = 20, 5
+"""With more than `MANY_CLASSES` classes of fewer than `FEW_SAMPLES` samples on average, numbers are hardly classes."""
 
 
 def class_labels(y: Any) -> tuple[Any, Floats]:
@@ -42,4 +45,14 @@ def labels_of_task(y: Any, task: str) -> Floats:
     if task not in TASKS:
         raise ValueError(f"task: must be one of {', '.join(map(repr, TASKS))}; got {task!r}")
     is_classes = type_of_target(y) in ("binary", "multiclass") if task == "auto" else task == "classification"
-    return class_labels(y)[1] if is_classes else numeric_labels(y)
+    if not is_classes:
+        return numeric_labels(y)
+    classes, labels = class_labels(y)
+    if task == "auto" and len(classes) > MANY_CLASSES and len(labels) < FEW_SAMPLES * len(classes):
+        warnings.warn(
+            f"y: {len(classes):,} different values of {len(labels):,} samples are taken as classes. If they are "
+            "numbers, pass task='regression'; task='classification' avoids this warning",
+            UserWarning,
+            stacklevel=3,
+        )
+    return labels

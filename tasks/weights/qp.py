@@ -5,6 +5,8 @@ so ill-conditioned (condition number 5e17 for 20 Gaussian kernels) that first-or
 certificate does not depend on the status that a solver reports: the KKT residual is computed from M, a and v only.
 """
 
+import threading
+
 import numpy as np
 import scipy.sparse
 
@@ -17,6 +19,9 @@ NEGLIGIBLE = 1e-7
 # Limit on the number of rounds of the active-set method, per kernel. Each round adds one kernel, and removes those
 # whose weights reach 0; typical problems need a few rounds.
 ROUNDS_PER_KERNEL = 3
+# OSQP replaces the handler of Ctrl-C while it solves and restores it afterwards. If several threads do so at the same
+# time, the last one may restore the handler of another, and Ctrl-C is ignored from then on.
+_one_at_a_time = threading.Lock()
 
 
 def kkt_residual(M: Floats, a: Floats, v: Floats) -> float:
@@ -84,7 +89,8 @@ def _osqp(M: Floats, a: Floats) -> Floats:
         )
     except osqp.OSQPException:  # rounding has made M indefinite
         return np.zeros(p)
-    result = solver.solve(raise_error=False)
+    with _one_at_a_time:
+        result = solver.solve(raise_error=False)
     if result.info.status_val not in (1, 2) or not np.isfinite(result.x).all():
         return np.zeros(p)
     x = np.maximum(np.asarray(result.x, dtype=np.float64), 0.0)

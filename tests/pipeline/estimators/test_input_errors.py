@@ -70,3 +70,18 @@ def test_the_pipeline_of_the_page_encodes_text_and_imputes_gaps() -> None:
     assert names["model"].score(names["X"], LABELS) > 0.7
     other = FRAME.assign(sex="unknown").iloc[:3]
     assert names["model"].predict(other).shape == (3,)
+
+
+@pytest.mark.parametrize("given", [np.eye(3), [np.eye(3)]])
+def test_matrices_without_names_are_refused(given: Any) -> None:
+    with pytest.raises(TypeError, match="precomputed: must be a dict of matrices by name"):
+        kp.AlignedKernelClassifier(precomputed=given, C=1.0).fit(np.arange(3.0)[:, None], ["a", "b", "a"])
+
+
+def test_numbers_that_are_hardly_classes_are_reported() -> None:
+    X, y = np.arange(80.0)[:, None], np.arange(80) // 2
+    with pytest.warns(UserWarning, match="40 different values of 80 samples are taken as classes"):
+        kp.alignment_statistics(X, y)
+    kp.alignment_statistics(X, y, task="classification")  # warnings are errors
+    kp.alignment_statistics(X, y, task="regression")
+    kp.alignment_statistics(X, y // 20)
