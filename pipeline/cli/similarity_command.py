@@ -1,5 +1,6 @@
 """Define the command that compares representations of the same samples by the alignments of their kernels."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,9 +12,10 @@ from kernel_pipeline.text import printable
 if TYPE_CHECKING:
     import pandas as pd
 
-SEPARATORS = {".csv": ",", ".tsv": "\t"}
-"""Separators of text files, which have a header."""
+    from kernel_pipeline.data.view_files import ViewTable
+
 ARRAYS = (".npy", ".zarr")
+MIN_VIEWS = 2
 MAX_FIGURE_VIEWS = 100
 """Maximum number of views for which a heat map is drawn."""
 
@@ -38,18 +40,27 @@ MAX_FIGURE_VIEWS = 100
 def similarity(files: tuple[Path, ...], out: Path, kernel: str | None, biased: bool, tile_size: int | None) -> None:
     """Compute the centered alignments (CKA) of all pairs of views of the same samples.
 
-    Each file is a view with one row per sample: an array in a .npy or .zarr file, of which only tiles are read, or a
-    table of numbers (.csv with a header, .parquet). Views are named after their files. The alignments are written to
-    similarity.csv in DIR; those of 2 to 100 views also as a heat map to similarity.svg and similarity.png. The debiased
-    alignments of independent views are around 0.
+    Each of the two or more files is a view with one row per sample, in the same order: an array in a .npy or .zarr
+    file, of which only tiles are read, or a table of numbers (.csv, .tsv, .parquet, .feather). The separator of a .csv
+    file (comma, semicolon, tab or |) and its header are detected; numbers must have decimal points. Views are named
+    after their files. The alignments are written to similarity.csv in DIR; those of up to 100 views also as a heat map
+    to similarity.svg and similarity.png. The debiased alignments of independent views are around 0.
     """
     from kernel_pipeline.estimators.similarity import kernel_similarity
 
-    views = {name: _view(path) for name, path in _named(files).items()}
+    paths = _named(files)
+    views = {name: _view(path) for name, path in paths.items()}
+    for note in [note for view in views.values() if not isinstance(view, Path) for note in view.remarks]:
+        click.echo(printable(f"note: {note}"), err=True)
+    given = {name: view if isinstance(view, Path) else view.frame for name, view in views.items()}
     try:
-        found = kernel_similarity(views, kernel=_family(kernel), debiased=not biased, tile_size=tile_size)
+        _check_samples(views)
+        found = kernel_similarity(given, kernel=_family(kernel), debiased=not biased, tile_size=tile_size)
     except (ValueError, OSError) as error:
-        raise DataError(str(error)) from None
+        message = str(error)
+        for name, path in paths.items():
+            message = message.replace(f"views[{name!r}]", str(path))
+        raise DataError(message) from None
     written = _write(found, out)
     click.echo(found.to_string(float_format=lambda value: f"{value:.3f}", na_rep=""))
     click.echo(printable(f"Wrote {', '.join(written)} to {out}."), err=True)
@@ -57,6 +68,8 @@ def similarity(files: tuple[Path, ...], out: Path, kernel: str | None, biased: b
 
 def _named(files: tuple[Path, ...]) -> dict[str, Path]:
     """Return the files by the names of their views."""
+    if len(files) < MIN_VIEWS:
+        raise PipelineError(f"FILES: got only {files[0]}; give at least two files, whose samples are the same")
     named = {path.name.removesuffix(path.suffix): path for path in files}
     if len(named) < len(files):
         given = ", ".join(path.name for path in files)
@@ -66,38 +79,32 @@ def _named(files: tuple[Path, ...]) -> dict[str, Path]:
     return named
 
 
-def _view(path: Path) -> Any:
+def _view(path: Path) -> "Path | ViewTable":
     if not path.exists():
         raise DataError(f"{path} does not exist")
     if path.suffix in ARRAYS:
         return path
-    import pandas as pd
+    from kernel_pipeline.data.view_files import read_view, view_extensions
 
-    from kernel_pipeline.config.other_formats import EXTENSIONS
-    from kernel_pipeline.data.formats.format import FORMATS, ReadOptions
-
-    # Formats without options that a config has to set, and without a target.
-    tables = {suffix: FORMATS[name] for suffix, name in EXTENSIONS.items()}
-    tables = {suffix: entry for suffix, entry in tables.items() if entry.detect is None and not entry.marks_target}
-    if path.suffix not in (known := (*ARRAYS, *SEPARATORS, *tables)):
+    if path.suffix not in (known := (*ARRAYS, *view_extensions())):
         raise DataError(f"{path} has an unknown extension; files of views end in {', '.join(known)}")
-    try:
-        if path.suffix in tables:
-            frame = tables[path.suffix].read(path, ReadOptions(path.name))
-        else:
-            frame = pd.read_csv(path, sep=SEPARATORS[path.suffix])
-    except Exception as error:  # readers raise exceptions of many types
-        raise DataError(f"cannot read {path}: {error}") from None
-    text = [str(column) for column in frame if not pd.api.types.is_numeric_dtype(frame[column])]
-    if text:
-        form = (
-            " with decimal points, separated by tabs or, in .csv files, by commas" if path.suffix in SEPARATORS else ""
-        )
-        raise DataError(
-            f"{path}: column {text[0]!r} contains text; a view consists of columns of numbers{form}. Remove columns of "
-            "text, or save the numbers as .npy or .parquet"
-        )
-    return frame
+    return read_view(path)
+
+
+def _check_samples(views: "Mapping[str, Path | ViewTable]") -> None:
+    """Raise a `DataError` with the likely cause if the views have different numbers of samples."""
+    from kernel_pipeline.estimators.similarity_sources import open_source
+
+    sizes = {
+        name: open_source(f"views[{name!r}]", view).shape[0] if isinstance(view, Path) else len(view.frame)
+        for name, view in views.items()
+    }
+    if len(set(sizes.values())) == 1:
+        return
+    listed = ", ".join(f"{name} has {size:,}" for name, size in sizes.items())
+    causes = [view.first_line for view in views.values() if not isinstance(view, Path) and view.first_line]
+    hint = f". Possible cause: {'; '.join(causes)}; a header is best a line of names that are not numbers"
+    raise DataError(f"FILES: the views must have the same number of samples; {listed}{hint if causes else ''}")
 
 
 def _family(text: str | None) -> dict[str, Any] | None:
@@ -120,8 +127,8 @@ def _write(found: "pd.DataFrame", out: Path) -> list[str]:
     from kernel_pipeline.results.writing import csv_content
     from kernel_pipeline.store.files import write_whole
 
-    contents = {"similarity.csv": csv_content(found.rename_axis("view").reset_index())}
-    if 1 < len(found) <= MAX_FIGURE_VIEWS and found.notna().any(axis=None):
+    contents = {"similarity.csv": csv_content(found.rename_axis("view").reset_index(allow_duplicates=True))}
+    if len(found) <= MAX_FIGURE_VIEWS and found.notna().any(axis=None):
         with style():
             image = draw_alignments([str(name) for name in found.index], found.to_numpy())
             contents |= {"similarity.svg": svg_bytes(image), "similarity.png": png_bytes(image)}

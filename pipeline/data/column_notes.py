@@ -54,7 +54,7 @@ def index_notes(features: pd.DataFrame, encoded: EncodedFeatures, used: Booleans
         becomes = f"becomes {sizes[column]:,} of {sizes.total():,} features"
         if column in one_hot and _is_date(features[column]):
             found[column] = f"contains dates and {becomes}"
-        elif reason := _index_reason(features[column], dataset.encode == "onehot"):
+        elif reason := index_reason(features[column], dataset.encode == "onehot"):
             found[column] = f"looks like an index ({reason}), but is used as a feature"
             if dataset.index is None and index is None:  # `index` can leave out one column only
                 index = column
@@ -137,7 +137,7 @@ def target_note(frame: pd.DataFrame, dataset: TableDataset) -> tuple[str, ...]:
     return (f"the target is the last column, {which}, since the config does not set target",)
 
 
-def _index_reason(values: pd.Series, one_hot: bool) -> str:
+def index_reason(values: pd.Series, one_hot: bool) -> str:
     """Return why a column looks like an index; empty if it does not."""
     name = str(values.name).strip().casefold()
     if _is_consecutive(values):

@@ -40,7 +40,7 @@ class ArraySource:
 
     def read(self, rows: slice, columns: slice = slice(None)) -> Floats:
         """Return a part as floats."""
-        return _finite(np.asarray(self.array[rows, columns], dtype=np.float64), self.name)
+        return _finite(np.asarray(self.array[rows, columns], dtype=np.float64), self.name, rows, columns)
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class FileSource:
     def read(self, rows: slice, columns: slice = slice(None)) -> Floats:
         """Return a part as floats."""
         mapped = np.memmap(self.path, self.dtype, "r", self.offset, self.shape, self.order)  # type: ignore[call-overload]
-        return _finite(np.array(mapped[rows, columns], dtype=np.float64), self.name)
+        return _finite(np.array(mapped[rows, columns], dtype=np.float64), self.name, rows, columns)
 
 
 def open_source(name: str, given: Any) -> Source:
@@ -102,7 +102,10 @@ def _open(name: str, path: Path) -> Any:
         import zarr
 
         return zarr.open_array(path, mode="r")
-    return np.load(path, mmap_mode="r", allow_pickle=False)
+    try:
+        return np.load(path, mmap_mode="r", allow_pickle=False)
+    except (ValueError, EOFError) as error:
+        raise ValueError(f"{name}: cannot read {path}: {error}. Save the array again with numpy.save") from None
 
 
 def _is_whole(given: "np.memmap[Any, Any]") -> bool:
@@ -110,7 +113,14 @@ def _is_whole(given: "np.memmap[Any, Any]") -> bool:
     return given.filename is not None and not isinstance(given.base, np.memmap)
 
 
-def _finite(values: Floats, name: str) -> Floats:
-    if not np.isfinite(values).all():
-        raise ValueError(f"{name}: contains NaN or infinity")
+def _finite(values: Floats, name: str, rows: slice, columns: slice) -> Floats:
+    """Return the values of a part; raise a `ValueError` that names the first one that is not finite."""
+    finite = np.isfinite(values)
+    if not finite.all():
+        row, column = np.argwhere(~finite)[0]
+        place = f"[{(rows.start or 0) + row}, {(columns.start or 0) + column}]"
+        raise ValueError(
+            f"{name}: contains NaN or infinity, first the value {values[row, column]} at {place}, counted from 0. "
+            "Leave out such rows, in all views"
+        )
     return values

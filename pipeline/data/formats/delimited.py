@@ -58,7 +58,7 @@ def _check_short_rows(frame: pd.DataFrame, path: Path, options: ReadOptions) -> 
     if width < 2 or is_dropped or not frame.iloc[:, -1].isna().any():
         return
     try:
-        counts = list(count_fields(_read_lines(path, options), options.separator or ","))[int(bool(options.header)) :]
+        counts = list(count_fields(read_lines(path, options), options.separator or ","))[int(bool(options.header)) :]
     except csv.Error:  # a cell is longer than the limit of the module csv
         return
     short = [row for row, count in enumerate(counts) if count < width]
@@ -92,7 +92,7 @@ def _with_decimal_points(frame: pd.DataFrame, options: ReadOptions) -> pd.DataFr
             raise FileContentError(
                 f"column {column!r} contains {values[points].iloc[0]!r} in data row {int(points.argmax()) + 1}, but "
                 "decimal = ','. If points separate thousands, remove them from the file; if they are decimal points, "
-                f"replace them by commas{'' if options.for_model else leave_out}"
+                f"replace them by commas{leave_out if options.has_config else ''}"
             )
         frame[column] = with_decimal_points(values)
     return frame
@@ -126,13 +126,14 @@ def _explain_parser(options: ReadOptions) -> Iterator[None]:
         yield
     except UnicodeError as error:
         fix = f"Set the encoding of the file, such as {_other_encodings(options.encoding)}"
-        if options.for_model:
+        if not options.has_config:
             fix = f"Save the file with the encoding {options.encoding!r}"
         raise FileContentError(f"its encoding is not {options.encoding!r} ({error}). {fix}") from None
     except pd.errors.EmptyDataError:
-        raise FileContentError("the file is empty. Save the table again, or set path to another file") from None
+        other = ", or set path to another file" if options.has_config else ""
+        raise FileContentError(f"the file is empty. Save the table again{other}") from None
     except pd.errors.ParserError as error:
-        raise FileContentError(_describe_parser_error(str(error), options.separator)) from None
+        raise FileContentError(_describe_parser_error(str(error), options)) from None
 
 
 def _other_encodings(encoding: str) -> str:
@@ -146,45 +147,49 @@ def _other_encodings(encoding: str) -> str:
     return " or ".join(f"encoding = {known!r}" for known in others)
 
 
-def _describe_parser_error(message: str, separator: str | None) -> str:
+def _describe_parser_error(message: str, options: ReadOptions) -> str:
     """Describe an error of the parser of pandas, with the line and what to correct.
 
-    >>> _describe_parser_error("C error: Expected 8 fields in line 5, saw 9", ";").partition(". ")[0]
+    >>> options = ReadOptions("data", separator=";")
+    >>> _describe_parser_error("C error: Expected 8 fields in line 5, saw 9", options).partition(". ")[0]
     'line 5 has 9 fields, but the lines above it have at most 8'
     """
     if found := UNEVEN_LINE.search(message):
         expected, line, fields = found.groups()
         uneven = f"line {line} has {fields} fields, but the lines above it have at most {expected}"
         which = "one of these lines" if line == "2" else "the line"  # the first line may lack a name
-        if separator == WHITESPACE:
+        if options.separator == WHITESPACE:
             return f"{uneven}. Correct {which}; text that contains spaces must be in double quotes"
+        other = ". If another character separates the columns, set separator" if options.has_config else ""
         return (
-            f"{uneven}. Correct {which}; text and numbers that contain the separator {separator!r} must be in double "
-            "quotes. If another character separates the columns, set separator"
+            f"{uneven}. Correct {which}; text and numbers that contain the separator {options.separator!r} must be in "
+            f"double quotes{other}"
         )
     if found := OPEN_QUOTE.search(message):
         return (
             f"a double quote in line {int(found[1]) + 1} or below is not closed. Add the closing quote, or remove the "
             "quote"
         )
-    return f"{message.strip().rstrip('.')}. Correct the file, or set format if it has another format"
+    other = ", or set format if it has another format" if options.has_config else ""
+    return f"{message.strip().rstrip('.')}. Correct the file{other}"
 
 
-def _check_text(path: Path) -> None:
+def _check_text(path: Path, options: ReadOptions) -> None:
     """Raise a `FileContentError` if a file is of a known format that is not text; pandas decompresses zip itself."""
     with path.open("rb") as file:
         start = file.read(max(map(len, BINARY_FILES)))
     for first_bytes, reason in BINARY_FILES.items():
         if start.startswith(first_bytes) and path.suffix.lower() != ".zip":
-            raise FileContentError(reason)
+            what = reason if options.has_config else f"{reason.partition(';')[0]}, not text. Save the table as csv"
+            raise FileContentError(what)
 
 
 def _detect_csv(path: Path, options: ReadOptions) -> Detected:
     """Find the separator in the first lines, then detect the header."""
     if options.separator is not None:
         return _detect(path, options)
-    _check_text(path)
-    lines = _read_lines(path, options, nrows=LINES_OF_SEPARATOR)
+    _check_text(path, options)
+    lines = read_lines(path, options, nrows=LINES_OF_SEPARATOR)
     found = find_separator(lines, options.decimal)
     if found is None and options.decimal == ",":
         raise FileContentError(
@@ -204,7 +209,7 @@ def _detect_csv(path: Path, options: ReadOptions) -> Detected:
     return replace(detected, notes=(note, *detected.notes))
 
 
-def _read_lines(path: Path, options: ReadOptions, nrows: int | None = None) -> list[str]:
+def read_lines(path: Path, options: ReadOptions, nrows: int | None = None) -> list[str]:
     """Return the lines of a file that are not blank; by default, all of them."""
     whole = replace(options, separator=ABSENT, decimal=".")
     arguments: dict[str, Any] = {"header": None, "dtype": str, "quoting": csv.QUOTE_NONE, "na_filter": False}
@@ -215,7 +220,7 @@ def _read_lines(path: Path, options: ReadOptions, nrows: int | None = None) -> l
 
 def _detect(path: Path, options: ReadOptions, separator: str | None = None) -> Detected:
     """Decide whether the first line contains the names of the columns; check that names are distinct."""
-    _check_text(path)
+    _check_text(path, options)
     options = replace(options, separator=separator or options.separator)
     head = _parse(path, options, header=None, nrows=LINES_EXAMINED, dtype=str)
     header = options.header
@@ -234,7 +239,7 @@ def _detect(path: Path, options: ReadOptions, separator: str | None = None) -> D
             notes = (f"the first line of {path.name} is read as a sample; {fix}",)
             hint = f"The first line of {path.name} is read as a sample: {fix}"
     if header and len(head):
-        _check_names(head.iloc[0].dropna().tolist())
+        _check_names(head.iloc[0].dropna().tolist(), options)
     return Detected(replace(options, header=bool(header)), notes, hint)
 
 
@@ -263,14 +268,15 @@ def _first_line(head: pd.DataFrame) -> Literal["header", "sample", "unclear"]:
     return "unclear" if is_new and is_repeated else "sample"
 
 
-def _check_names(names: list[str]) -> None:
+def _check_names(names: list[str], options: ReadOptions) -> None:
     """Raise a `FileContentError` if columns have the same name; numbers are ignored, being probably values."""
     counts = Counter(name for name in names if not NUMBER.fullmatch(name))
     name, count = max(counts.items(), key=lambda item: item[1], default=("", 0))
     if count > 1:
+        other = ", or set header = false if the first line is a sample" if options.has_config else ""
         raise FileContentError(
             f"its first line has the name {name!r} {count} times; names of columns must be distinct. Rename one in the "
-            "file, or set header = false if the first line is a sample"
+            f"file{other}"
         )
 
 

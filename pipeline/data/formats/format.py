@@ -35,8 +35,8 @@ class ReadOptions:
     """Decimal separator of numbers."""
     encoding: str = "utf-8"
     """Encoding of text files."""
-    for_model: bool = False
-    """Whether the file has new rows for a model, whose config cannot be changed."""
+    has_config: bool = True
+    """Whether a config sets the options, so that messages may advise to change it."""
 
 
 @dataclass(frozen=True)

@@ -277,7 +277,7 @@ def _read_file(path: Path, dataset: FileDataset, for_model: bool = False) -> tup
         separator=dataset.separator,
         decimal=dataset.decimal or ".",
         encoding=dataset.encoding or "utf-8",
-        for_model=for_model,
+        has_config=not for_model,
     )
     chosen = FORMATS[dataset.format]
     notes: tuple[str, ...] = ()

@@ -152,17 +152,17 @@ def test_the_command_writes_a_table_and_a_heat_map(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["absent.npy"], "absent.npy does not exist"),
-        (
-            ["text.csv"],
-            "column 'b' contains text; a view consists of columns of numbers with decimal points, separated",
-        ),
-        (["other.txt"], "has an unknown extension"),
-        (["a.npy", "short.npy"], "must all have the same number of samples"),
+        (["a.npy", "absent.npy"], "absent.npy does not exist"),
+        (["a.npy", "text.csv"], "column 'b' contains 'x' in data row 1, but a view consists of columns of numbers"),
+        (["a.npy", "other.txt"], "has an unknown extension"),
+        (["a.npy", "short.npy"], "must have the same number of samples; a has 6, short has 5"),
         (["a.npy", "a.npy"], "the names without extension must differ; got a.npy, a.npy"),
-        (["a.npy", "--kernel", "gauss"], "must be one of"),
-        (["a.npy", "--kernel", "{ family"], "is not a TOML table"),
-        (["flat.npy"], "matrix"),
+        (["a.npy", "b.npy", "--kernel", "gauss"], "must be one of"),
+        (["a.npy", "b.npy", "--kernel", "{ family"], "is not a TOML table"),
+        (["a.npy", "flat.npy"], "flat.npy: must be a matrix"),
+        (["a.npy", "empty.npy"], "cannot read empty.npy"),
+        (["a.npy", "gap.npy"], "gap.npy: contains NaN or infinity, first the value nan at [4, 2], counted from 0"),
+        (["a.npy"], "got only a.npy; give at least two files"),
     ],
 )
 def test_wrong_files_write_nothing(
@@ -170,6 +170,9 @@ def test_wrong_files_write_nothing(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     np.save("a.npy", np.eye(6))
+    np.save("b.npy", np.eye(6))
+    np.save("gap.npy", np.where(np.arange(36).reshape(6, 6) == 26, np.nan, 1.0))
+    Path("empty.npy").write_bytes(b"")
     np.save("short.npy", np.eye(5))
     np.save("flat.npy", np.ones(5))
     Path("text.csv").write_text("a,b\n1,x\n2,y\n")
