@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 ARRAYS = (".npy", ".zarr")
 MIN_VIEWS = 2
+NAMES = "view"
+"""Column of the table with the names of the views."""
 MAX_FIGURE_VIEWS = 100
 """Maximum number of views for which a heat map is drawn."""
 
@@ -76,6 +78,11 @@ def _named(files: tuple[Path, ...]) -> dict[str, Path]:
         raise PipelineError(
             f"FILES: views are named after their files, so the names without extension must differ; got {given}"
         )
+    if NAMES in named:
+        raise PipelineError(
+            f"FILES: {named[NAMES]} cannot be a view, since {NAMES!r} is the name of a column of similarity.csv; "
+            "rename the file"
+        )
     return named
 
 
@@ -127,7 +134,7 @@ def _write(found: "pd.DataFrame", out: Path) -> list[str]:
     from kernel_pipeline.results.writing import csv_content
     from kernel_pipeline.store.files import write_whole
 
-    contents = {"similarity.csv": csv_content(found.rename_axis("view").reset_index(allow_duplicates=True))}
+    contents = {"similarity.csv": csv_content(found.rename_axis(NAMES).reset_index())}
     if len(found) <= MAX_FIGURE_VIEWS and found.notna().any(axis=None):
         with style():
             image = draw_alignments([str(name) for name in found.index], found.to_numpy())

@@ -20,7 +20,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     np.save("same.npy", X)
 
 
-def write(lines: list[str], name: str = "view.csv") -> None:
+def write(lines: list[str], name: str = "data.csv") -> None:
     Path(name).write_text("".join(f"{line}\n" for line in lines))
 
 
@@ -28,7 +28,7 @@ def compare(*files: str) -> Result:
     return CliRunner().invoke(main, ["similarity", *files, "--out", "out"])
 
 
-def refusal(name: str = "view.csv") -> str:
+def refusal(name: str = "data.csv") -> str:
     """Return the message with which a file is rejected."""
     result = compare("same.npy", name)
     assert result.exit_code == 2, result.output
@@ -40,15 +40,20 @@ def refusal(name: str = "view.csv") -> str:
 
 def notes() -> str:
     """Return the notes about a file that is read as the same numbers as the array."""
-    result = compare("same.npy", "view.csv")
+    result = compare("same.npy", "data.csv")
     assert result.exit_code == 0, result.output
-    found = pd.read_csv("out/similarity.csv", index_col=0)  # a view may be named like this column
+    found = pd.read_csv("out/similarity.csv", index_col="view")
     np.testing.assert_allclose(found, 1.0, rtol=1e-12)
     return result.stderr
 
 
 def german(lines: list[str]) -> list[str]:
     return [line.replace(",", ";").replace(".", ",") for line in lines]
+
+
+def test_a_view_with_the_name_of_a_column_of_the_table_is_refused() -> None:
+    write([HEADER, *LINES], "view.csv")
+    assert "'view' is the name of a column of similarity.csv; rename the file" in refusal("view.csv")
 
 
 def test_files_with_a_header_are_read_without_notes() -> None:
@@ -58,18 +63,18 @@ def test_files_with_a_header_are_read_without_notes() -> None:
 
 def test_another_separator_is_detected() -> None:
     write([line.replace(",", ";") for line in [HEADER, *LINES]])
-    assert "note: the columns of view.csv are read as separated by ';'" in notes()
+    assert "note: the columns of data.csv are read as separated by ';'" in notes()
 
 
 def test_a_file_of_tabs_is_read() -> None:
-    write([line.replace(",", "\t") for line in [HEADER, *LINES]], "view.tsv")
-    assert compare("same.npy", "view.tsv").exit_code == 0
+    write([line.replace(",", "\t") for line in [HEADER, *LINES]], "data.tsv")
+    assert compare("same.npy", "data.tsv").exit_code == 0
 
 
 @pytest.mark.parametrize("header", [[HEADER], []], ids=["header", "no header"])
-@pytest.mark.parametrize("name", ["view.csv", "view.tsv"])
+@pytest.mark.parametrize("name", ["data.csv", "data.tsv"])
 def test_decimal_commas_are_refused(header: list[str], name: str) -> None:
-    mark = ";" if name == "view.csv" else "\t"
+    mark = ";" if name == "data.csv" else "\t"
     write([line.replace(";", mark) for line in german([*header, *LINES])], name)
     expected = "" if header else ", header=None"
     message = refusal(name)
@@ -85,7 +90,7 @@ def test_decimal_commas_of_one_column_are_refused(header: list[str]) -> None:
 
 def test_the_proposed_correction_of_decimal_commas_works() -> None:
     write(german([HEADER, *LINES]))
-    command = refusal().partition("in Python: ")[2].strip().replace("'points.csv'", "'view.csv'")
+    command = refusal().partition("in Python: ")[2].strip().replace("'points.csv'", "'data.csv'")
     exec(command.removesuffix("."), {"pd": pd})
     notes()
 
@@ -101,12 +106,12 @@ def test_rows_with_other_numbers_of_fields_are_refused() -> None:
 
 def test_a_file_without_a_header_is_read_whole() -> None:
     write(LINES)
-    assert "note: the first line of view.csv is read as a sample" in notes()
+    assert "note: the first line of data.csv is read as a sample" in notes()
 
 
 def test_a_header_of_consecutive_numbers_is_noted() -> None:
     write(["0,1,2", *LINES])
-    assert "note: the first line of view.csv (0, 1, 2) is read as a header" in notes()
+    assert "note: the first line of data.csv (0, 1, 2) is read as a header" in notes()
 
 
 @pytest.mark.parametrize(
@@ -119,19 +124,19 @@ def test_a_first_line_that_may_be_a_sample_is_refused(lines: list[str]) -> None:
 
 @pytest.mark.parametrize("names", [["a", "b", "c"], [0, 1, 2]], ids=["names", "numbers"])
 def test_the_index_of_pandas_is_refused(names: list[str | int]) -> None:
-    pd.DataFrame(X, columns=names).to_csv("view.csv")
+    pd.DataFrame(X, columns=names).to_csv("data.csv")
     assert "column 'Unnamed: 0' has no name in the file, so it seems to be an index" in refusal()
-    pd.DataFrame(X, columns=names).sample(20, random_state=0).to_csv("view.csv")
+    pd.DataFrame(X, columns=names).sample(20, random_state=0).to_csv("data.csv")
     assert "column 'Unnamed: 0' has no name" in refusal()
 
 
 @pytest.mark.parametrize("header", [["sample,a,b,c"], []], ids=["header", "no header"])
 def test_consecutive_values_are_noted(header: list[str]) -> None:
     write([*header, *(f"{place},{line}" for place, line in enumerate(LINES))])
-    result = compare("same.npy", "view.csv")
+    result = compare("same.npy", "data.csv")
     assert result.exit_code == 0
     column = "'sample'" if header else "number 0"
-    assert f"note: column {column} of view.csv looks like an index" in result.stderr
+    assert f"note: column {column} of data.csv looks like an index" in result.stderr
 
 
 @pytest.mark.parametrize(
@@ -152,8 +157,8 @@ def test_a_wrong_cell_is_named(cell: str, message: str) -> None:
 def test_a_wrong_cell_of_a_parquet_file_is_named() -> None:
     frame = pd.DataFrame(X, columns=["a", "b", "c"])
     frame.loc[4, "c"] = np.nan
-    frame.to_parquet("view.parquet")
-    assert "column 'c' contains a missing value in data row 5" in refusal("view.parquet")
+    frame.to_parquet("data.parquet")
+    assert "column 'c' contains a missing value in data row 5" in refusal("data.parquet")
 
 
 def test_a_separator_at_the_end_of_each_line_is_refused() -> None:
@@ -162,15 +167,15 @@ def test_a_separator_at_the_end_of_each_line_is_refused() -> None:
 
 
 def test_a_file_that_is_empty_or_not_text_is_refused() -> None:
-    Path("view.csv").write_bytes(b"")
-    assert "cannot read view.csv: the file is empty. Save the table again" in refusal()
-    pd.DataFrame(X, columns=["a", "b", "c"]).to_parquet("view.parquet")
-    Path("view.parquet").rename("view.csv")
+    Path("data.csv").write_bytes(b"")
+    assert "cannot read data.csv: the file is empty. Save the table again" in refusal()
+    pd.DataFrame(X, columns=["a", "b", "c"]).to_parquet("data.parquet")
+    Path("data.parquet").rename("data.csv")
     assert "it is a parquet file, not text. Save the table as csv" in refusal()
 
 
 def test_the_likely_cause_of_different_numbers_of_samples_is_named() -> None:
     write(["10,20,30", *LINES])
     message = refusal()
-    assert "same has 40, view has 41" in message
-    assert "Possible cause: the first line of view.csv is read as a sample, since it has no names" in message
+    assert "same has 40, data has 41" in message
+    assert "Possible cause: the first line of data.csv is read as a sample, since it has no names" in message
