@@ -69,7 +69,7 @@ def read_view(path: Path) -> ViewTable:
             if path.suffix in SEPARATORS
             else (entry.read(path, ReadOptions(path.name, has_config=False)), "", ())
         )
-        _check_numbers(frame)
+        _check_numbers(frame, path)
         _check_finite(frame)
         return ViewTable(frame, first_line, (*notes, *_index_notes(frame, path)))
     except Exception as error:  # readers raise exceptions of many types
@@ -95,7 +95,7 @@ def _read_text(path: Path, entry: Format) -> tuple[pd.DataFrame, str, tuple[str,
         is_text = any(not pd.api.types.is_numeric_dtype(frame[column]) for column in frame)
     except FileContentError as error:
         if advice := _decimal_comma_advice(path, entry):
-            raise FileContentError(f"{error}. {advice}") from None
+            raise FileContentError(f"{error}; {advice}") from None
         raise
     if (is_text or _has_split_numbers(frame, path, options)) and (advice := _decimal_comma_advice(path, entry)):
         raise FileContentError(advice)
@@ -118,15 +118,26 @@ def _decimal_comma_advice(path: Path, entry: Format) -> str:
             frame = entry.read(path, detected)
         except FileContentError:
             continue
-        columns = [column for column in frame if pd.api.types.is_float_dtype(frame[column])]
-        if columns and all(pd.api.types.is_numeric_dtype(frame[column]) for column in frame):
-            header = "" if detected.header else ", header=None"
-            return (
-                "Its numbers seem to have decimal commas. Save it with decimal points; in Python: "
-                f"pd.read_csv({path.name!r}, sep={separator!r}, decimal=','{header}).add_prefix('x').to_csv("
-                f"'points.csv', index=False)"
-            )
+        if all(map(pd.api.types.is_numeric_dtype, frame.dtypes)) and not any("," in str(column) for column in frame):
+            how = _how_to_write_points(frame, path, detected)
+            return f"its numbers seem to have decimal commas. Save it with decimal points{how}"
     return ""
+
+
+def _how_to_write_points(frame: pd.DataFrame, path: Path, options: ReadOptions) -> str:
+    """Return the end of a sentence about decimal commas: how to write a file with decimal points in Python."""
+    header, prefix = "", ""
+    if not options.header:
+        try:
+            has_header = len(_with_numbered_header(frame, path)[0]) < len(frame)
+        except FileContentError:
+            return ", and with names of the columns, such as x0, in its first line"
+        if not has_header:
+            header, prefix = ", header=None", ".add_prefix('x')"
+    return (
+        f"; in Python: pd.read_csv({path.name!r}, sep={options.separator!r}, decimal=','{header}){prefix}"
+        ".to_csv('points.csv', index=False)"
+    )
 
 
 def _has_split_numbers(frame: pd.DataFrame, path: Path, options: ReadOptions) -> bool:
@@ -166,7 +177,7 @@ def _with_numbered_header(frame: pd.DataFrame, path: Path) -> tuple[pd.DataFrame
     return frame, f"the first line of {path.name} ({shown}) is read as a header, since its numbers are consecutive"
 
 
-def _check_numbers(frame: pd.DataFrame) -> None:
+def _check_numbers(frame: pd.DataFrame, path: Path) -> None:
     """Raise a `FileContentError` that names the first cell that is not a number."""
     for column in frame:
         values = frame[column]
@@ -174,10 +185,12 @@ def _check_numbers(frame: pd.DataFrame) -> None:
             continue
         is_text = pd.to_numeric(values.astype(object), errors="coerce").isna() & values.notna()
         row = int(is_text.to_numpy().argmax())
+        cell = values.iloc[row]
+        shown = f"{'text: ' if isinstance(cell, str) else ''}{short_line(str(cell))!r}"
+        form = " with decimal points, separated by commas, semicolons or tabs" if path.suffix in SEPARATORS else ""
         raise FileContentError(
-            f"column {_named(column)} contains {short_line(str(values.iloc[row]))!r} in data row {row + 1}, but a view "
-            "consists of columns of numbers with decimal points, in text files separated by a comma, a semicolon or a "
-            "tab. Correct the cell, or remove columns of text from the file"
+            f"column {_named(column)} contains {shown} in data row {row + 1}, but a view consists of columns of numbers"
+            f"{form}. Correct the cell, or remove columns that are not numbers from the file"
         )
 
 

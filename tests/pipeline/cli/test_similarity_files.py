@@ -88,11 +88,24 @@ def test_decimal_commas_of_one_column_are_refused(header: list[str]) -> None:
     assert "numbers seem to have decimal commas" in refusal()
 
 
-def test_the_proposed_correction_of_decimal_commas_works() -> None:
-    write(german([HEADER, *LINES]))
+@pytest.mark.parametrize("header", [[HEADER], ["0,1,2"], []], ids=["names", "numbers", "no header"])
+def test_the_proposed_correction_of_decimal_commas_works(header: list[str]) -> None:
+    write(german([*header, *LINES]))
     command = refusal().partition("in Python: ")[2].strip().replace("'points.csv'", "'data.csv'")
     exec(command.removesuffix("."), {"pd": pd})
     notes()
+
+
+def test_no_correction_is_proposed_if_the_header_is_unclear() -> None:
+    write(["0", *(f"0,{value:02}" for value in range(40))])
+    assert "Save it with decimal points, and with names of the columns, such as x0, in its first line" in refusal()
+
+
+def test_equal_names_are_refused() -> None:
+    write(["a,a,b", *LINES])
+    message = refusal()
+    assert "its first line has the name 'a' 2 times" in message
+    assert "decimal" not in message
 
 
 def test_rows_with_other_numbers_of_fields_are_refused() -> None:
@@ -144,7 +157,7 @@ def test_consecutive_values_are_noted(header: list[str]) -> None:
     [
         ("", "column 'b' contains a missing value in data row 8; 1 row has missing or infinite values"),
         ("-inf", "column 'b' contains the value -inf in data row 8"),
-        ("n.d.", "column 'b' contains 'n.d.' in data row 8"),
+        ("n.d.", "column 'b' contains text: 'n.d.' in data row 8"),
     ],
 )
 def test_a_wrong_cell_is_named(cell: str, message: str) -> None:

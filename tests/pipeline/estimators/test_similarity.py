@@ -153,7 +153,10 @@ def test_the_command_writes_a_table_and_a_heat_map(tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         (["a.npy", "absent.npy"], "absent.npy does not exist"),
-        (["a.npy", "text.csv"], "column 'b' contains 'x' in data row 1, but a view consists of columns of numbers"),
+        (
+            ["a.npy", "text.csv"],
+            "column 'b' contains text: 'x' in data row 1, but a view consists of columns of numbers",
+        ),
         (["a.npy", "other.txt"], "has an unknown extension"),
         (["a.npy", "short.npy"], "must have the same number of samples; a has 6, short has 5"),
         (["a.npy", "a.npy"], "the names without extension must differ; got a.npy, a.npy"),
