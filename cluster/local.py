@@ -24,6 +24,9 @@ from kernel_pipeline.cluster.settings import ENVIRONMENT, dashboard_on_loopback,
 START_METHOD = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
 """With `forkserver`, workers are forked from one process that has imported all modules once."""
 
+SET_BY_DASK = ("PYTHONHASHSEED", "__DASK_PARENT_PID")
+"""Environment variables that Dask sets in this process, in addition to those of the workers."""
+
 # Open files of the driver, measured with 1 to 6 workers, rounded up; a worker itself needs about 25.
 DRIVER_FILES, FILES_PER_WORKER = 40, 12
 # Limit on open files that a run requests, which is enough for 300 workers.
@@ -59,14 +62,9 @@ class Local(LocalMachine):
         if START_METHOD != "forkserver":
             return
         forkserver.set_forkserver_preload(["kernel_pipeline.cluster.forked", "distributed", *modules])
-        before = {name: os.environ.get(name) for name in ENVIRONMENT}
-        os.environ.update(ENVIRONMENT)  # read when a process starts and when libraries are imported
-        forkserver.ensure_running()
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
+        with _environment_restored():
+            os.environ.update(ENVIRONMENT)  # read when a process starts and when libraries are imported
+            forkserver.ensure_running()
 
     def check_driver(self, logs: Path) -> None:
         """Check that the limits of this machine allow worker processes."""
@@ -97,6 +95,7 @@ class Local(LocalMachine):
         self.warm_up(())  # does nothing if it was called before
         count, memory = self.worker_limits()
         with (
+            _environment_restored(),  # Dask changes it in this process too, when it starts workers
             main_module_hidden(),
             dask.config.set(own_settings(self.profile) | {"distributed.worker.multiprocessing-method": START_METHOD}),
             PrivateCluster(
@@ -120,6 +119,20 @@ class Local(LocalMachine):
             except BaseException:
                 started.stop_at_once()  # does not wait for running tasks
                 raise
+
+
+@contextmanager
+def _environment_restored() -> Iterator[None]:
+    """Restore the environment variables that workers get, and that this process must keep, after a block."""
+    before = {name: os.environ.get(name) for name in (*ENVIRONMENT, *SET_BY_DASK)}
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
 
 
 def _raise_file_limit() -> int:

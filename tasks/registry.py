@@ -133,12 +133,18 @@ class Registry(Mapping[str, T]):
         modules, self._modules = self._modules, ()
         if modules:
             added, self._entries = self._entries, {}
-            for module in modules:
+            position: dict[str, int] = {}
+            for number, module in enumerate(modules):
                 import_module(module)
                 # A module that was imported before has registered its entries already.
                 self._entries |= {
                     name: entry for name, entry in added.items() if getattr(entry, "__module__", "") == module
                 }
+                for name in self._entries.keys() - position.keys():
+                    # A module may import one that follows it.
+                    found = getattr(self._entries[name], "__module__", "")
+                    position[name] = modules.index(found) if found in modules else number
+            self._entries = dict(sorted(self._entries.items(), key=lambda item: position[item[0]]))
             self._entries |= {name: entry for name, entry in added.items() if name not in self._entries}
 
 

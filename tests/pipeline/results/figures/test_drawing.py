@@ -1,6 +1,8 @@
 """Every figure is drawn from the available results, with the same bytes each time."""
 
 import struct
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from xml.etree import ElementTree
@@ -109,3 +111,15 @@ def test_a_figure_that_cannot_be_drawn_is_reported_and_the_others_are_drawn(
 
 def test_shortened_labels_are_never_longer() -> None:
     assert all(len(shortened("x" * length)) <= 26 for length in range(60))
+
+
+def test_the_order_of_figures_does_not_depend_on_imports() -> None:
+    """The report of a process that has imported other modules first must have the same bytes."""
+    code = "from kernel_pipeline.results.figures.figure import BUILT_IN, FIGURES\nprint(tuple(FIGURES) == BUILT_IN)"
+    for first in (
+        "",
+        "import kernel_pipeline.results.figures.weights\n",
+        "import kernel_pipeline.results.figures.times\n",
+    ):
+        done = subprocess.run([sys.executable, "-c", first + code], capture_output=True, text=True, check=True)
+        assert done.stdout == "True\n", first
