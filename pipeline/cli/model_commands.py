@@ -78,8 +78,8 @@ def predict(model: Path, rows: Path, out: Path | None) -> None:
 
     ROWS is a file with rows as in the source of the config: the same columns, with or without the target. Its format
     is given by its extension (.csv, .parquet, ...), or else is that of the source. With source = "text", each line is
-    one document, without a label. The output has one line per row: its number from 0, the prediction, and decision
-    values.
+    one document, without a label. The output has one line per row: its number from 0, its
+    value in the index column of the config if ROWS has this column, the prediction, and decision values.
     """
     from kernel_pipeline.models.model_file import load_model
     from kernel_pipeline.models.reading import read_rows
@@ -93,6 +93,8 @@ def predict(model: Path, rows: Path, out: Path | None) -> None:
     encoded = read_rows(loaded, rows)
     table = loaded.outputs.frame(loaded.values_of(encoded))
     table.insert(0, "row", range(len(table)))
+    if encoded.index is not None and encoded.index.name not in table:
+        table.insert(1, str(encoded.index.name), encoded.index)
     content = csv_content(table)
     notes = list(encoded.notes)
     if dropped := int((~encoded.usable).sum()):

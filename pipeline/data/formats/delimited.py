@@ -28,13 +28,14 @@ ABSENT = "\x1f"
 UNEVEN_LINE = re.compile(r"Expected (\d+) fields in line (\d+), saw (\d+)")
 OPEN_QUOTE = re.compile(r"EOF inside string starting at row (\d+)")
 """Messages of pandas; a row is counted from 0 and may have several lines."""
+EXCEL_FIXES = ("save it as csv, and set path to that file", "save it as csv")
 BINARY_FILES = {
-    b"PAR1\x15": "it is a parquet file; set format = 'parquet'",
-    b"ARROW1\0": "it is a feather file; set format = 'feather'",
-    b"PK\x03\x04": "it is an Excel workbook (xlsx) or another zip archive; save it as csv, and set path to that file",
-    b"\xd0\xcf\x11\xe0": "it is an Excel workbook (xls); save it as csv, and set path to that file",
+    b"PAR1\x15": ("it is a parquet file", "set format = 'parquet'", "give it the extension .parquet"),
+    b"ARROW1\0": ("it is a feather file", "set format = 'feather'", "give it the extension .feather"),
+    b"PK\x03\x04": ("it is an Excel workbook (xlsx) or another zip archive", *EXCEL_FIXES),
+    b"\xd0\xcf\x11\xe0": ("it is an Excel workbook (xls)", *EXCEL_FIXES),
 }
-"""What to do about files that are not text, by their first bytes."""
+"""Files that are not text, by their first bytes: their kind, and what to do about data of a config and of a model."""
 COMMON_ENCODINGS = ("utf-8", "latin-1", "utf-16")
 LINES_OF_SEPARATOR = 20
 """Number of lines from which the separator is found."""
@@ -130,9 +131,10 @@ def _explain_parser(options: ReadOptions) -> Iterator[None]:
             fix = f"Save the file with the encoding {options.encoding!r}"
         raise FileContentError(f"its encoding is not {options.encoding!r} ({error}). {fix}") from None
     except pd.errors.EmptyDataError:
-        raise FileContentError("the file is empty. Save the table again, or set path to another file") from None
+        other = "" if options.for_model else ", or set path to another file"
+        raise FileContentError(f"the file is empty. Save the table again{other}") from None
     except pd.errors.ParserError as error:
-        raise FileContentError(_describe_parser_error(str(error), options.separator)) from None
+        raise FileContentError(_describe_parser_error(str(error), options)) from None
 
 
 def _other_encodings(encoding: str) -> str:
@@ -146,47 +148,54 @@ def _other_encodings(encoding: str) -> str:
     return " or ".join(f"encoding = {known!r}" for known in others)
 
 
-def _describe_parser_error(message: str, separator: str | None) -> str:
+def _describe_parser_error(message: str, options: ReadOptions) -> str:
     """Describe an error of the parser of pandas, with the line and what to correct.
 
-    >>> _describe_parser_error("C error: Expected 8 fields in line 5, saw 9", ";").partition(". ")[0]
+    >>> _describe_parser_error("Expected 8 fields in line 5, saw 9", ReadOptions("cars")).partition(". ")[0]
     'line 5 has 9 fields, but the lines above it have at most 8'
     """
     if found := UNEVEN_LINE.search(message):
         expected, line, fields = found.groups()
         uneven = f"line {line} has {fields} fields, but the lines above it have at most {expected}"
         which = "one of these lines" if line == "2" else "the line"  # the first line may lack a name
-        if separator == WHITESPACE:
+        if options.separator == WHITESPACE:
             return f"{uneven}. Correct {which}; text that contains spaces must be in double quotes"
+        other = "" if options.for_model else ". If another character separates the columns, set separator"
         return (
-            f"{uneven}. Correct {which}; text and numbers that contain the separator {separator!r} must be in double "
-            "quotes. If another character separates the columns, set separator"
+            f"{uneven}. Correct {which}; text and numbers that contain the separator {options.separator!r} must be in "
+            f"double quotes{other}"
         )
     if found := OPEN_QUOTE.search(message):
         return (
             f"a double quote in line {int(found[1]) + 1} or below is not closed. Add the closing quote, or remove the "
             "quote"
         )
-    return f"{message.strip().rstrip('.')}. Correct the file, or set format if it has another format"
+    other = "" if options.for_model else ", or set format if it has another format"
+    return f"{message.strip().rstrip('.')}. Correct the file{other}"
 
 
-def _check_text(path: Path) -> None:
+def _check_text(path: Path, options: ReadOptions) -> None:
     """Raise a `FileContentError` if a file is of a known format that is not text; pandas decompresses zip itself."""
     with path.open("rb") as file:
         start = file.read(max(map(len, BINARY_FILES)))
-    for first_bytes, reason in BINARY_FILES.items():
+    for first_bytes, (kind, in_config, for_model) in BINARY_FILES.items():
         if start.startswith(first_bytes) and path.suffix.lower() != ".zip":
-            raise FileContentError(reason)
+            raise FileContentError(f"{kind}; {for_model if options.for_model else in_config}")
 
 
 def _detect_csv(path: Path, options: ReadOptions) -> Detected:
     """Find the separator in the first lines, then detect the header."""
     if options.separator is not None:
         return _detect(path, options)
-    _check_text(path)
+    _check_text(path, options)
     lines = _read_lines(path, options, nrows=LINES_OF_SEPARATOR)
     found = find_separator(lines, options.decimal)
     if found is None and options.decimal == ",":
+        if options.for_model:
+            raise FileContentError(
+                "no character but the comma separates its columns, and the comma is the decimal separator. Separate "
+                "the columns by another character, such as ';'"
+            )
         raise FileContentError(
             "decimal = ',' is also the separator of the columns; set separator to another character, such as "
             "separator = ';'. If commas separate the columns, write numbers with a decimal point, and remove decimal"
@@ -215,7 +224,7 @@ def _read_lines(path: Path, options: ReadOptions, nrows: int | None = None) -> l
 
 def _detect(path: Path, options: ReadOptions, separator: str | None = None) -> Detected:
     """Decide whether the first line contains the names of the columns; check that names are distinct."""
-    _check_text(path)
+    _check_text(path, options)
     options = replace(options, separator=separator or options.separator)
     head = _parse(path, options, header=None, nrows=LINES_EXAMINED, dtype=str)
     header = options.header
@@ -234,7 +243,7 @@ def _detect(path: Path, options: ReadOptions, separator: str | None = None) -> D
             notes = (f"the first line of {path.name} is read as a sample; {fix}",)
             hint = f"The first line of {path.name} is read as a sample: {fix}"
     if header and len(head):
-        _check_names(head.iloc[0].dropna().tolist())
+        _check_names(head.iloc[0].dropna().tolist(), options)
     return Detected(replace(options, header=bool(header)), notes, hint)
 
 
@@ -263,14 +272,15 @@ def _first_line(head: pd.DataFrame) -> Literal["header", "sample", "unclear"]:
     return "unclear" if is_new and is_repeated else "sample"
 
 
-def _check_names(names: list[str]) -> None:
+def _check_names(names: list[str], options: ReadOptions) -> None:
     """Raise a `FileContentError` if columns have the same name; numbers are ignored, being probably values."""
     counts = Counter(name for name in names if not NUMBER.fullmatch(name))
     name, count = max(counts.items(), key=lambda item: item[1], default=("", 0))
     if count > 1:
+        other = "" if options.for_model else ", or set header = false if the first line is a sample"
         raise FileContentError(
             f"its first line has the name {name!r} {count} times; names of columns must be distinct. Rename one in the "
-            "file, or set header = false if the first line is a sample"
+            f"file{other}"
         )
 
 

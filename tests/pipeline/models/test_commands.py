@@ -51,6 +51,18 @@ def test_predict_gives_the_numbers_of_the_api(root: Path, models: Path, tmp_path
     pd.testing.assert_frame_equal(found, pd.read_csv(tmp_path / "found.csv"))
 
 
+@pytest.mark.parametrize("name", ["new.csv", "new.parquet"])
+def test_predictions_have_the_index_of_the_source(models: Path, tmp_path: Path, name: str) -> None:
+    new = clinic_table(66).iloc[60:].drop(columns="outcome")
+    (new.to_csv if name == "new.csv" else new.to_parquet)(tmp_path / name, index=False)
+    found = predicted(models / "clinic.skops", tmp_path / name)
+    assert list(found) == ["row", "patient", "prediction", "decision"]
+    assert list(found["patient"]) == [f"p{row}" for row in range(60, 66)]
+    without = new.drop(columns="patient")
+    without.to_csv(tmp_path / "without.csv", index=False)
+    assert list(predicted(models / "clinic.skops", tmp_path / "without.csv")["decision"]) == list(found["decision"])
+
+
 def test_each_source_accepts_files_of_its_format(root: Path, models: Path, tmp_path: Path) -> None:
     run = kp.open_run(root)
     _, texts = documents()
@@ -139,13 +151,14 @@ def test_a_foreign_file_has_the_exit_code_of_a_refusal(tmp_path: Path) -> None:
 
 
 def test_unseen_texts_and_gaps_follow_their_rules(models: Path, tmp_path: Path) -> None:
-    (tmp_path / "new.csv").write_text(f"{CLINIC}50,f,130,pipe\n,x,130,no\n50,f,,\n")
+    (tmp_path / "new.csv").write_text(f"{CLINIC}50,f,130,pipe\n,x,130,no\n50,f,,\n60,F,120,no\n")
     result = command("predict", models / "clinic.skops", tmp_path / "new.csv")
     assert result.exit_code == 0
     assert (
-        "note: column 'smoker' contains values that are not in the data that the model was fitted to, in 1 row: 'pipe'"
+        "note: column 'smoker' contains values that are not in the data that the model was fitted to, in 1 row: 'pipe';"
         in result.stderr
     )
+    assert "in 2 rows: 'x', 'F' (did you mean 'f'?);" in result.stderr
     model = kp.load_model(models / "clinic.skops")
     encoder = model.encode(pd.read_csv(tmp_path / "new.csv"))
     np.testing.assert_array_equal(encoder.features[0], [50, 1, 0, 130, 0, 0, 0])  # no column of smoker is 1
