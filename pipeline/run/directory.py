@@ -47,10 +47,10 @@ def check_new_file(path: Path) -> None:
     PipelineError
         If it exists, or is inside of a run directory, whose files only the run itself may write.
     """
-    if path.exists():
-        raise PipelineError(f"--out: {path} exists; remove it, or choose another name")
     if (run := run_directory_around(path.resolve())) is not None:
         raise PipelineError(f"--out: {path} is inside of the run directory {run}; choose a file outside of it")
+    if path.exists():
+        raise PipelineError(f"--out: {path} exists; remove it, or choose another name")
 
 
 def _is_foreign(name: str) -> bool:

@@ -237,6 +237,8 @@ def test_nothing_is_written_into_a_run_directory(root: Path, models: Path, tmp_p
         result = command(*arguments, tmp_path / "link" / place)
         assert result.exit_code == 2, result.output
         assert f"is inside of the run directory {root.resolve()}; choose a file outside of it" in result.stderr
+    result = command("predict", models / "clinic.skops", tmp_path / "new.csv", "--out", root / "ledger.jsonl")
+    assert "is inside of the run directory" in result.stderr  # no advice to remove the ledger
     assert listing(root) == before
 
 
