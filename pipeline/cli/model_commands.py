@@ -7,7 +7,7 @@ import click
 
 from kernel_pipeline.cli.options import directory_argument, stored_data_option
 from kernel_pipeline.errors import StorageError
-from kernel_pipeline.text import printable
+from kernel_pipeline.text import counted, printable
 
 if TYPE_CHECKING:
     from kernel_pipeline.store.storage import Storage
@@ -24,7 +24,9 @@ repeat_option = click.option(
 @click.option("--dataset", required=True, help="Name of the dataset.")
 @click.option("--method", required=True, help="Name of the method, as in rows.csv.")
 @click.option("--task", type=click.Choice(TASKS), help="Required if the dataset has both tasks.")
-@click.option("--out", required=True, type=file_path, metavar="FILE", help="File of the model, such as model.skops.")
+@click.option(
+    "--out", required=True, type=file_path, metavar="FILE", help="New file of the model, such as model.skops."
+)
 @click.option(
     "--regularisation",
     type=click.FloatRange(min=0, min_open=True),
@@ -51,8 +53,10 @@ def fit(
     The file contains the encoder, the scaler, the kernels and the names of the labels, so that `pipeline predict` can
     read raw rows as in the source of the config. The data must be those of the run.
     """
+    from kernel_pipeline.run.directory import check_new_file
     from kernel_pipeline.run.run_results import RunResults
 
+    check_new_file(out)
     run = RunResults(directory, data_dir)
     model = run.model(dataset, method, task, regularisation=regularisation or None, trial=trial, repeat=repeat)
     model.save(out)
@@ -68,24 +72,29 @@ def fit(
 @click.command()
 @click.argument("model", type=file_path, metavar="MODEL")
 @click.argument("rows", type=file_path, metavar="ROWS")
-@click.option("--out", type=file_path, metavar="FILE", help="Write CSV to FILE. Default: print it.")
+@click.option("--out", type=file_path, metavar="FILE", help="Write CSV to FILE, a new file. Default: print it.")
 def predict(model: Path, rows: Path, out: Path | None) -> None:
     """Predict the targets of new rows with a model that `pipeline fit` wrote.
 
     ROWS is a file with rows as in the source of the config: the same columns, with or without the target. Its format
     is given by its extension (.csv, .parquet, ...), or else is that of the source. With source = "text", each line is
-    one document, without a label. The output has one line per row: its number from 0, the prediction, and decision
-    values.
+    one document, without a label. The output has one line per row: its number from 0, its
+    value in the index column of the config if ROWS has this column, the prediction, and decision values.
     """
     from kernel_pipeline.models.model_file import load_model
     from kernel_pipeline.models.reading import read_rows
     from kernel_pipeline.results.writing import csv_content
+    from kernel_pipeline.run.directory import check_new_file
     from kernel_pipeline.store.files import write_whole
 
+    if out is not None:
+        check_new_file(out)
     loaded = load_model(model)
     encoded = read_rows(loaded, rows)
     table = loaded.outputs.frame(loaded.values_of(encoded))
     table.insert(0, "row", range(len(table)))
+    if encoded.index is not None and encoded.index.name not in table:
+        table.insert(1, str(encoded.index.name), encoded.index)
     content = csv_content(table)
     notes = list(encoded.notes)
     if dropped := int((~encoded.usable).sum()):
@@ -102,6 +111,7 @@ def predict(model: Path, rows: Path, out: Path | None) -> None:
         write_whole(out, content, sync=False)
     except OSError as error:
         raise StorageError(f"cannot write {out}: {error.strerror}. Choose another file with --out") from None
+    click.echo(printable(f"Wrote {out}: predictions of {counted(len(table), 'row')}."))
 
 
 @click.command()
@@ -109,7 +119,7 @@ def predict(model: Path, rows: Path, out: Path | None) -> None:
 @click.option("--dataset", required=True, help="Name of the dataset.")
 @click.option("--method", required=True, help="Name of the method, as in rows.csv.")
 @click.option("--task", type=click.Choice(TASKS), help="Required if the dataset has both tasks.")
-@click.option("--out", required=True, type=click.Path(path_type=Path), metavar="FILE", help="A .npy or .zarr file.")
+@click.option("--out", required=True, type=click.Path(path_type=Path), metavar="FILE", help="A new .npy or .zarr file.")
 @click.option(
     "--trial", type=click.IntRange(min=0), help="Use the weights of a trial. Default: weights learned on all rows."
 )

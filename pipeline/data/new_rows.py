@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, Self
 
+import pandas as pd
 import scipy.sparse
 
 from kernel_pipeline.tasks.arrays import Booleans, Floats, Integers
@@ -21,6 +22,8 @@ class NewRows:
     """Whether each row has usable features, (q,); a sweep drops the other rows."""
     notes: tuple[str, ...] = ()
     """Remarks for the user, one sentence each."""
+    index: pd.Series | None = None
+    """The index of the source, if a file of new rows has it."""
 
 
 class RowEncoder(Protocol):

@@ -277,9 +277,11 @@ def _unknown_categories(values: pd.Series, encoding: ColumnEncoding) -> list[str
     unknown = values[values.notna() & ~values.isin(encoding.texts)]
     if not len(unknown):
         return []
+    similar = {str(known).strip().casefold(): f" (did you mean {known!r}?)" for known in encoding.texts}
+    listed = [f"{value!r}{similar.get(str(value).strip().casefold(), '')}" for value in dict.fromkeys(unknown)]
     return [
         f"column {encoding.column!r} contains values that are not in the data that the model was fitted to, in "
-        f"{counted(len(unknown), 'row')}: {_listed(list(dict.fromkeys(unknown)))}; each of them is encoded as zeros"
+        f"{counted(len(unknown), 'row')}: {list_first(listed, MAX_LISTED)}; each of them is encoded as zeros"
     ]
 
 

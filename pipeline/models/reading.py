@@ -1,5 +1,6 @@
 """Read files of new rows for a model."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +10,7 @@ from kernel_pipeline.config.datasets import Dataset, DatasetBase
 from kernel_pipeline.config.other_formats import COMPRESSED, EXTENSIONS
 from kernel_pipeline.data.documents import read_lines
 from kernel_pipeline.data.formats.format import FORMATS, explain_errors
+from kernel_pipeline.data.frames import find_column
 from kernel_pipeline.data.new_rows import NewRows
 from kernel_pipeline.data.sources.file import FileDataset, read_frame
 from kernel_pipeline.data.table_rows import TableRows
@@ -49,7 +51,7 @@ def read_rows(model: FittedModel, path: Path) -> NewRows:
         read_sparse = FORMATS[dataset.format].read_sparse
         if read_sparse is None:
             raise DataError(f"{path}: the model has sparse columns; new rows must be in the libsvm format (.libsvm)")
-        with explain_errors(path, dataset.format, dataset.name):
+        with explain_errors(path, dataset.format, dataset.name, for_model=True):
             return model.encode(read_sparse(path))
     try:
         frame, _ = read_frame(path, dataset, for_model=True)
@@ -61,9 +63,20 @@ def read_rows(model: FittedModel, path: Path) -> NewRows:
             "them"
         ) from None
     try:
-        return model.encode(frame)
+        return replace(model.encode(frame), index=_index(model, frame))
     except DataError as error:
         raise DataError(f"{error}{_encoding_hint(model, frame, dataset)}") from None
+
+
+def _index(model: FittedModel, frame: "pd.DataFrame") -> "pd.Series | None":
+    """Return the column of new rows that is the index of the source; None if there is none, or it has no name."""
+    import pandas as pd
+
+    wanted = model.facts.source.get("index")
+    if isinstance(wanted, int) and wanted is not False and isinstance(model.encoder, TableRows):
+        source = pd.DataFrame(columns=list(model.encoder.columns))
+        wanted = find_column(source, 0 if wanted is True else wanted, "index", model.facts.dataset)
+    return frame[wanted].reset_index(drop=True) if isinstance(wanted, str) and wanted in frame else None
 
 
 def _encoding_hint(model: FittedModel, frame: "pd.DataFrame", dataset: FileDataset) -> str:

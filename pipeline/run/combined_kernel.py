@@ -13,6 +13,7 @@ from kernel_pipeline.errors import FailedError, PipelineError
 from kernel_pipeline.estimators.learned_kernel import KernelData, kernel_statistics
 from kernel_pipeline.plan.dataset_plan import DatasetPlan
 from kernel_pipeline.run.chosen_values import WantedModel
+from kernel_pipeline.run.known_names import check_weighted
 from kernel_pipeline.run.manifest import Manifest
 from kernel_pipeline.run.refit import load_data, training_rows
 from kernel_pipeline.run.stored_data import split_columns
@@ -82,8 +83,10 @@ def combined_kernel(
     FailedError
         If the method failed in the trial.
     PipelineError
-        If the method determines weights only during a fit and no trial is given.
+        If the method has no weights, or determines them only during a fit and no trial is given.
     """
+    methods = [method for problem, method in plan.method_keys if problem == wanted.problem]
+    check_weighted(wanted.method, methods, manifest.config.used_methods)
     dataset = next(known for known in manifest.config.dataset if known.name == wanted.dataset)
     if wanted.trial is None:
         _rule(manifest, wanted)  # raises before the data are loaded

@@ -9,6 +9,7 @@ import numpy as np
 
 from kernel_pipeline.errors import PipelineError, StorageError
 from kernel_pipeline.run.combined_kernel import CombinedKernel
+from kernel_pipeline.run.directory import check_new_file
 from kernel_pipeline.store.files import PARTIAL
 
 FORMATS = (".npy", ".zarr")
@@ -20,13 +21,12 @@ def check_target(path: Path) -> None:
     Raises
     ------
     PipelineError
-        If the extension is not known, or a file that would be written exists.
+        If the extension is not known, or a file that would be written exists or is inside of a run directory.
     """
     if path.suffix not in FORMATS:
         raise PipelineError(f"--out: the file must end in {' or '.join(FORMATS)}; got {path.name!r}")
     for target in _targets(path):
-        if target.exists():
-            raise PipelineError(f"--out: {target} exists; remove it, or choose another name")
+        check_new_file(target)
 
 
 def export_kernel(kernel: CombinedKernel, path: Path) -> list[Path]:

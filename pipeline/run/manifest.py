@@ -13,7 +13,7 @@ from kernel_pipeline.config.sweep import Config
 from kernel_pipeline.data.source_files import Sources, describe_sources
 from kernel_pipeline.errors import CHOOSE_DIRECTORY, ConfigError, RefusedError, TooLargeError, UnreachableError
 from kernel_pipeline.plan.plan import Plan, make_plan
-from kernel_pipeline.run.directory import is_run_directory
+from kernel_pipeline.run.directory import is_run_directory, run_directory_around
 from kernel_pipeline.run.environment import FORMAT, OLDEST_FORMAT, environment
 from kernel_pipeline.run.verification import check_files
 from kernel_pipeline.store.addresses import open_storage
@@ -123,19 +123,9 @@ def read_manifest(root: Storage, ledger: Ledger | None = None) -> Manifest:
 
 def no_run_directory(root: Storage) -> RefusedError:
     """Return the error for a directory in which no run was started, or for a path inside of a run directory."""
-    if (run := _run_directory_around(root)) is not None:
+    if isinstance(root, LocalStorage) and (run := run_directory_around(root.path)) is not None:
         return RefusedError(f"{root} is not a run directory, but inside of one. Use the run directory: {quoted(run)}")
     return RefusedError(f"{root} is not a run directory: there is no {CONFIG} in it. `pipeline runs` lists your runs")
-
-
-def _run_directory_around(root: Storage) -> Path | None:
-    """Return the run directory that contains a local path; None if there is none.
-
-    Only directories with a ledger are considered, since a folder may contain a config.toml of the user.
-    """
-    if not isinstance(root, LocalStorage):
-        return None
-    return next((folder for folder in root.path.parents if LocalStorage(folder).journal().has_lines()), None)
 
 
 def check_same_sweep(manifest: Manifest, config: Config, infos: Sequence[DatasetInfo]) -> None:
@@ -151,8 +141,9 @@ def check_same_data(manifest: Manifest, info: DatasetInfo) -> None:
     """Reject data that differ from those that a run was started with."""
     if manifest.fingerprints.get(info.name, info.fingerprint) != info.fingerprint:
         raise RefusedError(
-            f"the data of {info.name!r} have changed since {manifest.root} was started. {ACCEPT_HINT}, or "
-            "restore the old data"
+            f"the data of {info.name!r} have changed since {manifest.root} was started. Restore the old data, or run "
+            "the sweep with the new ones: in another run directory, or in this one with `pipeline run CONFIG --out "
+            f"{quoted(manifest.root)} --accept-changes`, which recomputes only what depends on the changes"
         )
 
 

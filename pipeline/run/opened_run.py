@@ -62,13 +62,17 @@ class OpenedRun:
             values: Floats = store.read(group, name, selection, allow_nan)
             check_read(store.access.read, self._manifest.finished)
         except DamagedError as error:
-            if self.is_complete:
-                raise self._damaged(str(error)) from error
-            raise RefusedError(
-                f"{self._root} has no {group}/{name} yet: the run is not finished. `pipeline resume "
-                f"{quoted(self._root)}` resumes the run"
-            ) from None
+            raise self._unreadable(f"{group}/{name}", error) from error
         return values
+
+    def _unreadable(self, what: str, error: DamagedError) -> RefusedError:
+        """Return the error for arrays that cannot be read: damaged ones, or those that a run has not written yet."""
+        if self.is_complete:
+            return self._damaged(str(error))
+        return RefusedError(
+            f"{self._root} has no {what} yet: the run is not finished. `pipeline resume {quoted(self._root)}` resumes "
+            "the run"
+        )
 
     def _damaged(self, what: str) -> RefusedError:
         return RefusedError(f"{what}. `pipeline verify {quoted(self._root)} --repair` computes it again")

@@ -231,7 +231,10 @@ class RunResults(OpenedRun):
 
         number = None if trial is None else self._trial_number(trial, repeat)
         wanted, plan = self._wanted(dataset, method, task, None, number)
-        return combined_kernel(self._manifest, plan, wanted, self._data_dir)
+        try:
+            return combined_kernel(self._manifest, plan, wanted, self._data_dir)
+        except DamagedError as error:
+            raise self._unreadable(f"{WEIGHTS}/{dataset}/{wanted.problem}/{method}", error) from error
 
     def _wanted(
         self, dataset: str, method: str, task: str | None, regularisation: tuple[float, ...] | None, trial: int | None

@@ -28,13 +28,14 @@ ABSENT = "\x1f"
 UNEVEN_LINE = re.compile(r"Expected (\d+) fields in line (\d+), saw (\d+)")
 OPEN_QUOTE = re.compile(r"EOF inside string starting at row (\d+)")
 """Messages of pandas; a row is counted from 0 and may have several lines."""
+EXCEL_FIXES = ("save it as csv, and set path to that file", "save it as csv")
 BINARY_FILES = {
-    b"PAR1\x15": "it is a parquet file; set format = 'parquet'",
-    b"ARROW1\0": "it is a feather file; set format = 'feather'",
-    b"PK\x03\x04": "it is an Excel workbook (xlsx) or another zip archive; save it as csv, and set path to that file",
-    b"\xd0\xcf\x11\xe0": "it is an Excel workbook (xls); save it as csv, and set path to that file",
+    b"PAR1\x15": ("it is a parquet file", "set format = 'parquet'", "give it the extension .parquet"),
+    b"ARROW1\0": ("it is a feather file", "set format = 'feather'", "give it the extension .feather"),
+    b"PK\x03\x04": ("it is an Excel workbook (xlsx) or another zip archive", *EXCEL_FIXES),
+    b"\xd0\xcf\x11\xe0": ("it is an Excel workbook (xls)", *EXCEL_FIXES),
 }
-"""What to do about files that are not text, by their first bytes."""
+"""Files that are not text, by their first bytes: their kind, and what to do about data of a config and of a model."""
 COMMON_ENCODINGS = ("utf-8", "latin-1", "utf-16")
 LINES_OF_SEPARATOR = 20
 """Number of lines from which the separator is found."""
@@ -178,10 +179,9 @@ def _check_text(path: Path, options: ReadOptions) -> None:
     """Raise a `FileContentError` if a file is of a known format that is not text; pandas decompresses zip itself."""
     with path.open("rb") as file:
         start = file.read(max(map(len, BINARY_FILES)))
-    for first_bytes, reason in BINARY_FILES.items():
+    for first_bytes, (kind, in_config, for_model) in BINARY_FILES.items():
         if start.startswith(first_bytes) and path.suffix.lower() != ".zip":
-            what = reason if options.has_config else f"{reason.partition(';')[0]}, not text. Save the table as csv"
-            raise FileContentError(what)
+            raise FileContentError(f"{kind}; {in_config if options.has_config else for_model}")
 
 
 def _detect_csv(path: Path, options: ReadOptions) -> Detected:
@@ -192,6 +192,11 @@ def _detect_csv(path: Path, options: ReadOptions) -> Detected:
     lines = read_lines(path, options, nrows=LINES_OF_SEPARATOR)
     found = find_separator(lines, options.decimal)
     if found is None and options.decimal == ",":
+        if not options.has_config:
+            raise FileContentError(
+                "no character but the comma separates its columns, and the comma is the decimal separator. Separate "
+                "the columns by another character, such as ';'"
+            )
         raise FileContentError(
             "decimal = ',' is also the separator of the columns; set separator to another character, such as "
             "separator = ';'. If commas separate the columns, write numbers with a decimal point, and remove decimal"

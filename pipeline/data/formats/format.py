@@ -97,8 +97,14 @@ class FileContentError(ValueError):
 
 
 @contextmanager
-def explain_errors(path: Path, format_name: str, dataset: str) -> Iterator[None]:
-    """Raise a `DataError` that says what to do for any exception that a broken file causes."""
+def explain_errors(path: Path, format_name: str, dataset: str, for_model: bool = False) -> Iterator[None]:
+    """Raise a `DataError` that says what to do for any exception that a broken file causes.
+
+    Parameters
+    ----------
+    for_model
+        Whether the file has new rows for a model, so that the message cannot propose to change a config.
+    """
     try:
         yield
     except PipelineError:
@@ -106,5 +112,7 @@ def explain_errors(path: Path, format_name: str, dataset: str) -> Iterator[None]
     except Exception as error:  # readers raise exceptions of many types
         reason = str(error).strip().rstrip(".") or "no data found"
         if not isinstance(error, FileContentError):
-            reason += ". Save the file again, or set format if it has another format"
-        raise DataError(f"dataset {dataset!r}: cannot read {path} as {format_name!r}: {reason}") from None
+            fix = "give it the extension of its format" if for_model else "set format if it has another format"
+            reason += f". Save the file again, or {fix}"
+        place = "" if for_model else f"dataset {dataset!r}: "
+        raise DataError(f"{place}cannot read {path} as {format_name!r}: {reason}") from None

@@ -282,7 +282,7 @@ def _read_file(path: Path, dataset: FileDataset, for_model: bool = False) -> tup
     chosen = FORMATS[dataset.format]
     notes: tuple[str, ...] = ()
     header_hint = ""
-    with explain_errors(path, dataset.format, dataset.name):
+    with explain_errors(path, dataset.format, dataset.name, for_model):
         if chosen.detect is not None:
             detected = chosen.detect(path, options)
             options, notes, header_hint = detected.options, detected.notes, detected.header_hint

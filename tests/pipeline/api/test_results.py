@@ -197,6 +197,8 @@ def test_messages_about_damage_name_the_command_that_repairs_it(root: Path) -> N
     flip(root / "weights.zarr/wave/regression/alignf/c/1/0")
     with pytest.raises(kp.RefusedError, match=f"`pipeline verify {root} --repair` computes it again"):
         kp.open_run(root).weights("wave", "alignf")
+    with pytest.raises(kp.RefusedError, match=f"`pipeline verify {root} --repair` computes it again"):
+        kp.open_run(root).combined("wave", "alignf", trial=1)
     (root / "results/rows.csv").write_bytes(b"")
     with pytest.raises(kp.RefusedError, match=r"rows\.csv is damaged.*--repair"):
         _ = kp.open_run(root).rows

@@ -184,7 +184,7 @@ def test_a_file_that_is_empty_or_not_text_is_refused() -> None:
     assert "cannot read data.csv: the file is empty. Save the table again" in refusal()
     pd.DataFrame(X, columns=["a", "b", "c"]).to_parquet("data.parquet")
     Path("data.parquet").rename("data.csv")
-    assert "it is a parquet file, not text. Save the table as csv" in refusal()
+    assert "it is a parquet file; give it the extension .parquet" in refusal()
 
 
 def test_the_likely_cause_of_different_numbers_of_samples_is_named() -> None:

@@ -47,7 +47,20 @@ def test_predict_gives_the_numbers_of_the_api(root: Path, models: Path, tmp_path
     pd.testing.assert_frame_equal(found, predicted(models / "clinic.skops", tmp_path / "new.parquet"))
     result = command("predict", models / "clinic.skops", tmp_path / "new.csv", "--out", tmp_path / "found.csv")
     assert result.exit_code == 0
+    assert result.stdout == f"Wrote {tmp_path / 'found.csv'}: predictions of 40 rows.\n"
     pd.testing.assert_frame_equal(found, pd.read_csv(tmp_path / "found.csv"))
+
+
+@pytest.mark.parametrize("name", ["new.csv", "new.parquet"])
+def test_predictions_have_the_index_of_the_source(models: Path, tmp_path: Path, name: str) -> None:
+    new = clinic_table(66).iloc[60:].drop(columns="outcome")
+    (new.to_csv if name == "new.csv" else new.to_parquet)(tmp_path / name, index=False)
+    found = predicted(models / "clinic.skops", tmp_path / name)
+    assert list(found) == ["row", "patient", "prediction", "decision"]
+    assert list(found["patient"]) == [f"p{row}" for row in range(60, 66)]
+    without = new.drop(columns="patient")
+    without.to_csv(tmp_path / "without.csv", index=False)
+    assert list(predicted(models / "clinic.skops", tmp_path / "without.csv")["decision"]) == list(found["decision"])
 
 
 def test_each_source_accepts_files_of_its_format(root: Path, models: Path, tmp_path: Path) -> None:
@@ -138,13 +151,14 @@ def test_a_foreign_file_has_the_exit_code_of_a_refusal(tmp_path: Path) -> None:
 
 
 def test_unseen_texts_and_gaps_follow_their_rules(models: Path, tmp_path: Path) -> None:
-    (tmp_path / "new.csv").write_text(f"{CLINIC}50,f,130,pipe\n,x,130,no\n50,f,,\n")
+    (tmp_path / "new.csv").write_text(f"{CLINIC}50,f,130,pipe\n,x,130,no\n50,f,,\n60,F,120,no\n")
     result = command("predict", models / "clinic.skops", tmp_path / "new.csv")
     assert result.exit_code == 0
     assert (
-        "note: column 'smoker' contains values that are not in the data that the model was fitted to, in 1 row: 'pipe'"
+        "note: column 'smoker' contains values that are not in the data that the model was fitted to, in 1 row: 'pipe';"
         in result.stderr
     )
+    assert "in 2 rows: 'x', 'F' (did you mean 'f'?);" in result.stderr
     model = kp.load_model(models / "clinic.skops")
     encoder = model.encode(pd.read_csv(tmp_path / "new.csv"))
     np.testing.assert_array_equal(encoder.features[0], [50, 1, 0, 130, 0, 0, 0])  # no column of smoker is 1
@@ -189,6 +203,45 @@ def test_models_that_do_not_exist_are_refused(
     assert not list(tmp_path.iterdir())
 
 
+def commands_with_out(root: Path, models: Path, rows: Path) -> list[list[str | Path]]:
+    """Return the commands of models that write to --out, without the file."""
+    method = ["--dataset", "wave", "--method", "unif", "--out"]
+    return [["predict", models / "clinic.skops", rows, "--out"], ["fit", root, *method], ["export", root, *method]]
+
+
+def test_existing_files_are_not_replaced(
+    root: Path, models: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows, target = tmp_path / "new.csv", tmp_path / "target.npy"
+    clinic_table(5).to_csv(rows, index=False)
+    target.write_text("data of the user")
+    before = listing(tmp_path)
+    commands = commands_with_out(root, models, rows)
+    for name in ("kernel_pipeline.models.model_file.load_model", "kernel_pipeline.run.run_results.RunResults"):
+        monkeypatch.setattr(name, None)  # nothing is read before the check
+    for arguments in commands:
+        result = command(*arguments, target)
+        assert result.exit_code == 2, result.output
+        assert f"--out: {target} exists; remove it, or choose another name" in result.stderr
+    assert f"{rows} exists" in command(*commands[0], rows).stderr  # the input of the command
+    assert "clinic.skops exists" in command(*commands[0], models / "clinic.skops").stderr
+    assert listing(tmp_path) == before
+
+
+@pytest.mark.parametrize("place", ["new.npy", "results/new.npy", "weights.zarr/../new.npy"])
+def test_nothing_is_written_into_a_run_directory(root: Path, models: Path, tmp_path: Path, place: str) -> None:
+    clinic_table(5).to_csv(tmp_path / "new.csv", index=False)
+    (tmp_path / "link").symlink_to(root)
+    before = listing(root)
+    for arguments in commands_with_out(root, models, tmp_path / "new.csv"):
+        result = command(*arguments, tmp_path / "link" / place)
+        assert result.exit_code == 2, result.output
+        assert f"is inside of the run directory {root.resolve()}; choose a file outside of it" in result.stderr
+    result = command("predict", models / "clinic.skops", tmp_path / "new.csv", "--out", root / "ledger.jsonl")
+    assert "is inside of the run directory" in result.stderr  # no advice to remove the ledger
+    assert listing(root) == before
+
+
 def test_changed_data_are_refused(root: Path, tmp_path: Path) -> None:
     clinic_table(59).to_csv(tmp_path / "clinic.csv", index=False)
     result = command(
@@ -196,3 +249,5 @@ def test_changed_data_are_refused(root: Path, tmp_path: Path) -> None:
     )
     assert result.exit_code == 4
     assert "the data of 'clinic' have changed" in result.stderr
+    assert f"in this one with `pipeline run CONFIG --out {root} --accept-changes`" in result.stderr
+    assert "Choose another directory with --out" not in result.stderr  # --out is the file of the model

@@ -12,6 +12,7 @@ from kernel_pipeline.cli.main import main
 from kernel_pipeline.store.arrays import GRAM, STATISTICS, WEIGHTS, RunStore
 from kernel_pipeline.store.local_storage import LocalStorage
 from kernel_pipeline.tasks.arrays import Floats
+from tests.helpers.sweeps import SMALL, resume_here, run_here, small_config
 from tests.pipeline.models.example_run import sparse_rows
 from tests.pipeline.models.test_against_sweep import raw_rows
 
@@ -83,6 +84,47 @@ def test_files_have_the_kernel_and_the_rows(root: Path, tmp_path: Path) -> None:
     assert group.attrs["method"] == "alignf"
     assert sorted(expected.rows) == sorted(RunStore(LocalStorage(root)).read(GRAM, "wines/order"))
     assert len(list(tmp_path.iterdir())) == 3
+
+
+@pytest.fixture(scope="module")
+def baselines(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the directory of a finished run with baselines."""
+    folder = tmp_path_factory.mktemp("baselines")
+    values = next(dataset for dataset in SMALL["dataset"] if dataset["name"] == "flowers")
+    methods = ["unif", "alignf", "each-kernel"]
+    run_here(folder, small_config(baselines=True, methods=methods, protocol={"folds": 3}, dataset=[values]))
+    assert resume_here(folder)[0] == 0
+    return folder
+
+
+@pytest.mark.parametrize("trial", [None, 0])
+@pytest.mark.parametrize("method", ["linear", "mean", "majority", "each-kernel"])
+def test_methods_without_weights_have_no_kernel(
+    baselines: Path, tmp_path: Path, method: str, trial: int | None
+) -> None:
+    task = "classification" if method == "majority" else "regression"
+    run = kp.open_run(baselines)
+    with pytest.raises(kp.PipelineError) as expected:
+        run.weights("flowers", method, task)
+    with pytest.raises(kp.PipelineError) as found:
+        run.combined("flowers", method, task, trial)
+    assert str(found.value) == str(expected.value)
+    reason = "there is no method" if method == "each-kernel" else "has no kernel weights. Methods of this dataset with"
+    assert reason in str(found.value)
+    chosen = [] if trial is None else ["--trial", str(trial)]
+    arguments = ["export", str(baselines), "--dataset", "flowers", "--task", task, "--method", method, *chosen]
+    result = CliRunner().invoke(main, [*arguments, "--out", str(tmp_path / "kernel.npy")])
+    assert result.exit_code == 2
+    assert result.stderr == f"Error: {expected.value}\n"
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_best_single_kernel_has_the_weights_of_a_trial(root: Path) -> None:
+    run = kp.open_run(root)
+    with pytest.raises(kp.PipelineError, match="choose those of a trial with --trial N"):
+        run.combined("wave", "best-single")
+    weights = RunStore(LocalStorage(root)).read(WEIGHTS, "wave/regression/best-single", 1)
+    np.testing.assert_array_equal(run.combined("wave", "best-single", trial=1).weights, weights)
 
 
 @pytest.mark.parametrize(

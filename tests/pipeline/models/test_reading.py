@@ -18,7 +18,7 @@ def model(root: Path) -> FittedModel:
     return kp.open_run(root).model("clinic", "alignf")
 
 
-def with_source(model: FittedModel, **keys: str) -> FittedModel:
+def with_source(model: FittedModel, **keys: Any) -> FittedModel:
     """Return the model, after changing keys for reading files in its source."""
     model.facts = replace(model.facts, source={**model.facts.source, **keys})
     return model
@@ -29,6 +29,54 @@ def test_a_point_among_decimal_commas_cannot_be_dropped(model: FittedModel, tmp_
     with pytest.raises(kp.DataError, match=r"column 'pressure' contains '1\.130' in data row 9") as caught:
         read_rows(with_source(model, decimal=","), tmp_path / "new.csv")
     assert "drop" not in str(caught.value)
+
+
+UNREADABLE = {
+    "empty": (b"", "the file is empty. Save the table again."),
+    "repeated names": (b"age,age,pressure,smoker\n50,f,130,no\n", "must be distinct. Rename one in the file."),
+    "uneven": (b"age,sex,pressure,smoker\n50,f,130,no\n5,f,1,no,7\n", "must be in double quotes."),
+    "open quote": (b'age,sex,pressure,smoker\n50,"f,130,no\n', "cannot read"),
+    "parquet": (b"PAR1\x15\x04\xff", "it is a parquet file; give it the extension .parquet."),
+    "workbook": (b"PK\x03\x04\x14", "it is an Excel workbook (xlsx) or another zip archive; save it as csv."),
+}
+
+
+@pytest.mark.parametrize("case", list(UNREADABLE))
+def test_messages_about_the_file_propose_no_change_of_a_config(model: FittedModel, tmp_path: Path, case: str) -> None:
+    content, message = UNREADABLE[case]
+    (tmp_path / "new.csv").write_bytes(content)
+    with pytest.raises(kp.DataError) as caught:
+        read_rows(model, tmp_path / "new.csv")
+    assert message in str(caught.value)
+    for word in ("dataset 'new.csv'", "set path", "set header", "set separator", "set format"):
+        assert word not in str(caught.value)
+
+
+def test_a_damaged_file_of_another_format(model: FittedModel, tmp_path: Path) -> None:
+    (tmp_path / "new.parquet").write_bytes(b"text")
+    with pytest.raises(kp.DataError, match=r"Save the file again, or give it the extension of its format\."):
+        read_rows(model, tmp_path / "new.parquet")
+
+
+def test_columns_that_only_decimal_commas_separate(model: FittedModel, tmp_path: Path) -> None:
+    (tmp_path / "new.csv").write_text("age,sex,pressure,smoker\n50,f,130,no\n")
+    with pytest.raises(kp.DataError, match="Separate the columns by another character, such as ';'"):
+        read_rows(with_source(model, decimal=","), tmp_path / "new.csv")
+
+
+@pytest.mark.parametrize("index", ["patient", 0, -6, True])
+def test_the_index_of_the_source_is_found(model: FittedModel, tmp_path: Path, index: str | int | bool) -> None:
+    table = pd.DataFrame({"age": [50], "sex": "f", "pressure": 130, "smoker": "no", "patient": "p9"})
+    table.to_csv(tmp_path / "new.csv", index=False)
+    found = read_rows(with_source(model, index=index), tmp_path / "new.csv").index
+    assert found is not None
+    assert list(found) == ["p9"]
+
+
+@pytest.mark.parametrize("index", [None, False])
+def test_a_source_without_an_index(model: FittedModel, tmp_path: Path, index: bool | None) -> None:
+    pd.DataFrame({"age": [50], "sex": "f", "pressure": 130, "smoker": "no"}).to_csv(tmp_path / "new.csv", index=False)
+    assert read_rows(with_source(model, index=index), tmp_path / "new.csv").index is None
 
 
 def test_an_encoding_that_cannot_be_read(model: FittedModel, tmp_path: Path) -> None:
