@@ -7,6 +7,9 @@ from contextlib import suppress
 
 from kernel_pipeline.cli.stopping import report_stop
 
+MPI = "mpi4py.MPI"
+"""Module whose processes must be ended by the interpreter, which finalises MPI."""
+
 
 def main() -> None:
     """Import and run the command line, and end the process with the exit code of the command."""
@@ -17,7 +20,7 @@ def main() -> None:
     try:
         commands()
     except SystemExit as stop:
-        if isinstance(stop.code, int):
+        if isinstance(stop.code, int) and MPI not in sys.modules:
             _end_process(stop.code)
         raise
 

